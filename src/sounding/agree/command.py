@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
 import click
 
-from sounding.terminal.options import (
-    FormatOptions,
-    OutputOptions,
-    PolicyOptions,
-    WorkerOptions,
-    format_options,
-    output_options,
-    policy_options,
-    taking,
-    worker_options,
-)
+from sounding.terminal import declare
 
 Outside = Literal["common", "primary", "nonrelevant"]
 By = Literal["file", "column"]
@@ -32,7 +21,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgreeOptions(PolicyOptions, FormatOptions, WorkerOptions, OutputOptions):
+class AgreeOptions(declare.PolicyOptions, declare.FileOptions):
     """What `sounding agree` is asked for."""
 
     qrels: tuple[str, ...]
@@ -95,53 +84,60 @@ class SeveralRuns(click.Command):
 
 @click.command("agree", cls=SeveralRuns, short_help="How far several assessors agree, and what it does.")
 @click.argument("qrels", nargs=-1, required=True, metavar="QRELS...")
-@click.option("--runs", multiple=True, metavar="RUN...", help="Runs to rank: files, folders or globs.")
-@click.option("-m", "--measure", "measures", multiple=True, metavar="M", help="A measure; default: AP.")
-@click.option("--level", type=float, default=1, show_default=True, help="Lowest grade that is relevant.")
-@click.option("--primary", metavar="NAME", help="Whose judgments are the original ones; default: the first.")
-@click.option("--outside", type=click.Choice(get_args(Outside)), default="common", show_default=True,
-              help="What an assessor was not shown: not compared, relevant where the primary says so,"
-              " or grade 0.")  # fmt: skip
-@click.option("--by", type=click.Choice(get_args(By)),
-              help="A file is one assessor's, or a column names them; default: as it looks.")  # fmt: skip
-@click.option("--label", "labels", multiple=True, metavar="WORD=G",
-              help="The grade of a word, as relevant=1.")  # fmt: skip
-@click.option("--repeated", type=click.Choice(get_args(Repeated)), default="error", show_default=True,
-              help="What counts where an assessor graded a document several times,"
-              " and not the same.")  # fmt: skip
-@click.option("--samples", type=click.IntRange(1), default=100_000, show_default=True,
-              help="Qrels that pick an assessor for each topic.")  # fmt: skip
-@click.option("--tau", default="tau_b", show_default=True, metavar="T", help="How rankings are compared.")
-@click.option("--resamples", type=click.IntRange(2), default=2000, show_default=True,
-              help="Resamples of topics, for intervals.")  # fmt: skip
+@declare.texts("--runs", "Runs to rank: files, folders or globs.", metavar="RUN...")
+@declare.measures("A measure; default: AP.")
+@declare.number("--level", "Lowest grade that is relevant.", default=1)
+@declare.text("--primary", "Whose judgments are the original ones; default: the first.", metavar="NAME")
+@declare.choice(
+    "--outside",
+    get_args(Outside),
+    "What an assessor was not shown: not compared, relevant where the primary says so, or grade 0.",
+    default="common",
+)
+@declare.choice(
+    "--by", get_args(By), "A file is one assessor's, or a column names them; default: as it looks."
+)
+@declare.texts("--label labels", "The grade of a word, as relevant=1.", metavar="WORD=G")
+@declare.choice(
+    "--repeated",
+    get_args(Repeated),
+    "What counts where an assessor graded a document several times, and not the same.",
+    default="error",
+)
+@declare.count("--samples", "Qrels that pick an assessor for each topic.", default=100_000)
+@declare.text("--tau", "How rankings are compared.", metavar="T", default="tau_b")
+@declare.count("--resamples", "Resamples of topics, for intervals.", least=2, default=2000)
 @click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
               show_default=True, help="Intervals are of 1 - alpha.")  # fmt: skip
-@click.option("--top", type=click.IntRange(1), help="Rows of long tables; best systems that are looked at.")
+@declare.count("--top", "Rows of long tables; best systems that are looked at.")
 @click.option("--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only this table.")
-@click.option("--all", "everything", is_flag=True, help="Every table.")
+@declare.flag("--all everything", "Every table.")
 @click.option("--combine", "combinations", nargs=2, multiple=True, metavar="HOW FILE",
               help="Write one set of qrels: union, intersection, majority, mean, priority.")  # fmt: skip
-@click.option("--priority", multiple=True, metavar="NAME", help="Whose word counts first; may be repeated.")
-@click.option("--adjudicate", type=FILE, metavar="FILE",
-              help="Write the documents on which assessors differ.")  # fmt: skip
-@click.option("--secondary-pool", type=FILE, metavar="FILE", help="Write what to show a second assessor.")
-@click.option("--pool-relevant", type=click.IntRange(0), default=200, show_default=True,
-              help="Relevant documents of a topic in it, at most.")  # fmt: skip
-@click.option("--pool-nonrelevant", type=click.IntRange(0), default=200, show_default=True,
-              help="Other documents of a topic in it, at most.")  # fmt: skip
-@click.option("--simulate", type=click.Choice(("independent", "correlated")),
-              help="Add two simulated assessors to the one of QRELS.")  # fmt: skip
-@click.option("--overlaps", metavar="O,O", help="Overlap of each with the primary; default: 0.421,0.494.")
-@click.option("--chart", type=FILE, metavar="FILE", help="Draw: .html, .svg, .png or .pdf.")
-@format_options
-@worker_options
-@partial(policy_options, without=OTHERWISE)
-@click.option("--unjudged", type=click.Choice(("nonrelevant", "condensed")), default="nonrelevant",
-              show_default=True, help="What an unjudged document counts; condensed: removed.")  # fmt: skip
-@click.option("--missing", type=click.Choice(("zero", "error")), default="zero", show_default=True,
-              help="What a judged topic counts that a run lacks.")  # fmt: skip
-@output_options()
-@taking(AgreeOptions)
+@declare.texts("--priority", "Whose word counts first; may be repeated.", metavar="NAME")
+@declare.file("--adjudicate", "Write the documents on which assessors differ.")
+@declare.file("--secondary-pool", "Write what to show a second assessor.")
+@declare.count("--pool-relevant", "Relevant documents of a topic in it, at most.", least=0, default=200)
+@declare.count("--pool-nonrelevant", "Other documents of a topic in it, at most.", least=0, default=200)
+@declare.choice(
+    "--simulate", ("independent", "correlated"), "Add two simulated assessors to the one of QRELS."
+)
+@declare.text("--overlaps", "Overlap of each with the primary; default: 0.421,0.494.", metavar="O,O")
+@declare.chart("Draw")
+@declare.formats
+@declare.workers
+@declare.policies(without=OTHERWISE)
+@declare.choice(
+    "--unjudged",
+    ("nonrelevant", "condensed"),
+    "What an unjudged document counts; condensed: removed.",
+    default="nonrelevant",
+)
+@declare.choice(
+    "--missing", ("zero", "error"), "What a judged topic counts that a run lacks.", default="zero"
+)
+@declare.output_options()
+@declare.taking(AgreeOptions)
 def command(options: AgreeOptions) -> None:
     """How far the assessors of QRELS agree, and how much the ranking of runs depends on them.
 

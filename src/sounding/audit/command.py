@@ -8,16 +8,7 @@ from typing import Literal
 
 import click
 
-from sounding.terminal.options import (
-    PlainPolicyOptions,
-    ReadingOptions,
-    format_options,
-    output_options,
-    plain_policies,
-    pool_options,
-    taking,
-    worker_options,
-)
+from sounding.terminal import declare
 
 CHART_FORMATS = ("html", "svg", "png", "pdf")
 SECTIONS = (
@@ -27,7 +18,7 @@ SECTIONS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditOptions(PlainPolicyOptions, ReadingOptions):
+class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
     """What `sounding audit` is asked for."""
 
     qrels: str
@@ -61,26 +52,29 @@ class AuditOptions(PlainPolicyOptions, ReadingOptions):
 
 
 @click.command("audit", short_help="Can this collection judge these runs.")
-@click.argument("qrels")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("-m", "--measure", "measures", multiple=True, metavar="M", help="A measure: AP, nDCG@10.")
-@click.option("--new", multiple=True, metavar="RUN", help="A run that had no part in the judgments.")
-@click.option("-l", "--level", type=float, default=1, show_default=True, help="Lowest relevant grade.")
-@pool_options
-@click.option(
-    "--remove", type=click.Choice(("relevant", "judgments")), default="relevant", show_default=True,
-    help="What leaving out takes: unique relevant documents, or all unique judgments.",
-)  # fmt: skip
-@click.option(
-    "--unique-among", type=click.Choice(("pooled", "all")), default="pooled", show_default=True,
-    help="Count a document as unique if no other pooled run (or no other run) has it.",
-)  # fmt: skip
+@declare.qrels_and_runs
+@declare.measures("A measure: AP, nDCG@10.")
+@declare.texts("--new", "A run that had no part in the judgments.", metavar="RUN")
+@declare.number("-l --level", "Lowest relevant grade.", default=1)
+@declare.pool
+@declare.choice(
+    "--remove",
+    ("relevant", "judgments"),
+    "What leaving out takes: unique relevant documents, or all unique judgments.",
+    default="relevant",
+)
+@declare.choice(
+    "--unique-among",
+    ("pooled", "all"),
+    "Count a document as unique if no other pooled run (or no other run) has it.",
+    default="pooled",
+)
 @click.option("--section", "chosen", multiple=True, type=click.Choice(SECTIONS), help="Details; repeatable.")
-@click.option("--all", "every", is_flag=True, help="The verdict and every section.")
-@click.option("--top", type=click.IntRange(1), help="Rows that people see of a section.  [default: 20]")
-@click.option("--parts", metavar="P", help="prefix:N, a regular expression, or a file of doc and part.")
-@click.option("--topics", metavar="FILE", help="Topics with titles; with --corpus: title bias.")
-@click.option("--corpus", multiple=True, metavar="FILE", help="Documents: TREC SGML or JSON lines.")
+@declare.flag("--all every", "The verdict and every section.")
+@declare.count("--top", "Rows that people see of a section.  [default: 20]")
+@declare.text("--parts", "prefix:N, a regular expression, or a file of doc and part.", metavar="P")
+@declare.text("--topics", "Topics with titles; with --corpus: title bias.", metavar="FILE")
+@declare.texts("--corpus", "Documents: TREC SGML or JSON lines.", metavar="FILE")
 @click.option(
     "--collection", "collections", nargs=3, multiple=True, metavar="NAME QRELS RUNS",
     help="Another collection, for tau with assessment side by side; may be repeated.",
@@ -89,18 +83,15 @@ class AuditOptions(PlainPolicyOptions, ReadingOptions):
     "--collection-info", "collection_info", nargs=2, multiple=True, metavar="NAME FILE",
     help="Which runs of such a collection were pooled; may be repeated.",
 )  # fmt: skip
-@click.option("--draws", type=click.IntRange(1), default=50, show_default=True, help="Pseudo-judgments.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draws.")
+@declare.count("--draws", "Pseudo-judgments.", default=50)
+@declare.seed("Of the draws.")
 @click.option("--chart", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="All charts.")
-@click.option(
-    "--chart-format", type=click.Choice(CHART_FORMATS), default="html", show_default=True,
-    help="Of the files in DIR.",
-)  # fmt: skip
-@format_options
-@worker_options
-@plain_policies
-@output_options()
-@taking(AuditOptions)
+@declare.choice("--chart-format", CHART_FORMATS, "Of the files in DIR.", default="html")
+@declare.formats
+@declare.workers
+@declare.plain_policies
+@declare.output_options()
+@declare.taking(AuditOptions)
 def command(options: AuditOptions) -> None:
     """Say what QRELS are fit for: to compare the RUNs that were pooled, and new ones.
 

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import click
 
-from sounding.terminal.options import (
-    FormatOptions,
-    OutputOptions,
-    PolicyOptions,
-    WorkerOptions,
-    format_options,
-    output_options,
-    policy_options,
-    taking,
-    worker_options,
-)
+from sounding.terminal import declare
 
 NO_USE = ("prior", "moments", "universe", "at_most", "draws", "unjudged")  # policies that change nothing here
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrateOptions(PolicyOptions, FormatOptions, WorkerOptions, OutputOptions):
+class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
     """What `sounding calibrate` is asked for."""
 
     qrels: str
@@ -43,52 +32,37 @@ class CalibrateOptions(PolicyOptions, FormatOptions, WorkerOptions, OutputOption
 
 
 @click.command("calibrate", short_help="How often what is said for certain is right.")
-@click.argument("qrels")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option(
-    "-m", "--measure", "measures", multiple=True, default=("AP",), show_default=True, metavar="M",
-    help="A measure; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--hide", "scenarios", multiple=True, metavar="H",
-    help="How judgments are hidden: pool:10, groups:0.5, sample:0.1, mtc:512, rank:512, runs:20, or several"
+@declare.qrels_and_runs
+@declare.measures("A measure; may be repeated.", default=("AP",))
+@declare.texts(
+    "--hide scenarios",
+    "How judgments are hidden: pool:10, groups:0.5, sample:0.1, mtc:512, rank:512, runs:20, or several"
     " with +; may be repeated. Default: pool:10, pool:5, pool:10+groups:0.5, sample:0.1.",
-)  # fmt: skip
-@click.option(
-    "--claim", "claims", multiple=True, metavar="C",
-    help="Only this claim, such as holds, sign, strong, p-value, settled or mtc; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--until", default="pool:100", show_default=True, metavar="U",
-    help="What full judging means: the first D documents of contributing runs (pool:D) or of all (runs:D).",
-)  # fmt: skip
-@click.option(
-    "--info", multiple=True, metavar="FILE",
-    help="Which runs were pooled: run group kind priority pooled; may be repeated.",
-)  # fmt: skip
-@click.option("--test", default="t", show_default=True, metavar="T", help="The test behind conclusions.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Its level, each pair by itself.")
-@click.option(
-    "--repeats", type=click.IntRange(1), default=3, show_default=True, metavar="N",
-    help="Of ways of hiding that chance has a part in.",
-)  # fmt: skip
-@click.option(
-    "--draws", "completions", type=click.IntRange(2), default=100, show_default=True, metavar="N",
-    help="Draws of complete judgments.",
-)  # fmt: skip
-@click.option(
-    "--resamples", type=click.IntRange(0), default=200, show_default=True, metavar="N",
-    help="Of the runs, for intervals.",
-)  # fmt: skip
-@click.option(
-    "--chart", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="Draw the reliability diagram: .html, .svg, .png or .pdf.",
-)  # fmt: skip
-@partial(policy_options, without=NO_USE)
-@format_options
-@worker_options
-@output_options()
-@taking(CalibrateOptions)
+    metavar="H",
+)
+@declare.texts(
+    "--claim claims",
+    "Only this claim, such as holds, sign, strong, p-value, settled or mtc; may be repeated.",
+    metavar="C",
+)
+@declare.text(
+    "--until",
+    "What full judging means: the first D documents of contributing runs (pool:D) or of all (runs:D).",
+    metavar="U",
+    default="pool:100",
+)
+@declare.info
+@declare.test("t", "The test behind conclusions.")
+@declare.alpha("Its level, each pair by itself.")
+@declare.count("--repeats", "Of ways of hiding that chance has a part in.", default=3, metavar="N")
+@declare.count("--draws completions", "Draws of complete judgments.", least=2, default=100, metavar="N")
+@declare.count("--resamples", "Of the runs, for intervals.", least=0, default=200, metavar="N")
+@declare.chart("Draw the reliability diagram")
+@declare.policies(without=NO_USE)
+@declare.formats
+@declare.workers
+@declare.output_options()
+@declare.taking(CalibrateOptions)
 def command(options: CalibrateOptions) -> None:
     """Hide judgments of QRELS, ask what is certain about RUNs without them, and count how often it is right.
 

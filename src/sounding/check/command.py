@@ -7,11 +7,11 @@ from typing import Literal
 
 import click
 
-from sounding.terminal.options import OutputOptions, output_options, taking
+from sounding.terminal import declare
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions(OutputOptions):
+class CheckOptions(declare.OutputOptions):
     """What `sounding check` is asked for."""
 
     files: tuple[str, ...]
@@ -20,13 +20,11 @@ class CheckOptions(OutputOptions):
 
 @click.command("check", short_help="Every problem of a file.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "--kind",
-    type=click.Choice(["run", "qrels", "topics"]),
-    help="What the files should be; default: whichever fits best.",
+@declare.choice(
+    "--kind", ["run", "qrels", "topics"], "What the files should be; default: whichever fits best."
 )
-@output_options()
-@taking(CheckOptions)
+@declare.output_options()
+@declare.taking(CheckOptions)
 def command(options: CheckOptions) -> None:
     """List every problem of each FILE (run, qrels or topics), with lines and counts.
 

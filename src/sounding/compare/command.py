@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import click
 
-from sounding.terminal.options import (
-    PolicyOptions,
-    ReadingOptions,
-    format_options,
-    output_options,
-    policy_options,
-    pool_options,
-    taking,
-    worker_options,
-)
+from sounding.terminal import declare
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareOptions(PolicyOptions, ReadingOptions):
-    """What the command line of `sounding compare` says."""
+class CompareOptions(declare.PolicyOptions, declare.ReadingOptions):
+    """What `sounding compare` is asked for."""
 
     qrels: str | None
     runs: tuple[str, ...]
@@ -52,76 +42,66 @@ class CompareOptions(PolicyOptions, ReadingOptions):
 @click.command("compare", short_help="Which differences between runs are more than chance.")
 @click.argument("qrels", required=False)
 @click.argument("runs", nargs=-1, metavar="RUN...")
-@click.option("-m", "--measure", "measures", multiple=True, metavar="M", help="A measure: AP, P@10.")
-@click.option(
-    "--baseline", "baselines", multiple=True, metavar="RUN",
-    help="Compare the other runs with this one; may be repeated.",
-)  # fmt: skip
+@declare.measures("A measure: AP, P@10.")
+@declare.baselines
 @click.option("--pair", nargs=2, metavar="A B", help="Only this pair, explained with topics and documents.")
-@click.option(
-    "--test", default="randomisation", show_default=True, metavar="T",
-    help="t, wilcoxon, wilcoxon-pratt, sign, randomisation, bootstrap, bootstrap-percentile, anova, anova2,"
+@declare.test(
+    "randomisation",
+    "t, wilcoxon, wilcoxon-pratt, sign, randomisation, bootstrap, bootstrap-percentile, anova, anova2,"
     " tukey or randomised-tukey; see docs/tests.md.",
-)  # fmt: skip
-@click.option(
-    "--correction", metavar="C",
-    help="none, bonferroni, holm, bh or max-t; default: max-t, or what belongs to the test.",
-)  # fmt: skip
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of both tests.")
-@click.option(
-    "--margin", type=float, metavar="D",
-    help="A difference that would not matter: equivalence and non-inferiority.",
-)  # fmt: skip
-@click.option(
-    "--permutations", type=click.IntRange(1), metavar="N",
-    help="Draws, for tests that make any; default: 10,000, or as many as the correction needs.",
-)  # fmt: skip
-@click.option(
-    "--depths", multiple=True, metavar="D,D...",
-    help="Cases by depth: measures without a cut-off get each; may be repeated.",
-)  # fmt: skip
+)
+@declare.correction("max-t, or what belongs to the test")
+@declare.alpha("Level of both tests.")
+@declare.number(
+    "--margin", "A difference that would not matter: equivalence and non-inferiority.", metavar="D"
+)
+@declare.count(
+    "--permutations",
+    "Draws, for tests that make any; default: 10,000, or as many as the correction needs.",
+    metavar="N",
+)
+@declare.texts(
+    "--depths", "Cases by depth: measures without a cut-off get each; may be repeated.", metavar="D,D..."
+)
 @click.option(
     "--collection", "collections", nargs=3, multiple=True, metavar="NAME QRELS RUNS",
     help="Another collection, whose decisions are counted beside; may be repeated.",
 )  # fmt: skip
-@pool_options
-@click.option(
-    "--top", type=click.IntRange(1), metavar="N",
-    help="Only the first N rows, pairs of interest first; default: 20 in tables, all for programs. With"
+@declare.pool
+@declare.count(
+    "--top",
+    "Only the first N rows, pairs of interest first; default: 20 in tables, all for programs. With"
     " --pair: only the first N unjudged documents; default: 5, and all that are needed for programs.",
-)  # fmt: skip
-@click.option(
-    "--documents", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="With --pair: write the documents whose judgments would settle it, as its suffix says, or as csv.",
-)  # fmt: skip
-@click.option(
-    "--chart", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="Draw the differences with their intervals, or of a pair by topic: .html, .svg, .png or .pdf.",
-)  # fmt: skip
-@click.option(
-    "--holds", is_flag=True,
-    help="The chance that each conclusion, and its sign, is what full judging would give.",
-)  # fmt: skip
-@click.option(
-    "--until", metavar="U",
-    help="With --holds, what full judging means: the first D documents of every run (runs:D; default:"
+    metavar="N",
+)
+@declare.file(
+    "--documents",
+    "With --pair: write the documents whose judgments would settle it, as its suffix says, or as csv.",
+)
+@declare.chart("Draw the differences with their intervals, or of a pair by topic")
+@declare.flag("--holds", "The chance that each conclusion, and its sign, is what full judging would give.")
+@declare.text(
+    "--until",
+    "With --holds, what full judging means: the first D documents of every run (runs:D; default:"
     " runs:100) or of those that contribute to the pool (pool:D).",
-)  # fmt: skip
-@click.option("--notes", is_flag=True, help="Under a table all notes, not only those nobody should miss.")
-@click.option("--matrix", is_flag=True, help="All runs against all, one sign a pair.")
-@click.option("--each-pair", is_flag=True, help="With --depths: a row for every pair, not the counts.")
-@click.option("--design", is_flag=True, help="Power, topics needed and error rates, not the pairs.")
-@click.option("--plan", metavar="FILE", help="Choices fixed beforehand: taken, repeated and checked.")
-@click.option(
-    "--fail-on", multiple=True, metavar="C",
-    help="Exit with 3 if a run is worse than the baseline, 4 if a case is weak, 5 if an order is unsettled:"
+    metavar="U",
+)
+@declare.flag("--notes", "Under a table all notes, not only those nobody should miss.")
+@declare.flag("--matrix", "All runs against all, one sign a pair.")
+@declare.flag("--each-pair", "With --depths: a row for every pair, not the counts.")
+@declare.flag("--design", "Power, topics needed and error rates, not the pairs.")
+@declare.text("--plan", "Choices fixed beforehand: taken, repeated and checked.", metavar="FILE")
+@declare.texts(
+    "--fail-on",
+    "Exit with 3 if a run is worse than the baseline, 4 if a case is weak, 5 if an order is unsettled:"
     " worse, weak, unsettled, or several with commas.",
-)  # fmt: skip
-@format_options
-@worker_options
-@partial(policy_options, without=("prior", "moments", "draws"))  # of expected values, which are not compared
-@output_options()
-@taking(CompareOptions)
+    metavar="C",
+)
+@declare.formats
+@declare.workers
+@declare.policies(without=("prior", "moments", "draws"))  # of expected values, which are not compared
+@declare.output_options()
+@declare.taking(CompareOptions)
 def command(options: CompareOptions) -> int:
     """Compare RUNs by their values on QRELS, pair by pair.
 

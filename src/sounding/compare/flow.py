@@ -36,10 +36,10 @@ from sounding.render.style import require_charts
 from sounding.render.tables import Table, first_said, with_notes
 from sounding.statistics.pairwise import OWN, Procedure
 from sounding.statistics.testing import find_test
+from sounding.terminal.declare import by_suffix
 from sounding.terminal.options import (
     NO_NOTES,
     PEOPLE,
-    by_suffix,
     names_refused,
     options_refused,
     policies_of,

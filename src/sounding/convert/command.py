@@ -8,11 +8,11 @@ from typing import Literal, get_args
 import click
 
 from sounding.core import policies as names
-from sounding.terminal.options import WorkerOptions, taking, worker_options
+from sounding.terminal import declare
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConvertOptions(WorkerOptions):
+class ConvertOptions(declare.WorkerOptions):
     """What `sounding convert` is asked for."""
 
     files: tuple[str, ...]
@@ -32,27 +32,19 @@ class ConvertOptions(WorkerOptions):
     "-o", "--output", required=True, metavar="TARGET",
     help="The file to write, or the folder for several.",
 )  # fmt: skip
-@click.option(
-    "--to", type=click.Choice(["parquet", "trec"]),
-    help="What to write; default: by the suffix of TARGET, parquet into a folder.",
-)  # fmt: skip
-@click.option(
-    "--as", "kind", type=click.Choice(["run", "qrels"]),
-    help="What the files hold, where their columns do not tell.",
-)  # fmt: skip
-@click.option("--from", "form", metavar="F", help="Format of the files, where it is not recognised.")
-@click.option("--without-ranks", is_flag=True, help="Leave the rank column of runs out.")
-@click.option(
-    "--duplicates", type=click.Choice(get_args(names.Duplicates)), default="error", show_default=True,
-    help="A document listed twice for a topic.",
-)  # fmt: skip
-@click.option(
-    "--fractional", type=click.Choice(get_args(names.Fractional)), default="accept", show_default=True,
-    help="Grades such as 0.5.",
-)  # fmt: skip
-@click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
-@worker_options
-@taking(ConvertOptions)
+@declare.choice(
+    "--to", ["parquet", "trec"], "What to write; default: by the suffix of TARGET, parquet into a folder."
+)
+@declare.choice("--as kind", ["run", "qrels"], "What the files hold, where their columns do not tell.")
+@declare.text("--from form", "Format of the files, where it is not recognised.", metavar="F")
+@declare.flag("--without-ranks", "Leave the rank column of runs out.")
+@declare.choice(
+    "--duplicates", get_args(names.Duplicates), "A document listed twice for a topic.", default="error"
+)
+@declare.choice("--fractional", get_args(names.Fractional), "Grades such as 0.5.", default="accept")
+@declare.quiet
+@declare.workers
+@declare.taking(ConvertOptions)
 def command(options: ConvertOptions) -> None:
     """Write runs and judgments as Parquet, or as TREC's text again.
 

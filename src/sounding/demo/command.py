@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sounding.terminal.options import taking
+from sounding.terminal import declare
 
 DEFAULT_SEED = 1
 
@@ -24,12 +24,11 @@ class DemoOptions:
 
 @click.command("demo", short_help="A complete example on a small simulated collection.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
-@click.option("--seed", type=click.IntRange(0),
-              help=f"Another seed gives another collection.  [default: {DEFAULT_SEED}]")  # fmt: skip
-@click.option("--judge", is_flag=True, help="A judging server with documents, topics, runs and people.")
+@declare.count("--seed", f"Another seed gives another collection.  [default: {DEFAULT_SEED}]", least=0)
+@declare.flag("--judge", "A judging server with documents, topics, runs and people.")
 @click.option("--port", type=click.IntRange(0, 65535),
               help="Where the judging server listens.  [default: 8000, or a free one]")  # fmt: skip
-@taking(DemoOptions)
+@declare.taking(DemoOptions)
 def command(options: DemoOptions) -> None:
     """Write a small simulated collection into DIR (default: demo), and a report on it: DIR/report.html.
 

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import click
 
-from sounding.terminal.options import (
-    PolicyOptions,
-    ReadingOptions,
-    format_options,
-    output_options,
-    policy_options,
-    taking,
-    worker_options,
-)
+from sounding.terminal import declare
 
 VIEWS = ("pair", "each_run", "volatility", "agreement", "weights", "pools", "subsets")  # tables of their own
 
 
 @dataclass(frozen=True, kw_only=True)
-class DepthOptions(PolicyOptions, ReadingOptions):
+class DepthOptions(declare.PolicyOptions, declare.ReadingOptions):
     """What `sounding depth` is asked for."""
 
     qrels: str
@@ -54,69 +45,39 @@ class DepthOptions(PolicyOptions, ReadingOptions):
 
 
 @click.command("depth", short_help="Whether the outcome depends on the depth of evaluation.")
-@click.argument("qrels")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="M", help="A measure without a cut-off: AP, P, RBP."
-)
-@click.option("--depths", metavar="K,K...", help="Depths to show; default: 5,10,30,100,500,1000.")
-@click.option(
+@declare.qrels_and_runs
+@declare.measures("A measure without a cut-off: AP, P, RBP.")
+@declare.text("--depths", "Depths to show; default: 5,10,30,100,500,1000.", metavar="K,K...")
+@declare.text(
     "--reference",
+    "What every depth is held against: a depth, or one measure at a depth; default: the pool depth.",
     metavar="M@K",
-    help="What every depth is held against: a depth, or one measure at a depth; default: the pool depth.",
 )
-@click.option(
-    "--pool-depth", type=click.IntRange(1), metavar="D", help="Cut the judgments to this pool first."
-)
-@click.option(
-    "--test", default="t", show_default=True, metavar="T", help="Any test of compare: docs/tests.md."
-)
-@click.option(
-    "--correction", metavar="C", help="none, bonferroni, holm, bh or max-t; default: none, as Lu et al."
-)
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of the test.")
-@click.option(
-    "--info", multiple=True, metavar="FILE", help="Which runs were pooled: run group kind priority pooled."
-)
-@click.option("--plan", metavar="FILE", help="Choices fixed beforehand: taken and checked.")
-@click.option("--each-run", is_flag=True, help="Every run: means with comparison intervals, and assessment.")
-@click.option(
-    "--each-depth",
-    is_flag=True,
-    help="For programs: a row for every k; with --each-run of every run, with --pair of the two.",
+@declare.count("--pool-depth", "Cut the judgments to this pool first.", metavar="D")
+@declare.test("t", "Any test of compare: docs/tests.md.")
+@declare.correction("none, as Lu et al")
+@declare.alpha("Level of the test.")
+@declare.texts("--info", "Which runs were pooled: run group kind priority pooled.", metavar="FILE")
+@declare.text("--plan", "Choices fixed beforehand: taken and checked.", metavar="FILE")
+@declare.flag("--each-run", "Every run: means with comparison intervals, and assessment.")
+@declare.flag(
+    "--each-depth", "For programs: a row for every k; with --each-run of every run, with --pair of the two."
 )
 @click.option("--pair", nargs=2, metavar="A B", help="Two runs over depth with the case at each.")
-@click.option("--volatility", is_flag=True, help="How far the orderings at any two depths agree.")
-@click.option(
-    "--coefficient",
-    default="tau_b",
-    show_default=True,
-    metavar="C",
-    help="By which two depths agree: docs/agreement.md.",
-)
-@click.option(
-    "--threshold", type=float, default=0.9, show_default=True, help="Above it orderings count as stable."
-)
-@click.option(
-    "--rbo-p", "rbo_p", type=float, default=0.9, show_default=True, metavar="P", help="Persistence of RBO."
-)
-@click.option(
-    "--agreement", is_flag=True, help="Orderings by every coefficient: reference, tie rule, other measures."
-)
-@click.option("--weights", is_flag=True, help="What each rank counts at the depths.")
-@click.option("--pools", metavar="D,D...", help="Shallower pools against the whole one.")
-@click.option("--subsets", is_flag=True, help="Random parts of the judgments, 100% to 1%.")
-@click.option(
-    "--chart",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Draw it all: .html, .svg, .png or .pdf.",
-)
-@format_options
-@worker_options
-@partial(policy_options, without=("universe", "at_most", "prior", "moments", "draws"))
-@output_options()
-@taking(DepthOptions)
+@declare.flag("--volatility", "How far the orderings at any two depths agree.")
+@declare.text("--coefficient", "By which two depths agree: docs/agreement.md.", metavar="C", default="tau_b")
+@declare.number("--threshold", "Above it orderings count as stable.", default=0.9)
+@declare.number("--rbo-p rbo_p", "Persistence of RBO.", default=0.9, metavar="P")
+@declare.flag("--agreement", "Orderings by every coefficient: reference, tie rule, other measures.")
+@declare.flag("--weights", "What each rank counts at the depths.")
+@declare.text("--pools", "Shallower pools against the whole one.", metavar="D,D...")
+@declare.flag("--subsets", "Random parts of the judgments, 100% to 1%.")
+@declare.chart("Draw it all")
+@declare.formats
+@declare.workers
+@declare.policies(without=("universe", "at_most", "prior", "moments", "draws"))
+@declare.output_options()
+@declare.taking(DepthOptions)
 def command(options: DepthOptions) -> None:
     """Look at RUNs deeper and deeper, and whether the outcome stays.
 

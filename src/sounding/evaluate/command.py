@@ -7,20 +7,11 @@ from pathlib import Path
 
 import click
 
-from sounding.terminal.options import (
-    PolicyOptions,
-    ReadingOptions,
-    format_options,
-    output_options,
-    policy_options,
-    pool_options,
-    taking,
-    worker_options,
-)
+from sounding.terminal import declare
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvaluateOptions(PolicyOptions, ReadingOptions):
+class EvaluateOptions(declare.PolicyOptions, declare.ReadingOptions):
     """What `sounding evaluate` is asked for."""
 
     qrels: str
@@ -38,38 +29,26 @@ class EvaluateOptions(PolicyOptions, ReadingOptions):
 
 
 @click.command("evaluate", short_help="Values of measures for runs.")
-@click.argument("qrels")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="M", help="A measure: nDCG@10, P.5,10, map."
-)
-@click.option("-q", "--per-topic", is_flag=True, help="The value of every topic as well.")
-@click.option(
-    "-l",
-    "--level",
-    type=float,
-    default=1,
-    show_default=True,
-    help="Lowest relevant grade, where a measure names no other.",
-)
-@click.option("--residual", metavar="QRELS", help="Drop documents judged in this earlier round.")
-@click.option("--groups", is_flag=True, help="Mean over judgment groups (second column of the qrels).")
-@click.option("--z-scores", metavar="FILE", help="Standardise by this file: topic measure mean deviation.")
-@click.option(
-    "--by", metavar="FILE", help="One table for each value of a topic attribute: topic <TAB> value."
-)
-@click.option("--stats", is_flag=True, help="Deviation, errors and geometric mean as well.")
-@click.option("--top", type=click.IntRange(1), help="Only the best so many runs.")
-@format_options
+@declare.qrels_and_runs
+@declare.measures("A measure: nDCG@10, P.5,10, map.")
+@declare.flag("-q --per-topic", "The value of every topic as well.")
+@declare.number("-l --level", "Lowest relevant grade, where a measure names no other.", default=1)
+@declare.text("--residual", "Drop documents judged in this earlier round.", metavar="QRELS")
+@declare.flag("--groups", "Mean over judgment groups (second column of the qrels).")
+@declare.text("--z-scores", "Standardise by this file: topic measure mean deviation.", metavar="FILE")
+@declare.text("--by", "One table for each value of a topic attribute: topic <TAB> value.", metavar="FILE")
+@declare.flag("--stats", "Deviation, errors and geometric mean as well.")
+@declare.count("--top", "Only the best so many runs.")
+@declare.formats
 @click.option(
     "--into", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
     help="Keep what each run gives as a Parquet file there; what is there already is not done again.",
 )  # fmt: skip
-@worker_options
-@pool_options
-@policy_options
-@output_options("trec")
-@taking(EvaluateOptions)
+@declare.workers
+@declare.pool
+@declare.policies()
+@declare.output_options("trec")
+@declare.taking(EvaluateOptions)
 def command(options: EvaluateOptions) -> None:
     """Score RUNs against QRELS.
 

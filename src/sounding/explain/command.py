@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import click
 
-from sounding.terminal.options import OutputOptions, output_options, taking
+from sounding.terminal import declare
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasuresOptions(OutputOptions):
+class MeasuresOptions(declare.OutputOptions):
     """What `sounding measures` is asked for."""
 
     names: tuple[str, ...]
@@ -26,8 +26,8 @@ class MeasuresOptions(OutputOptions):
     metavar="X",
     help="The k beyond which documents can add no more than X (RBP, ERR).",
 )
-@output_options()
-@taking(MeasuresOptions)
+@declare.output_options()
+@declare.taking(MeasuresOptions)
 def command(options: MeasuresOptions) -> None:
     """List all measures, or explain each MEASURE.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from sounding.judge.export_kinds import EXPORT_KINDS
-from sounding.terminal.options import OutputOptions, output_options, taking
+from sounding.terminal import declare
 
 if TYPE_CHECKING:
     from sounding.judge.records import Role
@@ -31,13 +31,12 @@ _PARAMETER = click.option(
     "-P", "--parameter", multiple=True, metavar="NAME=VALUE",
     help="Parameter of the order, such as strata=10:1,100:0.1.",
 )  # fmt: skip
-_FEED = click.Choice(["first", "majority", "adjudicated"])
+FEEDS = ("first", "majority", "adjudicated")
 _MINUTES = click.FloatRange(0, min_open=True)
 _IN_FOLDER = click.argument(
     "folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
-_NO_BAR = click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
-_NO_REMARKS = click.option("--quiet", is_flag=True, help="No remarks.")
+_NO_REMARKS = declare.flag("--quiet", "No remarks.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +47,7 @@ class ProjectOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableOptions(ProjectOptions, OutputOptions):
+class TableOptions(ProjectOptions, declare.OutputOptions):
     """What a command is asked for that writes a table."""
 
 
@@ -225,63 +224,47 @@ def command() -> None:
     "--corpus", multiple=True, required=True, metavar="FILE",
     help="Documents: TREC SGML, JSONL, CSV, texts, HTML; files, folders, globs.",
 )  # fmt: skip
-@click.option("--topics", metavar="FILE", help="Topics; more can be written in the browser.")
-@click.option(
-    "--runs", multiple=True, metavar="FILE", help="Runs: files, folders, globs; more can be added later."
+@declare.text("--topics", "Topics; more can be written in the browser.", metavar="FILE")
+@declare.texts("--runs", "Runs: files, folders, globs; more can be added later.", metavar="FILE")
+@declare.run_format
+@declare.text("--title", "What assessors see above every page.", default="Relevance judgments")
+@declare.text(
+    "--scale",
+    "Grades and what they mean; a grade's key is its digit.",
+    metavar="G=TEXT,...",
+    default="0=not relevant,1=relevant",
 )
-@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
-@click.option(
-    "--title", default="Relevance judgments", show_default=True, help="What assessors see above every page."
+@declare.number("-l --level", "Lowest relevant grade.", default=1, metavar="G")
+@declare.count("--overlap", "Assessors who judge each document.", default=1)
+@declare.choice("--feed", FEEDS, "Which of several grades counts.", default="first")
+@declare.text(
+    "--order", "Order of judging: mtc, or a strategy of `sounding pool`.", metavar="S", default="mtc"
 )
-@click.option(
-    "--scale", default="0=not relevant,1=relevant", show_default=True, metavar="G=TEXT,...",
-    help="Grades and what they mean; a grade's key is its digit.",
-)  # fmt: skip
-@click.option(
-    "-l", "--level", type=float, default=1, show_default=True, metavar="G", help="Lowest relevant grade."
-)
-@click.option(
-    "--overlap", type=click.IntRange(1), default=1, show_default=True,
-    help="Assessors who judge each document.",
-)  # fmt: skip
-@click.option(
-    "--feed", type=_FEED, default="first", show_default=True, help="Which of several grades counts."
-)
-@click.option(
-    "--order", default="mtc", show_default=True, metavar="S",
-    help="Order of judging: mtc, or a strategy of `sounding pool`.",
-)  # fmt: skip
 @_PARAMETER
-@click.option(
-    "--batch", type=click.IntRange(1), default=1, show_default=True,
-    help="Documents of a topic that are shuffled together.",
-)  # fmt: skip
-@click.option(
-    "--warm-up", type=click.IntRange(0), default=0, show_default=True,
-    help="First documents of a topic by rank, shuffled, before the order begins.",
-)  # fmt: skip
-@click.option(
-    "--depth", type=click.IntRange(1), default=100, show_default=True, help="Documents of a run that count."
+@declare.count("--batch", "Documents of a topic that are shuffled together.", default=1)
+@declare.count(
+    "--warm-up", "First documents of a topic by rank, shuffled, before the order begins.", least=0, default=0
 )
-@click.option(
-    "--measure", default="AP", show_default=True, metavar="M",
-    help="Whose order of the runs is to become certain.",
-)  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is drawn.")
+@declare.count("--depth", "Documents of a run that count.", default=100)
+@declare.text("--measure", "Whose order of the runs is to become certain.", metavar="M", default="AP")
+@declare.seed()
 @click.option(
     "--lease", type=_MINUTES, default=10, show_default=True, metavar="MINUTES",
     help="How long a document stays with an assessor who is gone.",
 )  # fmt: skip
-@click.option(
-    "--database", metavar="URL",
-    help="An empty PostgreSQL database, postgresql://...; default: a SQLite file in DIR.",
-)  # fmt: skip
-@click.option(
-    "--search", type=click.Choice(["fts5", "tantivy"]), default="fts5", show_default=True,
-    help="Search over the corpus: SQLite's, or the faster tantivy (an extra).",
-)  # fmt: skip
-@_NO_BAR
-@taking(InitOptions)
+@declare.text(
+    "--database",
+    "An empty PostgreSQL database, postgresql://...; default: a SQLite file in DIR.",
+    metavar="URL",
+)
+@declare.choice(
+    "--search",
+    ["fts5", "tantivy"],
+    "Search over the corpus: SQLite's, or the faster tantivy (an extra).",
+    default="fts5",
+)
+@declare.quiet
+@declare.taking(InitOptions)
 def init(options: InitOptions) -> None:
     """Make a project in DIR, which must not exist or be empty."""
     _run(options)
@@ -289,13 +272,12 @@ def init(options: InitOptions) -> None:
 
 @command.command("serve")
 @_IN_FOLDER
-@click.option(
-    "--host", default=LOOPBACK, show_default=True,
-    help="Address to listen on; beyond this machine only once somebody has a password.",
-)  # fmt: skip
+@declare.text(
+    "--host", "Address to listen on; beyond this machine only once somebody has a password.", default=LOOPBACK
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True)
-@click.option("--access-log", is_flag=True, help="Write a line for every request to standard output.")
-@taking(ServeOptions)
+@declare.flag("--access-log", "Write a line for every request to standard output.")
+@declare.taking(ServeOptions)
 def serve(options: ServeOptions) -> None:
     """Serve the project in DIR until it is stopped."""
     _run(options)
@@ -304,24 +286,24 @@ def serve(options: ServeOptions) -> None:
 @command.command("user")
 @_IN_FOLDER
 @click.argument("name", required=False)
-@click.option(
-    "--role", type=click.Choice(["assessor", "organiser"]),
-    help="From now on; a new user is an assessor unless this is given, others keep their role.",
-)  # fmt: skip
-@click.option(
-    "--topics", metavar="ID,...", help="Topics to judge, in place of those so far; all: every topic."
+@declare.choice(
+    "--role",
+    ["assessor", "organiser"],
+    "From now on; a new user is an assessor unless this is given, others keep their role.",
 )
-@click.option("--link", is_flag=True, help="A new one-time link to set a password; the old password is void.")
+@declare.text("--topics", "Topics to judge, in place of those so far; all: every topic.", metavar="ID,...")
+@declare.flag("--link", "A new one-time link to set a password; the old password is void.")
 @click.option("--enable/--disable", "enable", default=None, help="Whether the user may sign in.")
-@click.option("--erase", is_flag=True, help="Forget who the user was; the judgments stay, under a pseudonym.")
-@click.option("--yes", is_flag=True, help="Erase without asking.")
-@click.option(
-    "--url", metavar="URL",
-    help="Where people reach the server, for links.  [default: where it was served last, else"
+@declare.flag("--erase", "Forget who the user was; the judgments stay, under a pseudonym.")
+@declare.flag("--yes", "Erase without asking.")
+@declare.text(
+    "--url",
+    "Where people reach the server, for links.  [default: where it was served last, else"
     f" http://{LOOPBACK}:{PORT}]",
-)  # fmt: skip
-@output_options(otherwise="the link alone, or a table where there is none")
-@taking(UserOptions)
+    metavar="URL",
+)
+@declare.output_options(otherwise="the link alone, or a table where there is none")
+@declare.taking(UserOptions)
 def user(options: UserOptions) -> None:
     """List the users of a project, or add or change the one called NAME, and say what NAME is now.
 
@@ -333,28 +315,26 @@ def user(options: UserOptions) -> None:
 
 @command.command("topics", short_help="Which topics are judged, and by whom.")
 @_IN_FOLDER
-@click.option(
-    "--choose", multiple=True, metavar="ID,...",
-    help="Topics to be judged and counted from now on; all: every topic. May be repeated.",
-)  # fmt: skip
-@click.option(
-    "--drop", multiple=True, metavar="ID,...",
-    help="Topics to be judged and counted no longer; judgments stay in the log.",
-)  # fmt: skip
-@click.option("--candidate", multiple=True, metavar="ID,...", help="Topics to be developed further.")
-@click.option(
-    "--assign", multiple=True, metavar="ID=NAME,...",
-    help="Exactly those who judge a topic; ID= alone: nobody, so that it is closed. May be repeated.",
-)  # fmt: skip
-@click.option(
-    "--share-out", is_flag=True, help="Give chosen topics that have too few to those with the fewest topics."
+@declare.texts(
+    "--choose",
+    "Topics to be judged and counted from now on; all: every topic. May be repeated.",
+    metavar="ID,...",
 )
-@click.option(
-    "--each", type=click.IntRange(1), metavar="N",
-    help="Assessors of a topic to share out to.  [default: as many as judge each document]",
-)  # fmt: skip
-@output_options()
-@taking(TopicsOptions)
+@declare.texts(
+    "--drop", "Topics to be judged and counted no longer; judgments stay in the log.", metavar="ID,..."
+)
+@declare.texts("--candidate", "Topics to be developed further.", metavar="ID,...")
+@declare.texts(
+    "--assign",
+    "Exactly those who judge a topic; ID= alone: nobody, so that it is closed. May be repeated.",
+    metavar="ID=NAME,...",
+)
+@declare.flag("--share-out", "Give chosen topics that have too few to those with the fewest topics.")
+@declare.count(
+    "--each", "Assessors of a topic to share out to.  [default: as many as judge each document]", metavar="N"
+)
+@declare.output_options()
+@declare.taking(TopicsOptions)
 def topics(options: TopicsOptions) -> None:
     """List the topics of a project: status, order, assessors, judged, left; or change them first.
 
@@ -372,20 +352,20 @@ def topics(options: TopicsOptions) -> None:
 @_IN_FOLDER
 @click.argument("policy", required=False, metavar="[ORDER]")
 @_PARAMETER
-@click.option(
-    "--batch", type=click.IntRange(1), metavar="N",
-    help="Documents of a topic that are shuffled together.  [default: 1]",
-)  # fmt: skip
-@click.option(
-    "--warm-up", type=click.IntRange(0), metavar="N",
-    help="First documents of a topic by rank, shuffled, before the order begins.  [default: 0]",
-)  # fmt: skip
-@click.option(
-    "--topic", "topics", multiple=True, metavar="ID,...",
-    help="These topics alone; otherwise all, also those to come. May be repeated.",
-)  # fmt: skip
-@output_options()
-@taking(OrderOptions)
+@declare.count("--batch", "Documents of a topic that are shuffled together.  [default: 1]", metavar="N")
+@declare.count(
+    "--warm-up",
+    "First documents of a topic by rank, shuffled, before the order begins.  [default: 0]",
+    least=0,
+    metavar="N",
+)
+@declare.texts(
+    "--topic topics",
+    "These topics alone; otherwise all, also those to come. May be repeated.",
+    metavar="ID,...",
+)
+@declare.output_options()
+@declare.taking(OrderOptions)
 def order(options: OrderOptions) -> None:
     """List in which order the documents of each topic are judged, or have ORDER from now on.
 
@@ -401,11 +381,11 @@ def order(options: OrderOptions) -> None:
 
 @command.command("settings", short_help="Overlap, which grade counts, instructions, ...")
 @_IN_FOLDER
-@click.option("--title", metavar="TEXT", help="What assessors see above every page.")
-@click.option("--overlap", type=click.IntRange(1), metavar="N", help="Assessors who judge each document.")
-@click.option("--feed", type=_FEED, help="Which of several grades counts.")
-@click.option("-l", "--level", type=float, metavar="G", help="Lowest relevant grade.")
-@click.option("--measure", metavar="M", help="Whose order of the runs is to become certain.")
+@declare.text("--title", "What assessors see above every page.", metavar="TEXT")
+@declare.count("--overlap", "Assessors who judge each document.", metavar="N")
+@declare.choice("--feed", FEEDS, "Which of several grades counts.")
+@declare.number("-l --level", "Lowest relevant grade.", metavar="G")
+@declare.text("--measure", "Whose order of the runs is to become certain.", metavar="M")
 @click.option(
     "--lease", type=_MINUTES, metavar="MINUTES",
     help="How long a document stays with an assessor who is gone.",
@@ -414,8 +394,8 @@ def order(options: OrderOptions) -> None:
     "--instructions", type=click.File(encoding="utf-8"), metavar="FILE",
     help="What assessors read beside every topic; -: from the standard input.",
 )  # fmt: skip
-@output_options()
-@taking(SettingsOptions)
+@declare.output_options()
+@declare.taking(SettingsOptions)
 def settings(options: SettingsOptions) -> None:
     """List the settings of a project that may change while people judge, or change some of them first.
 
@@ -430,15 +410,16 @@ def settings(options: SettingsOptions) -> None:
 
 @command.command("differences", short_help="Where assessors differ, and what is settled.")
 @_IN_FOLDER
-@click.option("--open", "only_open", is_flag=True, help="Those alone that nobody has settled yet.")
-@click.option(
-    "--settle", metavar="FILE",
-    help="Grades that count from now on, in a file of judgments: topic, iteration, doc, grade; -: from the"
+@declare.flag("--open only_open", "Those alone that nobody has settled yet.")
+@declare.text(
+    "--settle",
+    "Grades that count from now on, in a file of judgments: topic, iteration, doc, grade; -: from the"
     " standard input.",
-)  # fmt: skip
-@click.option("--by", metavar="NAME", help="The organiser who settled them.")
-@output_options()
-@taking(DifferencesOptions)
+    metavar="FILE",
+)
+@declare.text("--by", "The organiser who settled them.", metavar="NAME")
+@declare.output_options()
+@declare.taking(DifferencesOptions)
 def differences(options: DifferencesOptions) -> None:
     """List the documents on which assessors differ, or settle some first.
 
@@ -456,13 +437,10 @@ def differences(options: DifferencesOptions) -> None:
 @command.command("audit", short_help="Samples of judgments that experts grade anew.")
 @_IN_FOLDER
 @click.argument("assessor", required=False)
-@click.option("--expert", metavar="NAME", help="The organiser who grades the sample on the page Audit.")
-@click.option(
-    "--size", type=click.IntRange(1), metavar="N",
-    help=f"Judgments to draw, if there are so many.  [default: {SAMPLED}]",
-)  # fmt: skip
-@output_options()
-@taking(ExpertAuditOptions)
+@declare.text("--expert", "The organiser who grades the sample on the page Audit.", metavar="NAME")
+@declare.count("--size", f"Judgments to draw, if there are so many.  [default: {SAMPLED}]", metavar="N")
+@declare.output_options()
+@declare.taking(ExpertAuditOptions)
 def audit(options: ExpertAuditOptions) -> None:
     """Draw a random sample of ASSESSOR's judgments, or list the draws, what is graded, the agreement.
 
@@ -478,19 +456,18 @@ def audit(options: ExpertAuditOptions) -> None:
 
 @command.command("import")
 @_IN_FOLDER
-@click.option(
-    "--qrels", multiple=True, metavar="FILE", help="Judgments to add; nothing that people judged is touched."
+@declare.texts("--qrels", "Judgments to add; nothing that people judged is touched.", metavar="FILE")
+@declare.texts("--runs", "Runs to add: files, folders, globs.", metavar="FILE")
+@declare.text("--topics", "Topics to add; changed ones become new versions.", metavar="FILE")
+@declare.text(
+    "--assessor",
+    "Whose judgments the qrels are; in the log, import-NAME.  [default: the name of the file]",
+    metavar="NAME",
 )
-@click.option("--runs", multiple=True, metavar="FILE", help="Runs to add: files, folders, globs.")
-@click.option("--topics", metavar="FILE", help="Topics to add; changed ones become new versions.")
-@click.option(
-    "--assessor", metavar="NAME",
-    help="Whose judgments the qrels are; in the log, import-NAME.  [default: the name of the file]",
-)  # fmt: skip
-@click.option("--qrels-format", metavar="F", help="Format of the qrels, where it is not recognised.")
-@click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
-@_NO_BAR
-@taking(ImportOptions)
+@declare.text("--qrels-format", "Format of the qrels, where it is not recognised.", metavar="F")
+@declare.run_format
+@declare.quiet
+@declare.taking(ImportOptions)
 def import_files(options: ImportOptions) -> None:
     """Add judgments, runs or topics to the project in DIR, while it is being judged or not."""
     _run(options)
@@ -499,11 +476,11 @@ def import_files(options: ImportOptions) -> None:
 @command.command("export", help=EXPORT_HELP)
 @_IN_FOLDER
 @click.argument("what", type=click.Choice(list(EXPORT_KINDS)))
-@click.option("--until", type=click.IntRange(1), metavar="N", help="As it was after event N of the log.")
-@click.option("--all-topics", is_flag=True, help="Judgments of candidate and dropped topics as well.")
+@declare.count("--until", "As it was after event N of the log.", metavar="N")
+@declare.flag("--all-topics", "Judgments of candidate and dropped topics as well.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 @_NO_REMARKS
-@taking(ExportOptions)
+@declare.taking(ExportOptions)
 def export(options: ExportOptions) -> None:
     """Write what was judged; see `EXPORT_HELP`."""
     _run(options)
@@ -511,12 +488,9 @@ def export(options: ExportOptions) -> None:
 
 @command.command("status")
 @_IN_FOLDER
-@click.option(
-    "--view", type=click.Choice(["topics", "runs"]),
-    help="One of the two tables; csv, jsonl and parquet hold only one.",
-)  # fmt: skip
-@output_options()
-@taking(StatusOptions)
+@declare.choice("--view", ["topics", "runs"], "One of the two tables; csv, jsonl and parquet hold only one.")
+@declare.output_options()
+@declare.taking(StatusOptions)
 def status(options: StatusOptions) -> None:
     """How far judging is, and how sure the order of the runs."""
     _run(options)
@@ -526,7 +500,7 @@ def status(options: StatusOptions) -> None:
 @_IN_FOLDER
 @click.argument("target", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @_NO_REMARKS
-@taking(BackupOptions)
+@declare.taking(BackupOptions)
 def backup(options: BackupOptions) -> None:
     """Copy the database of the project to FILE, while it is being judged or not.
 
@@ -538,8 +512,8 @@ def backup(options: BackupOptions) -> None:
 
 @command.command("verify")
 @_IN_FOLDER
-@_NO_BAR
-@taking(VerifyOptions)
+@declare.quiet
+@declare.taking(VerifyOptions)
 def verify(options: VerifyOptions) -> None:
     """Replay the log in a new process and compare: choices, next documents, confidences, exports.
 

@@ -37,10 +37,9 @@ from sounding.judge.settings import Order, Settings, parse_parameters, parse_sca
 from sounding.judge.store import Store
 from sounding.judge.verify import verify
 from sounding.render.tables import Table, json_text
+from sounding.terminal.declare import OutputOptions, by_suffix
 from sounding.terminal.options import (
     PEOPLE,
-    OutputOptions,
-    by_suffix,
     progress_bar,
     remark,
     write_tables,

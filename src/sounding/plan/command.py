@@ -8,15 +8,14 @@ from typing import Literal
 
 import click
 
-from sounding.terminal.options import output_options, taking
-from sounding.terminal.session_options import SessionOptions, session_options
+from sounding.terminal import declare
 
 NOTHING = "none"  # in place of QRELS: nothing is judged yet
 VIEWS = ("documents", "ranking", "pairs", "forecast")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanOptions(SessionOptions):
+class PlanOptions(declare.SessionOptions):
     """What `sounding plan` is asked for."""
 
     qrels: str
@@ -37,38 +36,23 @@ class PlanOptions(SessionOptions):
 
 
 @click.command("plan", short_help="What to judge next.")
-@click.argument("qrels")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option(
-    "-n", "--next", "count", type=click.IntRange(0), default=3, show_default=True,
-    help="Documents of each topic to judge next.",
-)  # fmt: skip
-@click.option("--topic", "topics", multiple=True, metavar="T", help="Only this topic's; may be repeated.")
+@declare.qrels_and_runs
+@declare.count("-n --next count", "Documents of each topic to judge next.", least=0, default=3)
+@declare.texts("--topic topics", "Only this topic's; may be repeated.", metavar="T")
 @click.option("--pair", nargs=2, metavar="A B", help="Only the order of these two runs matters.")
-@click.option("--baseline", metavar="RUN", help="Only how this run compares with the others matters.")
-@click.option("--top", type=click.IntRange(2), metavar="N", help="Only the first N runs matter.")
-@click.option(
-    "--open", "open_below", type=float, metavar="C", help="Judge only for pairs less sure than C by now."
-)
-@click.option("--to", "wanted", type=float, metavar="C", help="How many judgments a confidence of C takes.")
-@click.option(
-    "--worlds", type=click.IntRange(1), default=8, show_default=True,
-    help="Completions of the judgments in which judging is tried out.",
-)  # fmt: skip
-@click.option(
-    "--most", type=click.IntRange(1), default=10_000, show_default=True,
-    help="Judgments after which --to gives up in a completion.",
-)  # fmt: skip
-@click.option("--seconds", type=float, default=30, show_default=True, help="Time to judge a document.")
-@click.option("--view", type=click.Choice(VIEWS), help="One table alone; files hold documents by default.")
-@click.option(
-    "--chart", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="Draw the ranking, and with --to the forecast: .html, .svg, .png or .pdf.",
-)  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is drawn.")
-@session_options
-@output_options()
-@taking(PlanOptions)
+@declare.text("--baseline", "Only how this run compares with the others matters.", metavar="RUN")
+@declare.count("--top", "Only the first N runs matter.", least=2, metavar="N")
+@declare.number("--open open_below", "Judge only for pairs less sure than C by now.", metavar="C")
+@declare.number("--to wanted", "How many judgments a confidence of C takes.", metavar="C")
+@declare.count("--worlds", "Completions of the judgments in which judging is tried out.", default=8)
+@declare.count("--most", "Judgments after which --to gives up in a completion.", default=10_000)
+@declare.seconds
+@declare.choice("--view", VIEWS, "One table alone; files hold documents by default.")
+@declare.chart("Draw the ranking, and with --to the forecast")
+@declare.seed()
+@declare.session
+@declare.output_options()
+@declare.taking(PlanOptions)
 def command(options: PlanOptions) -> None:
     """Say which documents of RUNs to judge next, and how sure their order is by the judgments in QRELS.
 

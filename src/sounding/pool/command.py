@@ -7,24 +7,14 @@ from pathlib import Path
 
 import click
 
-from sounding.terminal.options import (
-    FormatOptions,
-    OutputOptions,
-    RankingOptions,
-    WorkerOptions,
-    format_options,
-    output_options,
-    ranking_options,
-    taking,
-    worker_options,
-)
+from sounding.terminal import declare
 
 LINES = "lines"  # topic doc
 QRELS = "qrels"  # topic 0 doc grade
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoolingOptions(RankingOptions, FormatOptions, WorkerOptions, OutputOptions):
+class PoolingOptions(declare.RankingOptions, declare.FileOptions):
     """What `sounding pool` is asked for."""
 
     runs: tuple[str, ...]
@@ -61,40 +51,34 @@ class PoolCommand(click.Command):
 
 @click.command("pool", cls=PoolCommand, short_help="What to judge.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--info", metavar="FILE", help="Groups and pooled runs: run group kind priority pooled.")
-@click.option("--depth", type=click.IntRange(1), default=100, show_default=True, help="Documents of a run.")
-@click.option("--per-group", type=click.IntRange(1), metavar="N", help="Runs of a group, by priority.")
-@click.option(
+@declare.text("--info", "Groups and pooled runs: run group kind priority pooled.", metavar="FILE")
+@declare.count("--depth", "Documents of a run.", default=100)
+@declare.count("--per-group", "Runs of a group, by priority.", metavar="N")
+@declare.text(
     "--strategy",
-    metavar="S",
-    help="How documents are chosen; listed below. With --simulate several: S,S.  [default: depth; rank with"
+    "How documents are chosen; listed below. With --simulate several: S,S.  [default: depth; rank with"
     " --budget or --batches]",
+    metavar="S",
 )
-@click.option("--budget", type=click.IntRange(1), metavar="N", help="List the N next documents to judge.")
-@click.option("--batches", type=click.IntRange(1), metavar="N", help="The next N of each topic, shuffled.")
-@click.option("--rate", type=float, metavar="R", help="Share of the pool that a sample draws.")
-@click.option("--strata", metavar="K:R,...", help="Strata of a sample: last pool rank and rate of each.")
-@click.option("-p", "p", type=float, help="Persistence of RBP, for weights and residuals.  [default: 0.8]")
-@click.option("-l", "--level", type=float, metavar="G", help="Lowest relevant grade.  [default: 1]")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all that is drawn.")
-@click.option("--qrels", metavar="FILE", help="What has been judged already.")
-@click.option(
-    "--pool-depth", type=click.IntRange(1), metavar="D",
-    help="Of --qrels, only what a pool of this depth would have had.",
-)  # fmt: skip
-@click.option("--simulate", is_flag=True, help="Replay the judging of --qrels, document by document.")
-@click.option("--summary", is_flag=True, help="What the pool costs and covers, instead of the pool.")
-@click.option(
-    "--chart", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="Draw what --summary or --simulate shows: .html, .svg, .png or .pdf.",
-)  # fmt: skip
-@click.option("--residual", type=float, metavar="X", help="The depth for a mean RBP residual of X.")
-@click.option("--seconds", type=float, default=30, show_default=True, help="Time to judge a document.")
-@ranking_options
-@format_options
-@worker_options
-@output_options(LINES, QRELS, "tsv", otherwise="lines of topic and doc, or a table")
-@taking(PoolingOptions)
+@declare.count("--budget", "List the N next documents to judge.", metavar="N")
+@declare.count("--batches", "The next N of each topic, shuffled.", metavar="N")
+@declare.number("--rate", "Share of the pool that a sample draws.", metavar="R")
+@declare.text("--strata", "Strata of a sample: last pool rank and rate of each.", metavar="K:R,...")
+@declare.number("-p p", "Persistence of RBP, for weights and residuals.  [default: 0.8]")
+@declare.number("-l --level", "Lowest relevant grade.  [default: 1]", metavar="G")
+@declare.seed()
+@declare.text("--qrels", "What has been judged already.", metavar="FILE")
+@declare.count("--pool-depth", "Of --qrels, only what a pool of this depth would have had.", metavar="D")
+@declare.flag("--simulate", "Replay the judging of --qrels, document by document.")
+@declare.flag("--summary", "What the pool costs and covers, instead of the pool.")
+@declare.chart("Draw what --summary or --simulate shows")
+@declare.number("--residual", "The depth for a mean RBP residual of X.", metavar="X")
+@declare.seconds
+@declare.ranking
+@declare.formats
+@declare.workers
+@declare.output_options(LINES, QRELS, "tsv", otherwise="lines of topic and doc, or a table")
+@declare.taking(PoolingOptions)
 def command(options: PoolingOptions) -> None:
     """Choose the documents of RUNs to judge: one `topic doc` a line, by doc id.
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from sounding.sample.parameters import DEFAULTS, CollectionParameters, option_name
-from sounding.terminal.options import taking
+from sounding.terminal import declare
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +55,10 @@ def _collection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command("sample", short_help="A simulated collection with complete truth.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @_collection_options
-@click.option("--gzip", "compress", is_flag=True, help="Compress the runs.")
-@click.option("--force", is_flag=True, help="Replace a collection that DIR holds.")
-@click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
-@taking(SampleOptions)
+@declare.flag("--gzip compress", "Compress the runs.")
+@declare.flag("--force", "Replace a collection that DIR holds.")
+@declare.quiet
+@declare.taking(SampleOptions)
 def command(options: SampleOptions) -> None:
     """Write a simulated collection into DIR.
 

@@ -1,132 +1,31 @@
-"""Options that several commands share: policies, output, progress."""
+"""What commands do around their work: policies in force, files read, tables written, progress shown."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from functools import wraps
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from sounding.core import policies as names
 from sounding.core.errors import DataError, FormatError, UnknownNameError
-from sounding.core.files import refuse_unwritable, write_whole
+from sounding.core.files import write_whole
 from sounding.core.workers import Bars, Progress
-from sounding.render.tables import FORMATS, Table, parquet, render
+from sounding.data.formats import read_qrels
+from sounding.data.run_info import RunInfo, read_run_info
+from sounding.render.tables import Table, parquet, render
+from sounding.terminal.declare import OutputOptions, PlainPolicyOptions, PolicyOptions, ReadingOptions
 
 if TYPE_CHECKING:
-    from sounding.data.run_info import RunInfo
     from sounding.runs.pool import Pool
-
-Command = Callable[..., Any]
-Kind = TypeVar("Kind")  # the dataclass that holds a command's options
-Given = TypeVar("Given")
-
-
-# A command's options are one dataclass, put together from these: each has what one decorator below adds.
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlainPolicyOptions:
-    """What `plain_policies` adds, and a seed."""
-
-    ties: names.Ties = names.DEFAULT_POLICIES.ties
-    unjudged: names.Unjudged = names.DEFAULT_POLICIES.unjudged
-    missing: names.Missing = names.DEFAULT_POLICIES.missing
-    negative: names.Negative = names.DEFAULT_POLICIES.negative
-    fractional: names.Fractional = names.DEFAULT_POLICIES.fractional
-    duplicates: names.Duplicates = names.DEFAULT_POLICIES.duplicates
-    compat: names.Compat = names.DEFAULT_POLICIES.compat
-    seed: int = names.DEFAULT_POLICIES.seed
-
-
-@dataclass(frozen=True, kw_only=True)
-class PolicyOptions(PlainPolicyOptions):
-    """What `policy_options` adds; a command that leaves an option out has its default."""
-
-    depth: int | None = names.DEFAULT_POLICIES.depth
-    universe: str = names.DEFAULT_POLICIES.universe
-    at_most: str | None = names.DEFAULT_POLICIES.at_most
-    prior: str = names.DEFAULT_POLICIES.prior
-    moments: names.Moments = names.DEFAULT_POLICIES.moments
-    draws: int = names.DEFAULT_POLICIES.draws
-
-
-@dataclass(frozen=True, kw_only=True)
-class RankingOptions:
-    """What `ranking_options` adds: the policies that decide which documents a run has, and in which order."""
-
-    ties: names.Ties
-    compat: names.Compat
-    duplicates: names.Duplicates
-
-    def policies(self) -> names.Policies:
-        """Return them as policies; grades of any kind are taken, since only the order is asked for."""
-        return names.Policies(
-            ties=self.ties, compat=self.compat, duplicates=self.duplicates, fractional="accept"
-        )
-
-    def named(self) -> dict[str, str]:
-        """Return them by name, as outputs repeat them."""
-        return {"ties": self.ties, "compat": self.compat, "duplicates": self.duplicates}
-
-
-@dataclass(frozen=True, kw_only=True)
-class PoolOptions:
-    """What `pool_options` adds."""
-
-    pool_depth: int | None
-    info: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FormatOptions:
-    """What `format_options` adds."""
-
-    qrels_format: str | None
-    run_format: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkerOptions:
-    """What `worker_options` adds."""
-
-    jobs: int | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutputOptions:
-    """What `output_options` adds."""
-
-    format_name: str
-    output: Path | None
-    quiet: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadingOptions(PoolOptions, FormatOptions, WorkerOptions, OutputOptions):
-    """What it takes to read judgments as a pool of some depth would have had them."""
-
-
-def taking(kind: type[Kind]) -> Callable[[Callable[[Kind], Given]], Callable[..., Given]]:
-    """Hand a command its options as one object instead of as keywords."""
-
-    def take(command: Callable[[Kind], Given]) -> Callable[..., Given]:
-        @wraps(command)
-        def called(**given: Any) -> Given:
-            return command(kind(**given))
-
-        return called
-
-    return take
-
 
 PEOPLE = ("table", "md", "latex")  # formats that people read
 NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold rows alone
@@ -135,162 +34,14 @@ PARAGRAPH_WIDTH = 88  # of prose
 REFRESH = 0.1  # seconds between two looks at progress
 PIPED_WIDTH = 110  # of tables that go into a pipe or a file, unless COLUMNS says otherwise
 
-_POLICIES: Sequence[tuple[str, Any, str]] = (
-    (
-        "ties",
-        names.Ties,
-        "Order of documents with equal scores: by doc id (trec), by line (score-file), or averaged; file and"
-        " rank: all documents by line, or by the rank column.",
-    ),
-    (
-        "unjudged",
-        names.Unjudged,
-        "What an unjudged document counts; condensed: removed; bounds, expected: shown beside the value.",
-    ),
-    ("missing", names.Missing, "What a judged topic counts that a run lacks."),
-    ("negative", names.Negative, "Negative grades: all unjudged (trec), only -1 (split), or non-relevant."),
-    ("fractional", names.Fractional, "Grades such as 0.5."),
-    ("duplicates", names.Duplicates, "A document listed twice for a topic."),
-    ("moments", names.Moments, "How expected values are found: exact where known, drawn, or approximated."),
-    ("compat", names.Compat, "Which trec_eval to agree with: 9 compares scores in single precision."),
-)
-
-
 _ONLY_WITH = {
     "universe": ("bounds", "expected"), "at_most": ("bounds",), "prior": ("expected",),
     "moments": ("expected",), "draws": ("expected",),
 }  # fmt: skip
 
 
-def policy_options(command: Command, *, without: Sequence[str] = ()) -> Command:
-    """Add one option for every policy but those that a command has no use for."""
-    for name, values, text in reversed(_POLICIES):
-        if name in without:
-            continue
-        default = getattr(names.DEFAULT_POLICIES, name)
-        option = click.option(
-            f"--{name}", type=click.Choice(get_args(values)), default=default, show_default=True, help=text
-        )
-        command = option(command)
-    defaults = names.DEFAULT_POLICIES
-    others = {
-        "seed": click.option(
-            "--seed", type=int, default=defaults.seed, show_default=True, help="Of the draws."
-        ),
-        "draws": click.option(
-            "--draws", type=click.IntRange(2), default=defaults.draws, show_default=True,
-            help="Completions drawn where no exact expectation is known.",
-        ),
-        "prior": click.option(
-            "--prior", metavar="P", default=defaults.prior, show_default=True,
-            help="Chance that an unjudged document is relevant: a number, rate, rank, or a file.",
-        ),
-        "at_most": click.option(
-            "--at-most", metavar="N", help="Most new relevant documents of a topic: N, 2x the known, growth."
-        ),
-        "universe": click.option(
-            "--universe", metavar="U", default=defaults.universe, show_default=True,
-            help="Unjudged documents that may be relevant: of this run, of all runs, or +N more.",
-        ),
-        "depth": click.option(
-            "-M", "--depth", type=click.IntRange(1), help="Only the first so many documents of a topic count."
-        ),
-    }  # fmt: skip
-    for name, option in others.items():
-        command = command if name in without else option(command)
-    return command
-
-
-_PLAIN_CHOICES = {
-    "ties": names.ORDERS, "unjudged": ("nonrelevant", "condensed"),
-    "missing": get_args(names.Missing), "negative": get_args(names.Negative),
-    "fractional": get_args(names.Fractional), "duplicates": get_args(names.Duplicates),
-    "compat": get_args(names.Compat),
-}  # fmt: skip
-
-
-def plain_policies(command: Command) -> Command:
-    """Add the policies that have a use where documents stand in one order and values need no bounds."""
-    for name, values in reversed(_PLAIN_CHOICES.items()):
-        default = getattr(names.DEFAULT_POLICIES, name)
-        option = click.option(
-            f"--{name}", type=click.Choice(values), default=default, show_default=True, help="As evaluate."
-        )
-        command = option(command)
-    return command
-
-
-def ranking_options(command: Command) -> Command:
-    """Add --ties, --compat and --duplicates."""
-    for name, values, text in (
-        ("duplicates", get_args(names.Duplicates), "A document listed twice for a topic."),
-        ("compat", get_args(names.Compat), "As evaluate."),
-        ("ties", names.ORDERS, "As evaluate."),
-    ):
-        default = getattr(names.DEFAULT_POLICIES, name)
-        option = click.option(
-            f"--{name}", type=click.Choice(values), default=default, show_default=True, help=text
-        )
-        command = option(command)
-    return command
-
-
-def pool_options(command: Command) -> Command:
-    """Add --pool-depth and --info."""
-    depth = click.option(
-        "--pool-depth", type=click.IntRange(1), metavar="D",
-        help="Only judgments that a pool of this depth would have had.",
-    )  # fmt: skip
-    info = click.option(
-        "--info", multiple=True, metavar="FILE",
-        help="Which runs were pooled: run group kind priority pooled; may be repeated.",
-    )  # fmt: skip
-    return depth(info(command))
-
-
-def format_options(command: Command) -> Command:
-    """Add --qrels-format and --run-format."""
-    qrels = click.option("--qrels-format", metavar="F", help="Format of QRELS, where it is not recognised.")
-    runs = click.option("--run-format", metavar="F", help="Format of the runs, where it is not recognised.")
-    return qrels(runs(command))
-
-
-def worker_options(command: Command) -> Command:
-    """Add --jobs and --dask; with the latter, all that the command maps is done by a cluster."""
-    jobs = click.option(
-        "--jobs", type=click.IntRange(1), help="Processes; default: all cores when the files are large."
-    )
-    return jobs(dask_option(command))
-
-
-def dask_option(command: Command) -> Command:
-    """Add --dask, for commands with a --jobs of their own."""
-    option = click.option(
-        "--dask", metavar="ADDRESS", expose_value=False, callback=_sent_to_cluster,
-        help="Share the work over a Dask cluster, as tcp://host:8786.",
-    )  # fmt: skip
-    return option(command)
-
-
-def _sent_to_cluster(context: click.Context, _: click.Parameter, address: str | None) -> None:
-    """Put the cluster in force until the command is done."""
-    if address is None or context.resilient_parsing:
-        return
-    import logging
-
-    from sounding.core.executors import run_on
-
-    # What the cluster has to say of lost workers is said by us, in one line, where it matters.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    context.with_resource(run_on(address))
-
-
 def read_info(files: Sequence[str]) -> dict[str, RunInfo] | None:
     """Return what the files of --info list of the runs; None where none was given."""
-    if not files:
-        return None
-    from sounding.data.run_info import read_run_info  # NumPy, which --help does without
-
     return dict(row for file in files for row in read_run_info(file).items()) or None
 
 
@@ -304,8 +55,7 @@ def pooled_judgments(
     """Return the judgments, cut where --pool-depth asks for it, a sentence that says so, and their pool."""
     if options.pool_depth is None:
         return qrels, None, None
-    from sounding.data.formats import read_qrels  # NumPy, which --help does without
-    from sounding.runs.pool import judgments_at_depth
+    from sounding.runs.pool import judgments_at_depth  # a twentieth of the start of most commands
 
     whole = read_qrels(
         qrels, format=options.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
@@ -338,122 +88,8 @@ def typed_command(context: click.Context, most_runs: int | None = None) -> str:
 
 def _quoted(word: str) -> str:
     """A word as one types it in a shell; measures hold single quotes, which double ones keep readable."""
-    import shlex
-
     plain = "'" in word and not any(letter in word for letter in '"$`\\!')
     return f'"{word}"' if plain else shlex.quote(word)
-
-
-_SUFFIXES = {
-    ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".md": "md", ".tex": "latex", ".parquet": "parquet",
-}  # fmt: skip
-
-
-_PLAIN = ("", ".txt")  # suffixes that promise nothing
-
-
-def by_suffix(
-    output: Path | None, otherwise: str, suffixes: Mapping[str, str] = _SUFFIXES, option: str = "-o"
-) -> str:
-    """The format that the name of a file promises, or another where it promises none."""
-    suffix = output.suffix.lower() if output else ""
-    if suffix in suffixes or suffix in _PLAIN:
-        return suffixes.get(suffix, otherwise)
-    named = ", or name the format with --format" if option == "-o" else ""
-    raise click.UsageError(
-        f"{option} {output}: no format goes by {suffix!r}; use {', '.join(suffixes)}{named}"
-    )
-
-
-def writable(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
-    """The file to write, refused before the work where its folder is missing or it is write-protected.
-
-    None: standard output, which a dash means as well.
-    """
-    if value is None or value == Path("-"):
-        return None
-    refuse_unwritable(value)
-    return value
-
-
-def keeping_inputs(command: Command) -> Command:
-    """The command, refused where it would write over a file that it is to read."""
-
-    @wraps(command)
-    def kept(*arguments: Any, **options: Any) -> Any:
-        context = click.get_current_context()
-        written = [one for one in context.command.params if isinstance(one.type, click.Path) and one.name]
-        read = [one for one in context.command.params if one not in written and one.name]
-        for one in written:
-            file = context.params.get(one.name or "")
-            if isinstance(file, Path) and file.is_file():
-                _refuse_to_write_over(file, one, [context.params.get(other.name or "") for other in read])
-        return command(*arguments, **options)
-
-    return kept
-
-
-def _refuse_to_write_over(file: Path, option: click.Parameter, values: Sequence[Any]) -> None:
-    """A usage error where one of a command's values names the file, its folder, or a pattern it fits."""
-    texts = [text for value in values for text in (value if isinstance(value, tuple) else (value,))]
-    for text in texts:
-        if isinstance(text, str) and text and any(_is_file(place, file) for place in _files_named(text)):
-            raise click.UsageError(
-                f"{option.opts[-1]} {file} would overwrite what is read; name another file"
-            )
-
-
-def _files_named(text: str) -> Iterator[Path]:
-    """The files that a text stands for, as a name, as a folder, or as a pattern."""
-    import glob
-
-    try:
-        path = Path(text)
-        if path.is_dir():
-            yield from path.iterdir()
-        elif path.exists():
-            yield path
-        elif glob.has_magic(text):
-            yield from map(Path, glob.glob(text, recursive=True))  # noqa: PTH207 - takes absolute patterns
-    except (OSError, ValueError):  # a text that can be no name of a file
-        return
-
-
-def _is_file(path: Path, file: Path) -> bool:
-    try:
-        return path.samefile(file)
-    except OSError:
-        return False
-
-
-def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[Command], Command]:
-    """Add --format, --output and --quiet; `otherwise` is what comes where nothing names a format.
-
-    A command with something else than a table to give looks at suffixes that promise nothing itself.
-    """
-    formats = [*FORMATS, "parquet", *more_formats]
-    suffixes = {**_SUFFIXES, **{f".{name}": name for name in more_formats}}
-
-    def chosen(context: click.Context, _: click.Parameter, value: str | None) -> str:
-        output = context.params.get("output")
-        if otherwise != "a table":
-            return value or _SUFFIXES.get(output.suffix.lower() if output else "", "table")
-        return value or by_suffix(output, "table", suffixes)
-
-    def add(command: Command) -> Command:
-        command = keeping_inputs(command)
-        quiet = click.option("--quiet", is_flag=True, help="No progress bar, no remarks.")
-        output = click.option(
-            "-o", "--output", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-            is_eager=True, callback=writable, help="Write to this file; -: to the screen.",
-        )  # fmt: skip
-        layout = click.option(
-            "--format", "format_name", type=click.Choice(formats), callback=chosen,
-            help=f"Layout of the output; default: by the suffix of -o, otherwise {otherwise}.",
-        )  # fmt: skip
-        return layout(output(quiet(command)))
-
-    return add
 
 
 def policies_of(options: PolicyOptions, *, always_bounds: bool = False) -> names.Policies:

@@ -1,0 +1,503 @@
+"""How commands declare their options: one dataclass each, and the options that several of them share."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce, wraps
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+import click
+
+from sounding.core import policies as names
+from sounding.core.files import refuse_unwritable
+from sounding.render.tables import FORMATS
+
+Command = Callable[..., Any]
+Declaration = Callable[[Command], Command]  # a decorator that adds an option, or several, to a command
+Kind = TypeVar("Kind")  # the dataclass that holds a command's options
+Given = TypeVar("Given")
+
+DEFAULT = names.DEFAULT_POLICIES
+
+
+# A command's options are one dataclass, put together from these; a declaration below adds the options.
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainPolicyOptions:
+    """What `plain_policies` declares, and a seed."""
+
+    ties: names.Ties = DEFAULT.ties
+    unjudged: names.Unjudged = DEFAULT.unjudged
+    missing: names.Missing = DEFAULT.missing
+    negative: names.Negative = DEFAULT.negative
+    fractional: names.Fractional = DEFAULT.fractional
+    duplicates: names.Duplicates = DEFAULT.duplicates
+    compat: names.Compat = DEFAULT.compat
+    seed: int = DEFAULT.seed
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyOptions(PlainPolicyOptions):
+    """What `policies` declares; a command that leaves an option out has its default."""
+
+    depth: int | None = DEFAULT.depth
+    universe: str = DEFAULT.universe
+    at_most: str | None = DEFAULT.at_most
+    prior: str = DEFAULT.prior
+    moments: names.Moments = DEFAULT.moments
+    draws: int = DEFAULT.draws
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingOptions:
+    """What `ranking` declares: the policies that decide which documents a run has, and in which order."""
+
+    ties: names.Ties
+    compat: names.Compat
+    duplicates: names.Duplicates
+
+    def policies(self) -> names.Policies:
+        """Return them as policies; grades of any kind are taken, since only the order is asked for."""
+        return names.Policies(
+            ties=self.ties, compat=self.compat, duplicates=self.duplicates, fractional="accept"
+        )
+
+    def named(self) -> dict[str, str]:
+        """Return them by name, as outputs repeat them."""
+        return {"ties": self.ties, "compat": self.compat, "duplicates": self.duplicates}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolOptions:
+    """What `pool` declares."""
+
+    pool_depth: int | None
+    info: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormatOptions:
+    """What `formats` declares."""
+
+    qrels_format: str | None
+    run_format: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerOptions:
+    """What `workers` declares."""
+
+    jobs: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputOptions:
+    """What `output_options` declares."""
+
+    format_name: str
+    output: Path | None
+    quiet: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions(FormatOptions, WorkerOptions, OutputOptions):
+    """What it takes to read runs and to write tables."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions(PoolOptions, FileOptions):
+    """What it takes to read judgments as a pool of some depth would have had them."""
+
+
+def taking(kind: type[Kind]) -> Callable[[Callable[[Kind], Given]], Callable[..., Given]]:
+    """Hand a command its options as one object instead of as keywords."""
+
+    def take(command: Callable[[Kind], Given]) -> Callable[..., Given]:
+        @wraps(command)
+        def called(**given: Any) -> Given:
+            return command(kind(**given))
+
+        return called
+
+    return take
+
+
+# One option: its names, and what it does; --help shows the default.
+
+
+def text(spelled: str, about: str, *, metavar: str | None = None, default: str | None = None) -> Declaration:
+    """Declare an option that takes a text."""
+    return click.option(*spelled.split(), metavar=metavar, default=default, show_default=True, help=about)
+
+
+def texts(spelled: str, about: str, *, metavar: str, default: tuple[str, ...] = ()) -> Declaration:
+    """Declare an option that takes a text and may be repeated."""
+    return click.option(
+        *spelled.split(), metavar=metavar, multiple=True, default=default, show_default=True, help=about
+    )
+
+
+def count(
+    spelled: str, about: str, *, least: int = 1, default: int | None = None, metavar: str | None = None
+) -> Declaration:
+    """Declare an option that takes a whole number."""
+    return click.option(
+        *spelled.split(), type=click.IntRange(least), metavar=metavar, default=default, show_default=True,
+        help=about,
+    )  # fmt: skip
+
+
+def number(
+    spelled: str, about: str, *, default: float | None = None, metavar: str | None = None
+) -> Declaration:
+    """Declare an option that takes any number."""
+    return click.option(
+        *spelled.split(), type=float, metavar=metavar, default=default, show_default=True, help=about
+    )
+
+
+def choice(spelled: str, values: Sequence[str], about: str, *, default: str | None = None) -> Declaration:
+    """Declare an option that takes one of a few words."""
+    return click.option(
+        *spelled.split(), type=click.Choice(values), default=default, show_default=True, help=about
+    )
+
+
+def flag(spelled: str, about: str) -> Declaration:
+    """Declare an option that takes no value."""
+    return click.option(*spelled.split(), is_flag=True, help=about)
+
+
+def file(spelled: str, about: str) -> Declaration:
+    """Declare an option that takes the name of a file to write."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    return click.option(*spelled.split(), type=kind, metavar="FILE", help=about)
+
+
+def together(*declarations: Declaration) -> Declaration:
+    """Return a decorator that adds several options, in the order of --help."""
+
+    def add(command: Command) -> Command:
+        return reduce(lambda made, declare: declare(made), reversed(declarations), command)
+
+    return add
+
+
+# Options that several commands have, each with a few words of its own.
+
+
+def measures(about: str, default: tuple[str, ...] = ()) -> Declaration:
+    """Declare --measure, which may be repeated."""
+    return texts("-m --measure measures", about, metavar="M", default=default)
+
+
+def chart(about: str) -> Declaration:
+    """Declare --chart; `about` says what it draws."""
+    return file("--chart", f"{about}: .html, .svg, .png or .pdf.")
+
+
+def seed(about: str = "Of all that is drawn.") -> Declaration:
+    """Declare --seed."""
+    return count("--seed", about, least=0, default=DEFAULT.seed)
+
+
+def test(default: str, about: str) -> Declaration:
+    """Declare --test."""
+    return text("--test", about, metavar="T", default=default)
+
+
+def correction(otherwise: str) -> Declaration:
+    """Declare --correction; `otherwise` is the default in words."""
+    return text("--correction", f"none, bonferroni, holm, bh or max-t; default: {otherwise}.", metavar="C")
+
+
+def alpha(about: str) -> Declaration:
+    """Declare --alpha."""
+    return number("--alpha", about, default=0.05)
+
+
+# Options that several commands have word for word.
+
+qrels_and_runs = together(
+    click.argument("qrels"), click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+)
+baselines = texts(
+    "--baseline baselines", "Compare the other runs with this one; may be repeated.", metavar="RUN"
+)
+seconds = number("--seconds", "Time to judge a document.", default=30)
+quiet = flag("--quiet", "No progress bar, no remarks.")
+info = texts(
+    "--info", "Which runs were pooled: run group kind priority pooled; may be repeated.", metavar="FILE"
+)
+pool = together(
+    count("--pool-depth", "Only judgments that a pool of this depth would have had.", metavar="D"), info
+)
+run_format = text("--run-format", "Format of the runs, where it is not recognised.", metavar="F")
+formats = together(
+    text("--qrels-format", "Format of QRELS, where it is not recognised.", metavar="F"), run_format
+)
+
+
+def _sent_to_cluster(context: click.Context, _: click.Parameter, address: str | None) -> None:
+    """Put the cluster in force until the command is done."""
+    if address is None or context.resilient_parsing:
+        return
+    import logging
+
+    from sounding.core.executors import run_on  # asyncio, which only work on a cluster needs
+
+    # What the cluster has to say of lost workers is said by us, in one line, where it matters.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    context.with_resource(run_on(address))
+
+
+dask = click.option(
+    "--dask", metavar="ADDRESS", expose_value=False, callback=_sent_to_cluster,
+    help="Share the work over a Dask cluster, as tcp://host:8786.",
+)  # fmt: skip
+workers = together(count("--jobs", "Processes; default: all cores when the files are large."), dask)
+
+
+# Policies.
+
+
+def _policy(name: str, values: Sequence[str], about: str = "As evaluate.") -> Declaration:
+    return choice(f"--{name}", values, about, default=getattr(DEFAULT, name))
+
+
+_DUPLICATES = _policy("duplicates", get_args(names.Duplicates), "A document listed twice for a topic.")
+_POLICIES: Mapping[str, Declaration] = {
+    "depth": count("-M --depth", "Only the first so many documents of a topic count."),
+    "universe": text(
+        "--universe", "Unjudged documents that may be relevant: of this run, of all runs, or +N more.",
+        metavar="U", default=DEFAULT.universe,
+    ),
+    "at_most": text(
+        "--at-most", "Most new relevant documents of a topic: N, 2x the known, growth.", metavar="N"
+    ),
+    "prior": text(
+        "--prior", "Chance that an unjudged document is relevant: a number, rate, rank, or a file.",
+        metavar="P", default=DEFAULT.prior,
+    ),
+    "draws": count(
+        "--draws", "Completions drawn where no exact expectation is known.", least=2,
+        default=DEFAULT.draws,
+    ),
+    "seed": click.option(
+        "--seed", type=int, default=DEFAULT.seed, show_default=True, help="Of the draws."
+    ),
+    "ties": _policy(
+        "ties", get_args(names.Ties),
+        "Order of documents with equal scores: by doc id (trec), by line (score-file), or averaged; file and"
+        " rank: all documents by line, or by the rank column.",
+    ),
+    "unjudged": _policy(
+        "unjudged", get_args(names.Unjudged),
+        "What an unjudged document counts; condensed: removed; bounds, expected: shown beside the value.",
+    ),
+    "missing": _policy("missing", get_args(names.Missing), "What a judged topic counts that a run lacks."),
+    "negative": _policy(
+        "negative", get_args(names.Negative),
+        "Negative grades: all unjudged (trec), only -1 (split), or non-relevant.",
+    ),
+    "fractional": _policy("fractional", get_args(names.Fractional), "Grades such as 0.5."),
+    "duplicates": _DUPLICATES,
+    "moments": _policy(
+        "moments", get_args(names.Moments),
+        "How expected values are found: exact where known, drawn, or approximated.",
+    ),
+    "compat": _policy(
+        "compat", get_args(names.Compat),
+        "Which trec_eval to agree with: 9 compares scores in single precision.",
+    ),
+}  # fmt: skip
+
+
+def policies(*, without: Sequence[str] = ()) -> Declaration:
+    """Declare one option for every policy but those that a command has no use for."""
+    return together(*(option for name, option in _POLICIES.items() if name not in without))
+
+
+# The policies that have a use where documents stand in one order and values need no bounds.
+plain_policies = together(
+    _policy("ties", names.ORDERS),
+    _policy("unjudged", ("nonrelevant", "condensed")),
+    _policy("missing", get_args(names.Missing)),
+    _policy("negative", get_args(names.Negative)),
+    _policy("fractional", get_args(names.Fractional)),
+    _policy("duplicates", get_args(names.Duplicates)),
+    _policy("compat", get_args(names.Compat)),
+)
+# The policies that decide which documents a run has, and in which order.
+ranking = together(_policy("ties", names.ORDERS), _policy("compat", get_args(names.Compat)), _DUPLICATES)
+
+
+_SUFFIXES = {
+    ".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".md": "md", ".tex": "latex", ".parquet": "parquet",
+}  # fmt: skip
+
+
+_PLAIN = ("", ".txt")  # suffixes that promise nothing
+
+
+def by_suffix(
+    output: Path | None, otherwise: str, suffixes: Mapping[str, str] = _SUFFIXES, option: str = "-o"
+) -> str:
+    """The format that the name of a file promises, or another where it promises none."""
+    suffix = output.suffix.lower() if output else ""
+    if suffix in suffixes or suffix in _PLAIN:
+        return suffixes.get(suffix, otherwise)
+    named = ", or name the format with --format" if option == "-o" else ""
+    raise click.UsageError(
+        f"{option} {output}: no format goes by {suffix!r}; use {', '.join(suffixes)}{named}"
+    )
+
+
+def writable(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
+    """The file to write, refused before the work where its folder is missing or it is write-protected.
+
+    None: standard output, which a dash means as well.
+    """
+    if value is None or value == Path("-"):
+        return None
+    refuse_unwritable(value)
+    return value
+
+
+def keeping_inputs(command: Command) -> Command:
+    """The command, refused where it would write over a file that it is to read."""
+
+    @wraps(command)
+    def kept(*arguments: Any, **options: Any) -> Any:
+        context = click.get_current_context()
+        written = [one for one in context.command.params if isinstance(one.type, click.Path) and one.name]
+        read = [one for one in context.command.params if one not in written and one.name]
+        for one in written:
+            file = context.params.get(one.name or "")
+            if isinstance(file, Path) and file.is_file():
+                _refuse_to_write_over(file, one, [context.params.get(other.name or "") for other in read])
+        return command(*arguments, **options)
+
+    return kept
+
+
+def _refuse_to_write_over(file: Path, option: click.Parameter, values: Sequence[Any]) -> None:
+    """A usage error where one of a command's values names the file, its folder, or a pattern it fits."""
+    texts = [text for value in values for text in (value if isinstance(value, tuple) else (value,))]
+    for text in texts:
+        if isinstance(text, str) and text and any(_is_file(place, file) for place in _files_named(text)):
+            raise click.UsageError(
+                f"{option.opts[-1]} {file} would overwrite what is read; name another file"
+            )
+
+
+def _files_named(text: str) -> Iterator[Path]:
+    """The files that a text stands for, as a name, as a folder, or as a pattern."""
+    try:
+        path = Path(text)
+        if path.is_dir():
+            yield from path.iterdir()
+        elif path.exists():
+            yield path
+        elif glob.has_magic(text):
+            yield from map(Path, glob.glob(text, recursive=True))  # noqa: PTH207 - takes absolute patterns
+    except (OSError, ValueError):  # a text that can be no name of a file
+        return
+
+
+def _is_file(path: Path, file: Path) -> bool:
+    try:
+        return path.samefile(file)
+    except OSError:
+        return False
+
+
+def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[Command], Command]:
+    """Declare --format, --output and --quiet; `otherwise` is what comes where nothing names a format.
+
+    A command with something else than a table to give looks at suffixes that promise nothing itself.
+    """
+    formats = [*FORMATS, "parquet", *more_formats]
+    suffixes = {**_SUFFIXES, **{f".{name}": name for name in more_formats}}
+
+    def chosen(context: click.Context, _: click.Parameter, value: str | None) -> str:
+        output = context.params.get("output")
+        if otherwise != "a table":
+            return value or _SUFFIXES.get(output.suffix.lower() if output else "", "table")
+        return value or by_suffix(output, "table", suffixes)
+
+    def add(command: Command) -> Command:
+        command = keeping_inputs(command)
+        output = click.option(
+            "-o", "--output", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+            is_eager=True, callback=writable, help="Write to this file; -: to the screen.",
+        )  # fmt: skip
+        layout = click.option(
+            "--format", "format_name", type=click.Choice(formats), callback=chosen,
+            help=f"Layout of the output; default: by the suffix of -o, otherwise {otherwise}.",
+        )  # fmt: skip
+        return layout(output(quiet(command)))
+
+    return add
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionOptions(RankingOptions, ReadingOptions):
+    """What `session` declares."""
+
+    measure: str
+    depth: int
+    prior: str
+    selection: str
+    confidence: str | None
+    draws: int
+    sure: float
+
+    def check_session(self) -> None:
+        """Refuse options that do not go together, before files are read."""
+        if self.info and self.pool_depth is None:
+            raise click.UsageError("--info says which runs --pool-depth cuts the pool by; give that as well")
+        if not 0.5 < self.sure <= 1:
+            raise click.UsageError(f"--sure {self.sure:g}: expected a confidence above 0.5, at most 1")
+
+
+def _only_one(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> str:
+    """The one value of an option; several are refused, of which all but the last would be lost."""
+    if len(values) > 1:
+        raise click.UsageError(
+            f"{parameter.opts[0]} {' '.join(values)}: runs are compared by one measure at a time; give one"
+        )
+    return values[0]
+
+
+# What a session of minimal test collections is asked for, and how files are read.
+session = together(
+    click.option(
+        "-m", "--measure", multiple=True, default=("AP",), show_default=True, metavar="M",
+        callback=_only_one, help="What the runs are compared by: AP, P@k, nDCG@k, DCG@k, RBP.",
+    ),
+    count("--depth", "Documents of each list that count.", default=100),
+    text(
+        "--prior", "Chance of relevance of the unjudged: a number, rate, rank, runs (or model), a file.",
+        metavar="P", default="runs",
+    ),
+    text(
+        "--selection", "How documents are weighed: informed, variance, scaled, faithful (the paper's).",
+        metavar="S", default="informed",
+    ),
+    text(
+        "--confidence", "draws, normal, paper or exact; default: draws for the prior runs, else normal.",
+        metavar="C",
+    ),
+    count("--draws", "Completions of the judgments that are drawn.", least=2, default=200),
+    number("--sure", "When the order of two runs counts as probable.", default=0.95, metavar="C"),
+    ranking,
+    formats,
+    count("--jobs", "Processes; default: all cores where that pays."),
+    dask,
+    pool,
+)  # fmt: skip

@@ -10,6 +10,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 from weakref import WeakSet
@@ -29,6 +30,9 @@ EXTENSIONS = (
 )  # fmt: skip
 
 Decompressor = Callable[[], Any]  # makes an object with decompress(), eof and unused_data
+
+# Called with the name and the bytes, packed as they are, of each file of this machine that is read whole.
+on_file_read: ContextVar[Callable[[str, memoryview], None] | None] = ContextVar("on_file_read", default=None)
 
 LARGE_PACKED = 48 << 20  # bytes of compressed text or Parquet from which on a run is read in parts
 _PIECE = 1 << 20  # bytes that a decompressor is fed at once
@@ -127,6 +131,8 @@ def _read_file(source: str | Path) -> Content:
         while filled < size and (count := file.readinto(buffer[filled:size].data)):
             filled += count
         buffer[filled:] = 0
+        if (tell := on_file_read.get()) is not None:
+            tell(name, buffer[:filled].data)
         return Content(name, buffer, filled)
 
 

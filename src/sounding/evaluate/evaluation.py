@@ -175,7 +175,7 @@ def _without_failures(
     Where nobody is to be told, or no run is left, the first error is raised.
     """
     failed = [
-        (str(place[1] or place[0]), outcome)
+        (_shown_name(place), outcome)
         for place, outcome in zip(sources, outcomes, strict=True)
         if isinstance(outcome, SoundingError)
     ]
@@ -190,6 +190,12 @@ def _without_failures(
         if isinstance(outcome, RunValues)
     ]
     return [place for place, _ in good], [row for _, row in good], [name for name, _ in failed]
+
+
+def _shown_name(place: Place) -> str:
+    """What messages call a run: its name, or where it came from."""
+    source = place.source.source if isinstance(place.source, Run) else place.source
+    return str(place.name or source)
 
 
 def _some_are_large(sources: Sequence[Place], run_format: str | None) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import click
 import numpy as np
@@ -11,8 +12,11 @@ import numpy as np
 from sounding.core.errors import DataError, SoundingError
 from sounding.core.policies import Policies
 from sounding.data.finding import find_runs
+from sounding.data.formats import Place
 from sounding.data.large_files import steps_to_read
+from sounding.data.reading import Reading, hold_runs
 from sounding.data.sources import some_may_be_large
+from sounding.data.tables import Qrels, Run
 from sounding.evaluate import tables
 from sounding.evaluate.command import EvaluateOptions
 from sounding.evaluate.evaluation import DEFAULT_MEASURES, evaluate
@@ -23,6 +27,7 @@ from sounding.evaluate.standardized import read_references, standardize
 from sounding.evaluate.tables import Layout
 from sounding.measures import Measure, parse_measures
 from sounding.measures.trec import typed_name
+from sounding.runs.align import hold_judgments, hold_order
 from sounding.terminal.options import (
     NO_NOTES,
     PEOPLE,
@@ -76,12 +81,16 @@ def _evaluate(
 ) -> tuple[Scores, list[str]]:
     """The values of all runs that could be evaluated, and what is wrong with the others."""
     files = find_runs(options.runs)
-    judgments, cut, _ = pooled_judgments(options.qrels, files, options, policies, read_info(options.info))
+    judgments: Any = options.qrels
+    runs: Sequence[str | Place] = files
+    cut = None
+    if options.pool_depth is not None:
+        judgments, runs, cut = _cut_to_pool(files, policies, options)
     failures: list[str] = []
     try:
         with progress_bar(_steps(files, options), quiet=options.quiet, label="evaluating runs") as progress:
             scores = evaluate(
-                judgments, files, measures, policies=policies, residual=options.residual,
+                judgments, runs, measures, policies=policies, residual=options.residual,
                 groups=options.groups, qrels_format=options.qrels_format,
                 run_format=options.run_format, jobs=options.jobs, progress=progress,
                 on_failure=lambda run, error: failures.append(_failure(run, error)), results=options.into,
@@ -92,6 +101,24 @@ def _evaluate(
         _print_failures([failure for failure in failures[1:] if not failure.endswith(raised)])
         raise
     return scores if cut is None else replace(scores, remarks=(cut, *scores.remarks)), failures
+
+
+def _cut_to_pool(
+    files: Sequence[str], policies: Policies, options: EvaluateOptions
+) -> tuple[Qrels, Sequence[str | Place], str | None]:
+    """The judgments of the wanted pool, the runs, in memory if possible, and what was cut in a sentence."""
+    info = read_info(options.info)
+    qrels = Reading(qrels_format=options.qrels_format).judgments(options.qrels, policies)
+    hold_judgments(qrels)
+    runs: Sequence[str | Place] = files
+    # Pool ranks need no runs to be cut by; results are kept of files only; large files are read in parts.
+    if qrels.pool_ranks is None and options.into is None and not some_may_be_large(files):
+        runs = places = hold_runs([Place(file, None) for file in files], policies, options.run_format)
+        for place in places:
+            if isinstance(place.source, Run):
+                hold_order(place.source, policies)
+    kept, cut, _ = pooled_judgments(qrels, runs, options, policies, info)
+    return kept, runs, cut
 
 
 def _write(scores: Scores, layout: Layout, options: EvaluateOptions) -> None:

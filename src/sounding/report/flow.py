@@ -14,7 +14,7 @@ from sounding.measures import parse_measures
 from sounding.measures.summaries import check_comparable
 from sounding.render.style import require_charts
 from sounding.report.command import ReportOptions
-from sounding.report.gather import known_sections, report
+from sounding.report.gather import fingerprints, known_sections, report
 from sounding.report.page import render_report
 from sounding.report.result import DEFAULT_MEASURES, SECTIONS
 from sounding.runs.until import parse_until
@@ -36,6 +36,7 @@ def run(options: ReportOptions) -> None:
     page, output, quiet = options.format_name == "html", options.output, options.quiet
     if page and output is None and sys.stdout.isatty():
         raise click.UsageError("a page is not for a terminal; give a file with -o report.html")
+    click.get_current_context().with_resource(fingerprints())  # of the files of --info as well
     with options_refused():  # whatever can be checked before files are read
         words = tuple(SECTIONS) if options.sections is None else options.sections.split(",")
         sections = known_sections(word.strip() for word in words)

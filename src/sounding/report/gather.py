@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ from sounding.data.finding import run_names
 from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.reading import Reading, read_one
 from sounding.data.run_info import RunInfo
-from sounding.data.sources import STDIN, bytes_to_read
+from sounding.data.sources import STDIN, bytes_to_read, on_file_read
 from sounding.data.tables import Qrels, Run
 from sounding.depth.findings import Finding
 from sounding.depth.intervals import PairOverDepth
@@ -104,7 +104,7 @@ def gather(request: ReportRequest, bars: Bars, parts: Collection[str] = PARTS) -
     """Read everything, and compute the parts that are wanted."""
     policies, places = request.policies, run_sources(request.runs)
     count = len(places)
-    with bars(count, f"reading {plural(count, 'run')}") as progress:
+    with bars(count, f"reading {plural(count, 'run')}") as progress, fingerprints() as taken:
         qrels = read_qrels(
             request.qrels, format=request.qrels_format, duplicates=policies.duplicates,
             fractional=policies.fractional,
@@ -136,7 +136,7 @@ def gather(request: ReportRequest, bars: Bars, parts: Collection[str] = PARTS) -
         leaders=leaders,
         audit=audited,
         statements=() if isinstance(audited, MissingPart) else tuple(audited.verdict()),
-        inputs=tuple(_inputs(request, places)),
+        inputs=tuple(_inputs(request, places, taken)),
     )
 
 
@@ -269,16 +269,41 @@ def _audited(request: ReportRequest, qrels: Qrels, runs: Sequence[Any], bars: Ba
 # -- what was read ---------------------------------------------------------------------------------
 
 
-def _inputs(request: ReportRequest, places: Sequence[Place]) -> list[InputFile]:
+class Fingerprints:
+    """Size in bytes and SHA-256 of files, taken as they are read, so that none is read again for it."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, str]] = {}
+
+    def __call__(self, name: str, content: memoryview) -> None:
+        """Take the fingerprint of a file that was just read."""
+        self._known[name] = len(content), hashlib.sha256(content).hexdigest()
+
+    def of(self, name: str) -> tuple[int, str]:
+        """Return the fingerprint of a file; one that was not read whole is read here."""
+        if name not in self._known:
+            with Path(name).open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            self._known[name] = Path(name).stat().st_size, digest
+        return self._known[name]
+
+
+@contextmanager
+def fingerprints() -> Iterator[Fingerprints]:
+    """Take the fingerprints of all files that are read within, also before a report is asked for."""
+    outer = on_file_read.get()
+    taken = outer if isinstance(outer, Fingerprints) else Fingerprints()
+    token = on_file_read.set(taken)
+    try:
+        yield taken
+    finally:
+        on_file_read.reset(token)
+
+
+def _inputs(request: ReportRequest, places: Sequence[Place], taken: Fingerprints) -> Iterator[InputFile]:
     files = [(request.qrels, "judgments"), *((file, "info") for file in request.info_files)]
-    return [_input(*one) for one in [*files, *((place.source, "run") for place in places)]]
-
-
-def _input(source: Any, role: str) -> InputFile:
-    if not isinstance(source, str | Path) or source == STDIN or not Path(source).is_file():
+    for source, role in [*files, *((place.source, "run") for place in places)]:
         name = str(source) if isinstance(source, str | Path) else getattr(source, "source", "in memory")
-        return InputFile(name=name, role=role, size=None, sha256=None)
-    path = Path(source)
-    with path.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return InputFile(name=str(source), role=role, size=path.stat().st_size, sha256=digest)
+        is_file = isinstance(source, str | Path) and source != STDIN and Path(source).is_file()
+        size, digest = taken.of(name) if is_file else (None, None)
+        yield InputFile(name=name, role=role, size=size, sha256=digest)

@@ -47,7 +47,7 @@ def read_info(files: Sequence[str]) -> dict[str, RunInfo] | None:
 
 def pooled_judgments(
     qrels: Any,
-    runs: Sequence[str],
+    runs: Sequence[Any],
     options: ReadingOptions,
     policies: names.Policies,
     info: Mapping[str, RunInfo] | None,

@@ -16,7 +16,7 @@ from sounding.compare.result import COLUMNS
 from sounding.compare.tables import shown_interval
 from sounding.core.text import p_is, shown_p
 from sounding.evaluate.evaluation import evaluate
-from sounding.statistics.testing import TESTS
+from sounding.statistics.pairwise import TESTS
 
 
 @pytest.fixture(scope="module")

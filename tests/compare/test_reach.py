@@ -15,8 +15,8 @@ from sounding.compare.tables import facts, people_pairs
 from sounding.core.errors import DataError
 from sounding.runs.pairs import all_pairs
 from sounding.statistics.cases import decide
+from sounding.statistics.pairwise import TESTS as REGISTERED
 from sounding.statistics.pairwise import Procedure, fewest_topics
-from sounding.statistics.testing import TESTS as REGISTERED
 
 TESTS = [*REGISTERED]
 

@@ -20,8 +20,7 @@ from sounding.depth.ratios import (
     separate,
 )
 from sounding.runs.pairs import all_pairs
-from sounding.statistics.pairwise import Procedure
-from sounding.statistics.testing import TESTS
+from sounding.statistics.pairwise import TESTS, Procedure
 
 UNCORRECTED = Procedure(test="t", correction="none")
 

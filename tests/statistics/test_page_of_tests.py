@@ -12,8 +12,8 @@ import pytest
 
 from sounding import evaluate
 from sounding.runs.pairs import all_pairs
-from sounding.statistics.pairwise import PairTests, pairwise_tests
-from sounding.statistics.testing import CORRECTION_NAMES, TESTS
+from sounding.statistics.pairwise import TESTS, PairTests, pairwise_tests
+from sounding.statistics.testing import CORRECTION_NAMES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tests.md").read_text()
 MEASURES = ("P@10", "P@1000", "AP@10", "AP@1000")

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.runs.pairs import all_pairs
+from sounding.statistics.pairwise import TESTS as REGISTERED
 from sounding.statistics.pairwise import PairTests, pairwise_tests
 from sounding.statistics.testing import CORRECTION_NAMES
-from sounding.statistics.testing import TESTS as REGISTERED
 
 TESTS = sorted(REGISTERED)
 PAIRED = [name for name in TESTS if not REGISTERED[name].whole_topics]

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from sounding.core.errors import DataError, FormatError
 from sounding.core.policies import DEFAULT_POLICIES, Policies
-from sounding.statistics.testing import CORRECTION_NAMES, TESTS
+from sounding.statistics.pairwise import TESTS
+from sounding.statistics.testing import CORRECTION_NAMES
 from sounding.terminal.plan_file import KEYS, Plan, PlanChoices, read_plan, write_plan
 
 PAGE = Path(__file__).parents[2] / "docs" / "plan-file.md"

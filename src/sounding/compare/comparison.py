@@ -59,8 +59,7 @@ from sounding.runs.pool import JudgedDepths, Pool, cut_to_depth, find_pool, judg
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.runs.until import Until, parse_until
 from sounding.statistics.cases import decide
-from sounding.statistics.pairwise import PairTests, Procedure, check_procedure
-from sounding.statistics.testing import find_test
+from sounding.statistics.pairwise import PairTests, Procedure, check_procedure, find_test
 
 DEFAULT_MEASURES = ("AP", "P@10")
 TOPICS = 5  # whose documents are looked at where one pair is explained

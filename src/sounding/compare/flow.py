@@ -34,8 +34,7 @@ from sounding.measures.summaries import check_comparable, comparable
 from sounding.render.save import require_suffix, save
 from sounding.render.style import require_charts
 from sounding.render.tables import Table, first_said, with_notes
-from sounding.statistics.pairwise import OWN, Procedure
-from sounding.statistics.testing import find_test
+from sounding.statistics.pairwise import OWN, Procedure, find_test
 from sounding.terminal.declare import by_suffix
 from sounding.terminal.options import (
     NO_NOTES,

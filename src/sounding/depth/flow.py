@@ -25,8 +25,7 @@ from sounding.depth.volatility import Agreeing
 from sounding.measures.cumulative import name_of
 from sounding.render.save import require_suffix, save, together
 from sounding.render.tables import Table
-from sounding.statistics.pairwise import Procedure
-from sounding.statistics.testing import find_test
+from sounding.statistics.pairwise import Procedure, find_test
 from sounding.terminal.options import (
     NO_NOTES,
     PEOPLE,

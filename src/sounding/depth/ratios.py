@@ -16,8 +16,8 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.runs.pairs import Pairs, blocks, differences, grid_decimals
 from sounding.statistics import testing as student
-from sounding.statistics.pairwise import PairTests, Procedure, check_choices
-from sounding.statistics.testing import CORRECTIONS, find_test
+from sounding.statistics.pairwise import PairTests, Procedure, check_choices, find_test
+from sounding.statistics.testing import CORRECTIONS
 
 Floats = NDArray[np.float64]
 Signs = NDArray[np.int8]

@@ -22,7 +22,7 @@ from sounding.evaluate.result import FEW_RUNS
 from sounding.measures.cumulative import rank_weights
 from sounding.render.tables import UNKNOWN, Cell, Column, Table, decimal
 from sounding.statistics.cases import MEANING, strength
-from sounding.statistics.testing import find_test
+from sounding.statistics.pairwise import find_test
 
 OF_MEANS = ("pearson", "rmse")  # coefficients that compare means, not only their order
 HEED = "To heed, after the closing guidelines of Lu, Moffat & Culpepper (2016):"

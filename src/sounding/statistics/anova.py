@@ -11,7 +11,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.lazy import special, stats
 from sounding.runs.pairs import DIGITS, blocks
 from sounding.statistics import testing as student
-from sounding.statistics.testing import Floats, Omnibus, Outcome, PairedSample, pair_test
+from sounding.statistics.testing import Floats, Omnibus, Outcome, PairedSample
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,6 @@ def _variance(values: Floats, left: Floats, means: Floats, df_error: int) -> Var
     return Variance(omnibus, error, topics)
 
 
-@pair_test("anova", correction="bonferroni", whole_topics=True)
 def anova(request: PairedSample) -> Outcome:
     """One-way analysis of variance, then t tests with the pooled error (Baillie et al.).
 
@@ -69,7 +68,6 @@ def anova(request: PairedSample) -> Outcome:
     return _pooled(request, one_way(request.values), "one-way ANOVA")
 
 
-@pair_test("anova2", correction="bonferroni", whole_topics=True)
 def anova2(request: PairedSample) -> Outcome:
     """Two-way analysis of variance with topics as blocks, then t tests with the pooled error.
 
@@ -131,7 +129,6 @@ NODES = 40  # places where the studentised range is integrated; more pairs are i
 TAIL = 1e-8  # below it the integral's own error shows
 
 
-@pair_test("tukey", correction="own", whole_topics=True)
 def tukey(request: PairedSample) -> Outcome:
     """Tukey's HSD with topics as blocks (two-way), simultaneous over all pairs of runs."""
     variance = two_way(request.values)
@@ -192,7 +189,6 @@ def _range_tail(q: Floats, runs: int, df: int) -> Floats:
     return np.minimum.accumulate(np.minimum(np.exp(curve(q)), 1.0))
 
 
-@pair_test("randomised-tukey", correction="own", whole_topics=True, draws=True)
 def randomized_tukey(request: PairedSample) -> Outcome:
     """Randomised Tukey HSD: runs shuffled within topics (Carterette 2012).
 

@@ -10,14 +10,13 @@ import numpy as np
 from sounding.core.arrays import NDArray
 from sounding.core.lazy import special
 from sounding.runs.pairs import blocks, differences
-from sounding.statistics.testing import Floats, Outcome, PairedSample, pair_test
+from sounding.statistics.testing import Floats, Outcome, PairedSample
 
 KEPT_WEIGHTS = 2**22  # as floats up to here; as bytes beyond
 
 Weights = NDArray[np.float64] | NDArray[np.uint8]  # (resample, topic)
 
 
-@pair_test("bootstrap", needs_spread=True, draws=True)
 def bootstrap(request: PairedSample) -> Outcome:
     """Bootstrap test on the studentised mean difference, with BCa intervals.
 
@@ -27,7 +26,6 @@ def bootstrap(request: PairedSample) -> Outcome:
     return _bootstrap(request, bca_interval, "BCa")
 
 
-@pair_test("bootstrap-percentile", needs_spread=True, draws=True)
 def bootstrap_percentile(request: PairedSample) -> Outcome:
     """Bootstrap test on the studentised mean difference, with percentile intervals."""
     return _bootstrap(request, percentile_interval, "percentile")

@@ -12,10 +12,9 @@ from sounding.core.lazy import special
 from sounding.runs.pairs import Differences, blocks
 from sounding.statistics import testing as student
 from sounding.statistics.randomization import enumerate_flips, share_as_extreme
-from sounding.statistics.testing import Floats, Outcome, PairedSample, pair_test
+from sounding.statistics.testing import Floats, Outcome, PairedSample
 
 
-@pair_test("t", needs_spread=True)
 def paired_t(request: PairedSample) -> Outcome:
     """Paired t test on the mean difference.
 
@@ -39,7 +38,6 @@ def _t(gaps: Differences, alpha: float) -> tuple[Floats, Floats, Floats]:
     return p, gaps.mean - reach, gaps.mean + reach
 
 
-@pair_test("sign", by_signs=True)
 def sign(request: PairedSample) -> Outcome:
     """Sign test on the median difference, ties left out.
 
@@ -81,13 +79,11 @@ LISTED_TOPICS = 1_000  # Walsh averages are listed up to here
 ZeroMethod = Literal["wilcox", "pratt"]
 
 
-@pair_test("wilcoxon", by_signs=True)
 def wilcoxon(request: PairedSample) -> Outcome:
     """Wilcoxon signed-rank test, differences of 0 dropped before ranking."""
     return _signed_rank(request, "wilcox")
 
 
-@pair_test("wilcoxon-pratt", by_signs=True)
 def wilcoxon_pratt(request: PairedSample) -> Outcome:
     """Wilcoxon signed-rank test, differences of 0 ranked first and then dropped (Pratt)."""
     return _signed_rank(request, "pratt")

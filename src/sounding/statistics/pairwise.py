@@ -10,14 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.core.errors import DataError, expect
+from sounding.core.errors import DataError, UnknownNameError, expect
 from sounding.core.limits import check_count
 from sounding.core.text import plural
 from sounding.runs.pairs import Pairs, grid_decimals
-
-# A test is registered when its module is imported.
-from sounding.statistics import anova, bootstrap, paired  # noqa: F401
-from sounding.statistics.randomization import interval_flips
+from sounding.statistics import anova, bootstrap, paired, randomization
 from sounding.statistics.testing import (
     CORRECTIONS,
     MAX_T,
@@ -29,7 +26,6 @@ from sounding.statistics.testing import (
     PairTest,
     cohens_dz,
     find_correction,
-    find_test,
     holm,
     one_sided,
     wins_ties_losses,
@@ -46,6 +42,56 @@ AMPLE = 20  # times as many draws as reach alpha: then chance hardly decides wha
 MOST_WORK = 250_000_000  # draws times pairs that are spent on that
 MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the least p by the number of pairs
 FEW_REACH = 5  # draws that may reach a pair before it is not significant: with fewer, chance decides
+
+
+TESTS = {
+    test.name: test
+    for test in (
+        PairTest(name="anova", function=anova.anova, correction="bonferroni", whole_topics=True),
+        PairTest(name="anova2", function=anova.anova2, correction="bonferroni", whole_topics=True),
+        PairTest(name="tukey", function=anova.tukey, correction="own", whole_topics=True),
+        PairTest(
+            name="randomised-tukey", function=anova.randomized_tukey, correction="own", whole_topics=True,
+            draws=True,
+        ),
+        PairTest(name="bootstrap", function=bootstrap.bootstrap, needs_spread=True, draws=True),
+        PairTest(
+            name="bootstrap-percentile", function=bootstrap.bootstrap_percentile, needs_spread=True,
+            draws=True,
+        ),
+        PairTest(
+            name="randomisation", function=randomization.randomisation, correction="max-t", draws=True,
+            by_signs=True,
+        ),
+        PairTest(name="t", function=paired.paired_t, needs_spread=True),
+        PairTest(name="sign", function=paired.sign, by_signs=True),
+        PairTest(name="wilcoxon", function=paired.wilcoxon, by_signs=True),
+        PairTest(name="wilcoxon-pratt", function=paired.wilcoxon_pratt, by_signs=True),
+    )
+}  # fmt: skip
+
+# Spellings that are taken as they are.
+ALIASES = {"randomization": "randomisation", "randomized-tukey": "randomised-tukey"}
+
+# What others call our tests, letters and figures only.
+MEANT = {
+    "ttest": "t", "pairedt": "t", "student": "t", "studentt": "t", "trel": "t", "ttestrel": "t",
+    "permutation": "randomisation", "fisher": "randomisation", "signflip": "randomisation",
+    "signedrank": "wilcoxon", "pratt": "wilcoxon-pratt", "binomial": "sign", "bca": "bootstrap",
+    "hsd": "tukey", "tukeyhsd": "tukey", "randomisedhsd": "randomised-tukey", "twowayanova": "anova2",
+    "onewayanova": "anova",
+}  # fmt: skip
+
+
+def find_test(name: str) -> PairTest:
+    """The test of that name, or of another spelling of it; an error with the nearest names otherwise."""
+    expect(name, str, "test", f"a name such as {next(iter(TESTS))}")
+    name = ALIASES.get(name, name)
+    if name not in TESTS:
+        plain = "".join(letter for letter in name.lower() if letter.isalnum()).replace("iz", "is")
+        meant = MEANT.get(plain) or MEANT.get(plain.removesuffix("test"))
+        raise UnknownNameError("test", name, TESTS, meant=meant)
+    return TESTS[name]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -469,7 +515,7 @@ class Procedure:
         if self.permutations is not None:
             return self.permutations
         pairs = runs * (runs - 1) // 2
-        least = min(max(self.needed(pairs), interval_flips(self.alpha)), MOST_PERMUTATIONS)
+        least = min(max(self.needed(pairs), randomization.interval_flips(self.alpha)), MOST_PERMUTATIONS)
         ample = min(AMPLE * (self.needed(pairs) + 1) - 1, MOST_WORK // max(pairs, 1))
         return max(PERMUTATIONS, least, ample)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.runs.pairs import Differences, blocks, differences
-from sounding.statistics.testing import Floats, Outcome, PairedSample, pair_test
+from sounding.statistics.testing import Floats, Outcome, PairedSample
 
 ENUMERATED_TOPICS = 12  # all flips up to here, however few permutations are asked for
 KEPT_BITS = 2**22  # unpacked once up to here, and again for every block of pairs beyond
@@ -91,7 +91,6 @@ def share_as_extreme(sizes: Floats, observed: Floats, slack: float, flips: Flips
     return flips.share(np.count_nonzero(sizes >= limit[:, np.newaxis], axis=1))
 
 
-@pair_test("randomisation", correction="max-t", draws=True, by_signs=True)
 def randomisation(request: PairedSample) -> Outcome:
     """Randomisation test on the mean difference (sign flips).
 

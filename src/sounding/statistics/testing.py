@@ -1,4 +1,4 @@
-"""What a paired test is given and gives back, which tests there are, equivalence and corrections."""
+"""What a paired test is given and gives back, Student's t, equivalence and corrections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.core.errors import UnknownNameError, expect
+from sounding.core.errors import UnknownNameError
 from sounding.core.lazy import special
 from sounding.runs.pairs import Differences, Pairs, blocks, differences
 
@@ -81,62 +81,12 @@ class PairTest:
     """A test by its name; `correction` is the one it is used with unless another is asked for."""
 
     name: str
-    title: str
     function: Callable[[PairedSample], Outcome] = field(repr=False)
-    correction: Correction
-    whole_topics: bool  # uses only topics on which every run has a value
-    needs_spread: bool  # has no p for a difference that is the same on all topics
-    draws: bool  # makes permutations or resamples, as many as it is told
-    by_signs: bool  # has its least p where all differences of a pair have one sign
-
-
-TESTS: dict[str, PairTest] = {}
-
-
-def pair_test(
-    name: str,
-    *,
-    correction: Correction = "holm",
-    whole_topics: bool = False,
-    needs_spread: bool = False,
-    draws: bool = False,
-    by_signs: bool = False,
-) -> Callable[[Callable[[PairedSample], Outcome]], Callable[[PairedSample], Outcome]]:
-    """Make a function known as a test; the first line of its docstring is its title."""
-
-    def register(function: Callable[[PairedSample], Outcome]) -> Callable[[PairedSample], Outcome]:
-        title = (function.__doc__ or name).splitlines()[0].rstrip(".")
-        TESTS[name] = PairTest(
-            name=name, title=title, function=function, correction=correction,
-            whole_topics=whole_topics, needs_spread=needs_spread, draws=draws, by_signs=by_signs,
-        )  # fmt: skip
-        return function
-
-    return register
-
-
-# Spellings that are taken as they are.
-ALIASES = {"randomization": "randomisation", "randomized-tukey": "randomised-tukey"}
-
-# What others call our tests, letters and figures only.
-MEANT = {
-    "ttest": "t", "pairedt": "t", "student": "t", "studentt": "t", "trel": "t", "ttestrel": "t",
-    "permutation": "randomisation", "fisher": "randomisation", "signflip": "randomisation",
-    "signedrank": "wilcoxon", "pratt": "wilcoxon-pratt", "binomial": "sign", "bca": "bootstrap",
-    "hsd": "tukey", "tukeyhsd": "tukey", "randomisedhsd": "randomised-tukey", "twowayanova": "anova2",
-    "onewayanova": "anova",
-}  # fmt: skip
-
-
-def find_test(name: str) -> PairTest:
-    """The test of that name, or of another spelling of it; an error with the nearest names otherwise."""
-    expect(name, str, "test", f"a name such as {next(iter(TESTS))}")
-    name = ALIASES.get(name, name)
-    if name not in TESTS:
-        plain = "".join(letter for letter in name.lower() if letter.isalnum()).replace("iz", "is")
-        meant = MEANT.get(plain) or MEANT.get(plain.removesuffix("test"))
-        raise UnknownNameError("test", name, TESTS, meant=meant)
-    return TESTS[name]
+    correction: Correction = "holm"
+    whole_topics: bool = False  # uses only topics on which every run has a value
+    needs_spread: bool = False  # has no p for a difference that is the same on all topics
+    draws: bool = False  # makes permutations or resamples, as many as it is told
+    by_signs: bool = False  # has its least p where all differences of a pair have one sign
 
 
 Degrees = NDArray[np.int64] | int

@@ -18,8 +18,8 @@ from typing import Any, get_args, get_type_hints
 from sounding.core.errors import DataError, FormatError, SoundingError, UnknownNameError
 from sounding.core.policies import Policies
 from sounding.measures import parse_measures
-from sounding.statistics import pairwise  # noqa: F401 - the tests are registered with it
-from sounding.statistics.testing import find_correction, find_test
+from sounding.statistics.pairwise import find_test
+from sounding.statistics.testing import find_correction
 
 POLICIES = "policies"  # the table of the file that holds them
 POLICY_KEYS = tuple(item.name for item in fields(Policies))

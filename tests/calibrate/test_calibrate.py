@@ -169,9 +169,18 @@ def test_bins_of_the_diagram_hold_all_pairs(found: Calibration) -> None:
     assert (frame["pairs"] * (frame["chance"] - frame["right"]).abs()).sum() / 66 == pytest.approx(one["ece"])
 
 
-def test_processes_change_nothing_and_seeds_do() -> None:
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"claims": ["holds"]},
+        {"claims": ["mtc"], "scenarios": ["mtc:40", "mtc:40+groups:0.5"]},
+        {"claims": ["holds"], "scenarios": ["mtc:40"]},
+    ],
+    ids=str,
+)
+def test_processes_change_nothing_and_seeds_do(asked: dict[str, Any]) -> None:
     one, same, other = (
-        calibrated(claims=["holds"], jobs=jobs, policies=Policies(seed=seed))
+        calibrated(jobs=jobs, policies=Policies(seed=seed), **asked)
         for jobs, seed in ((1, 0), (2, 0), (1, 1))
     )
     assert one.frame.equals(same.frame, null_equal=True)

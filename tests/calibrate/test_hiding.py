@@ -119,6 +119,24 @@ def test_the_seed_decides(regrading: Regrading) -> None:
         assert any(one != other for other in others)
 
 
+def test_the_seed_breaks_the_ties_of_a_strategy_that_is_tried_once() -> None:
+    """Runs of which each has documents of its own at the same ranks leave mtc nothing else to go by."""
+    docs = [f"d{number:02}" for number in range(20)]
+    runs = {name: {"1": {doc: 30.0 - rank for rank, doc in enumerate(docs[begin : begin + 10])}}
+            for name, begin in (("a", 0), ("b", 10))}  # fmt: skip
+    regrading = read_regrading({"1": dict.fromkeys(docs, 0)}, runs)
+
+    def judged(seed: int) -> list[int]:
+        found = hide(
+            regrading, parse_scenario("mtc:5"), pooled=np.ones(2, np.bool_), groups=["a", "b"],
+            until=parse_until("pool:10"), seed=(seed, 0),
+        )  # fmt: skip
+        return np.flatnonzero(found.states == JUDGED).tolist()
+
+    assert judged(1) == judged(1)
+    assert any(judged(seed) != judged(1) for seed in range(2, 12))
+
+
 def test_chance_has_a_part_in_some_scenarios() -> None:
     assert [
         parse_scenario(text).drawn

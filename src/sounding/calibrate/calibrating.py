@@ -22,14 +22,7 @@ from sounding.measures.summaries import check_comparable
 from sounding.runs.pool import pool_of_lists
 from sounding.runs.until import Flags, Until, parse_until
 from sounding.statistics.conclusions import ALPHA
-from sounding.statistics.forecasts import (
-    RESAMPLES,
-    Forecasts,
-    Weights,
-    reliability,
-    run_weights,
-    scored,
-)
+from sounding.statistics.forecasts import RESAMPLES, Forecasts, Weights, reliability, run_weights, scored
 from sounding.statistics.pairwise import Procedure, check_procedure
 
 DEFAULT_UNTIL = "pool:100"
@@ -62,14 +55,14 @@ def calibrate(
     A scenario is a way of hiding (`sounding.calibrate.hiding`); one that chance has a part in is repeated,
     and the pairs of all repeats are scored together. `claims` None: all. `until` says which documents full
     judging means; it is what `holds` is about, and it is given, not read off the judgments. Intervals
-    resample runs. Seeds come from the policies. `progress` counts repeats.
+    resample runs. What is hidden, drawn and resampled follows the seed of the policies, and a test that draws
+    that of the procedure. `progress` counts repeats.
     """
     wanted = parse_measures(measures)
     check_comparable(wanted, policies)
     check_procedure(procedure)
     expect(scenarios, (list, tuple), "scenarios", "a list of texts such as pool:10")
-    parsed = {str(text): parse_scenario(text) for text in scenarios}
-    asked = list(parsed.values())
+    asked = list({str(text): parse_scenario(text) for text in scenarios}.values())
     names = list(CLAIMS) if claims is None else list(dict.fromkeys(find_claim(name).name for name in claims))
     for name, number, least in (("repeats", repeats, 1), ("draws", draws, 2), ("resamples", resamples, 0)):
         check_count(name, number, least)
@@ -89,18 +82,15 @@ def calibrate(
         regrading, wanted, tuple(names), whole, procedure, pool.contributing, groups_of(regrading.runs, rows),
         draws,
     )  # fmt: skip
-    items = [(one, number) for one in asked for number in range(repeats if one.drawn else 1)]
+    items = [(scenario, number) for scenario in asked for number in range(repeats if scenario.drawn else 1)]
     processes = processes_for(regrading.retrieved.lists.size * draws, len(items), jobs)
-    found = map_items(task.forecasts, items, processes=processes, progress=progress)
+    answers: dict[str, list[tuple[int, list[Forecasts]]]] = {}
+    for (scenario, _), answer in zip(
+        items, map_items(task.forecasts, items, processes=processes, progress=progress), strict=True
+    ):
+        answers.setdefault(scenario.name, []).append(answer)
     scores = [
-        score
-        for one in asked
-        for score in _scores(
-            one,
-            [part for (own, _), part in zip(items, found, strict=True) if own is one],
-            resamples,
-            policies.seed,
-        )
+        score for name, own in answers.items() for score in _scores(name, own, resamples, policies.seed)
     ]
     considered = whole.considered(regrading.retrieved, pool.contributing)
     return Calibration(
@@ -109,16 +99,9 @@ def calibrate(
         contributing=int(np.count_nonzero(pool.contributing)), guessed=pool.guessed,
         until=whole, considered=int(np.count_nonzero(considered)),
         never_judged=int(np.count_nonzero(considered & np.isnan(regrading.grades()))), procedure=procedure,
-        repeats={one.name: sum(own is one for own, _ in items) for one in asked},
+        repeats={name: len(own) for name, own in answers.items()},
         draws=draws, seed=policies.seed, scores=tuple(scores), notes=tuple(pool.notes()),
     )  # fmt: skip
-
-
-class _RepeatForecasts(NamedTuple):
-    """What was said in one repeat of a scenario."""
-
-    judgments: int
-    forecasts: list[Forecasts]
 
 
 class _ScenarioTask(NamedTuple):
@@ -133,31 +116,28 @@ class _ScenarioTask(NamedTuple):
     groups: tuple[str, ...]
     draws: int
 
-    def forecasts(self, item: tuple[Scenario, int]) -> _RepeatForecasts:
-        """Hide judgments, and ask every claim."""
+    def forecasts(self, item: tuple[Scenario, int]) -> tuple[int, list[Forecasts]]:
+        """Hide judgments, and ask every claim; give how many judgments are left, and what was said."""
         scenario, repeat = item
         seed = self.regrading.policies.seed
         hidden = hide(
             self.regrading, scenario, pooled=self.pooled, groups=self.groups, until=self.until,
             seed=(seed, repeat),
         )  # fmt: skip
-        chosen = [CLAIMS[name] for name in self.claims]
-        seen = situations(
-            hidden, self.measures, self.until, self.procedure, draws=self.draws, seed=seed,
-            with_draws=any(one.needs_draws for one in chosen),
-        )  # fmt: skip
-        return _RepeatForecasts(
-            hidden.judgments, [said for one in seen for claim in chosen for said in claim.ask(one)]
-        )
+        claims = [CLAIMS[name] for name in self.claims]
+        draws = self.draws if any(claim.needs_draws for claim in claims) else 0
+        seen = situations(hidden, self.measures, self.until, self.procedure, draws=draws, seed=seed)
+        said = [forecasts for situation in seen for claim in claims for forecasts in claim.ask(situation)]
+        return hidden.judgments, said
 
 
 def _scores(
-    scenario: Scenario, asked: Sequence[_RepeatForecasts], resamples: int, seed: int
+    scenario: str, answers: Sequence[tuple[int, list[Forecasts]]], resamples: int, seed: int
 ) -> Iterator[ClaimScore]:
     """Every claim of a scenario, scored over the pairs of all repeats."""
-    budget = float(np.mean([one.judgments for one in asked]))
+    budget = float(np.mean([judgments for judgments, _ in answers]))
     grouped: dict[tuple[str, str], list[Forecasts]] = {}
-    for said in (said for one in asked for said in one.forecasts):
+    for said in (said for _, forecasts in answers for said in forecasts):
         grouped.setdefault((said.measure, said.claim), []).append(said)
     weights: dict[bytes, Weights] = {}  # by the runs of the units: most claims are about the same ones
     for (measure, claim), parts in grouped.items():
@@ -170,6 +150,6 @@ def _scores(
             if units not in weights:
                 weights[units] = run_weights(chosen, resamples=resamples, seed=seed)
             yield ClaimScore(
-                scenario.name, budget, claim, measure, part, chosen.units,
+                scenario, budget, claim, measure, part, chosen.units,
                 scored(chosen, weights[units]), reliability(chosen, weights[units]),
             )  # fmt: skip

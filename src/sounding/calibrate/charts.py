@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sounding.core.lazy import alt, polars
 from sounding.render.lines import series_signs
 from sounding.render.style import RULE, data, names, needs, pane_title, titled
 
 if TYPE_CHECKING:
-    import altair as alt
-    import polars
-
     from sounding.render.style import Chart
 
 SIDE = 260  # of a pane, in pixels
@@ -25,9 +23,6 @@ def reliability_diagram(frame: polars.DataFrame) -> Chart:
     (how many the bin holds, drawn as the size of its point); optional `lower` and `upper`, an interval for
     `right`.
     """
-    import altair as alt
-    import polars
-
     order = names(frame, "claim")
     panes = [
         _pane(frame.filter(polars.col("scenario") == scenario), order).properties(
@@ -43,8 +38,6 @@ def reliability_diagram(frame: polars.DataFrame) -> Chart:
 
 
 def _pane(frame: polars.DataFrame, order: list[str]) -> alt.LayerChart:
-    import altair as alt
-
     drawn = alt.Chart(data(frame))
     unit = alt.Scale(domain=[0, 1], nice=False)
     x = alt.X("chance:Q", title="chance that was said", scale=unit)

@@ -24,8 +24,8 @@ from sounding.measures.forms import form_of
 from sounding.measures.listings import Listings
 from sounding.measures.regrading import Regrading, View
 from sounding.runs.pairs import Pairs, all_pairs
-from sounding.runs.ranking import Counts, Values
-from sounding.runs.until import Until
+from sounding.runs.ranking import Values
+from sounding.runs.until import Flags, Until
 from sounding.selection.mtc.session import Session
 from sounding.statistics.cases import decide
 from sounding.statistics.conclusions import Statistics, borders, chance_of_conclusion, chance_of_sign
@@ -34,7 +34,6 @@ from sounding.statistics.pairwise import PairTests, Procedure
 from sounding.statistics.testing import NORMAL_95
 
 Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 INTERVAL = " interval"  # how the name of what `mtc` says of each run ends
 
@@ -49,7 +48,7 @@ class ClaimSituation:
     measure: Measure
     values: Floats  # (run, topic) with the judgments that are left
     truth: Floats  # (run, topic) with all of them
-    drawn: Floats | None  # (run, draw, topic) with drawn ones; None: no claim needs them
+    drawn: Floats  # (run, draw, topic) with drawn ones; no draws where no claim needs them
     seed: int
 
     @property
@@ -85,8 +84,7 @@ class ClaimSituation:
     @cached_property
     def drawn_statistics(self) -> list[Statistics]:
         """The same of every draw."""
-        drawn = np.empty((0, 0, 0)) if self.drawn is None else self.drawn
-        return [Statistics(drawn[:, number], self.pairs) for number in range(drawn.shape[1])]
+        return [Statistics(self.drawn[:, draw], self.pairs) for draw in range(self.drawn.shape[1])]
 
     @cached_property
     def concluded(self) -> NDArray[np.int8]:
@@ -103,29 +101,30 @@ class ClaimSituation:
         """(pair,): the same run is ahead with all judgments, or neither is, as before."""
         return np.sign(self.tests.difference) == np.sign(self.tests_in_truth.difference)
 
-    # -- forecasts ---------------------------------------------------------------------------------
-
     def of_pairs(
-        self, claim: str, score: Values, right: Flags, *, sure: Flags | None = None, chances: bool = True
+        self,
+        claim: str,
+        score: Values,
+        right: Flags,
+        *,
+        sure: Flags | None = None,
+        chances: bool = True,
+        units: Pairs | None = None,
     ) -> Forecasts:
-        """What was said of pairs; those without a score, which could not be tested, are left out."""
-        return self._forecasts(claim, self.pairs[:, 0], self.pairs[:, 1], score, right, sure, chances)
+        """What was said of all pairs, or of `units`; without a score it could not be tested, and is left out."""
+        a, b = (self.pairs if units is None else units).T
+        hidden = self.hidden
+        return Forecasts(
+            claim=claim, measure=str(self.measure), probability=chances, score=score,
+            claimed=score >= SURE if sure is None else sure, right=right,
+            first=hidden.runs[a], second=hidden.runs[b],
+            unpooled=~(hidden.contributing[a] & hidden.contributing[b]),
+        ).pick(np.isfinite(score))  # fmt: skip
 
     def of_runs(self, claim: str, chance: float, right: Flags) -> Forecasts:
         """What was said of every run, with the same chance."""
         each = np.arange(len(right))
-        return self._forecasts(claim, each, each, np.full(len(right), chance), right, None, True)
-
-    def _forecasts(
-        self, claim: str, a: Counts, b: Counts, score: Values, right: Flags, sure: Flags | None, chances: bool
-    ) -> Forecasts:
-        known, runs = np.isfinite(score), self.hidden.runs
-        unpooled = ~(self.hidden.contributing[a] & self.hidden.contributing[b])
-        return Forecasts(
-            claim=claim, measure=str(self.measure), probability=chances, score=score,
-            claimed=score >= SURE if sure is None else sure, right=right,
-            first=runs[a], second=runs[b], unpooled=unpooled,
-        ).pick(known)  # fmt: skip
+        return self.of_pairs(claim, np.full(len(right), chance), right, units=np.stack([each, each], axis=1))
 
 
 def conclusions(tests: PairTests) -> NDArray[np.int8]:
@@ -135,42 +134,7 @@ def conclusions(tests: PairTests) -> NDArray[np.int8]:
 
 # -- claims ----------------------------------------------------------------------------------------
 
-Ask = Callable[[ClaimSituation], Iterator[Forecasts]]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """Something that we say for certain, by its name."""
-
-    name: str
-    title: str
-    needs_draws: bool
-    ask: Ask
-
-
-CLAIMS: dict[str, Claim] = {}
-
-
-def claim(name: str, *, needs_draws: bool = False) -> Callable[[Ask], Ask]:
-    """Make a function known as a claim; the first line of its docstring is its title."""
-
-    def register(function: Ask) -> Ask:
-        title = (function.__doc__ or name).splitlines()[0].rstrip(".")
-        CLAIMS[name] = Claim(name=name, title=title, needs_draws=needs_draws, ask=function)
-        return function
-
-    return register
-
-
-def find_claim(name: str) -> Claim:
-    """The claim of that name, or that gives it beside its own; an error with the nearest names otherwise."""
-    own = name.removesuffix(INTERVAL) if name in (f"mtc{INTERVAL}", f"mtc-0.5{INTERVAL}") else name
-    if own not in CLAIMS:
-        raise UnknownNameError("claim", name, CLAIMS)
-    return CLAIMS[own]
-
-
-@claim("holds", needs_draws=True)
 def conclusion_chance(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The chance that the conclusion holds, as `compare --holds` gives it."""
     drawn = np.array([one.t for one in seen.drawn_statistics])
@@ -178,14 +142,12 @@ def conclusion_chance(seen: ClaimSituation) -> Iterator[Forecasts]:
     yield seen.of_pairs("holds", chance_of_conclusion(seen.concluded, drawn, border), seen.conclusion_holds)
 
 
-@claim("sign", needs_draws=True)
 def sign_chance(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The chance that the sign holds, as `compare --holds` gives it."""
     drawn = np.array([one.difference for one in seen.drawn_statistics])
     yield seen.of_pairs("sign", chance_of_sign(seen.statistics.difference, drawn), seen.sign_holds)
 
 
-@claim("draws", needs_draws=True)
 def share_of_draws(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The share of draws with the same conclusion, taken as the chance that it holds."""
     border = borders(seen.statistics.topics, seen.procedure.alpha)
@@ -195,7 +157,6 @@ def share_of_draws(seen: ClaimSituation) -> Iterator[Forecasts]:
     yield seen.of_pairs("draws", share, seen.conclusion_holds)
 
 
-@claim("margin")
 def margin(seen: ClaimSituation) -> Iterator[Forecasts]:
     """How far t is from its critical value: it orders pairs by how surely the conclusion holds."""
     distance = np.abs(np.abs(seen.statistics.t) - borders(seen.statistics.topics, seen.procedure.alpha))
@@ -203,7 +164,6 @@ def margin(seen: ClaimSituation) -> Iterator[Forecasts]:
     yield seen.of_pairs("margin", distance, seen.conclusion_holds, sure=nothing, chances=False)
 
 
-@claim("strong")
 def strong_label(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The label `strong` of the decision matrix, as a sign that the conclusion holds."""
     depth = assessment_depth(seen.measure) or max(1, int(seen.regrading.retrieved.lengths.max(initial=1)))
@@ -214,13 +174,11 @@ def strong_label(seen: ClaimSituation) -> Iterator[Forecasts]:
     yield seen.of_pairs("strong", score, seen.conclusion_holds, sure=strong, chances=False)
 
 
-@claim("p-value")
 def one_minus_p(seen: ClaimSituation) -> Iterator[Forecasts]:
     """1 - p, read as the chance that the sign holds: what p does not say, and people take it for."""
     yield seen.of_pairs("p-value", 1 - seen.tests.p_alone, seen.sign_holds)
 
 
-@claim("settled")
 def settled_order(seen: ClaimSituation) -> Iterator[Forecasts]:
     """Pairs whose order no completion of the judgments turns, over whatever the runs retrieved."""
     try:
@@ -231,7 +189,6 @@ def settled_order(seen: ClaimSituation) -> Iterator[Forecasts]:
     yield seen.of_pairs("settled", score, seen.sign_holds, sure=found.settled, chances=False)
 
 
-@claim("bounds")
 def bounds_of_means(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The least and the most that a run's mean can be, over whatever the runs retrieved."""
     listings = Listings.of(seen.regrading, seen.view)
@@ -242,7 +199,6 @@ def bounds_of_means(seen: ClaimSituation) -> Iterator[Forecasts]:
     yield seen.of_runs("bounds", 1.0, (low <= mean + 1e-12) & (mean <= high + 1e-12))
 
 
-@claim("t-interval")
 def interval_of_differences(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The 1 - alpha interval of a difference by t, read as one for the difference with all judgments."""
     tests, there = seen.tests, seen.tests_in_truth.difference
@@ -251,13 +207,11 @@ def interval_of_differences(seen: ClaimSituation) -> Iterator[Forecasts]:
     yield seen.of_pairs("t-interval", chance, inside)
 
 
-@claim("mtc")
 def model_confidence(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The confidence of `plan` and `judge` in the order of two runs, and 95% intervals of expected values."""
     yield from _mtc(seen, "mtc", "runs")
 
 
-@claim("mtc-0.5")
 def neutral_confidence(seen: ClaimSituation) -> Iterator[Forecasts]:
     """The same with the paper's chance of 0.5 for every unjudged document."""
     yield from _mtc(seen, "mtc-0.5", "0.5")
@@ -294,29 +248,62 @@ def _mtc(seen: ClaimSituation, name: str, prior: str) -> Iterator[Forecasts]:
     yield seen.of_runs(f"{name}{INTERVAL}", SURE, np.abs(truth - confidence.values) <= reach)
 
 
+Ask = Callable[[ClaimSituation], Iterator[Forecasts]]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Something that we say for certain, by its name."""
+
+    name: str
+    ask: Ask
+    needs_draws: bool = False
+
+    @property
+    def title(self) -> str:
+        """What is claimed: the first line of the docstring."""
+        return (self.ask.__doc__ or "").splitlines()[0].rstrip(".")
+
+
+CLAIMS = {
+    claim.name: claim
+    for claim in (
+        Claim("holds", conclusion_chance, needs_draws=True),
+        Claim("sign", sign_chance, needs_draws=True),
+        Claim("draws", share_of_draws, needs_draws=True),
+        Claim("margin", margin),
+        Claim("strong", strong_label),
+        Claim("p-value", one_minus_p),
+        Claim("settled", settled_order),
+        Claim("bounds", bounds_of_means),
+        Claim("t-interval", interval_of_differences),
+        Claim("mtc", model_confidence),
+        Claim("mtc-0.5", neutral_confidence),
+    )
+}
+
+
+def find_claim(name: str) -> Claim:
+    """The claim of that name, or that gives it beside its own; an error with the nearest names otherwise."""
+    own = name.removesuffix(INTERVAL) if name in (f"mtc{INTERVAL}", f"mtc-0.5{INTERVAL}") else name
+    if own not in CLAIMS:
+        raise UnknownNameError("claim", name, CLAIMS)
+    return CLAIMS[own]
+
+
 def situations(
-    hidden: Hidden,
-    measures: Sequence[Measure],
-    until: Until,
-    procedure: Procedure,
-    *,
-    with_draws: bool,
-    draws: int,
-    seed: int,
-    processes: int = 1,
+    hidden: Hidden, measures: Sequence[Measure], until: Until, procedure: Procedure, *, draws: int, seed: int
 ) -> Iterator[ClaimSituation]:
-    """What claims are asked about: one situation a measure."""
+    """What claims are asked about: one situation a measure; `draws` 0: no claim needs any."""
     regrading = hidden.regrading
     view = regrading.under(hidden.states)
     values, truth = regrading.values(measures, view), regrading.values(measures, regrading.view())
-    drawn = None
-    if with_draws:
+    drawn = np.empty((len(regrading.runs), len(measures), 0, len(regrading.topics)))
+    if draws:
         considered = until.considered(regrading.retrieved, hidden.pooled)
-        drawn = draw_completions(regrading, view, considered, draws=draws, seed=seed).values(
-            measures, processes=processes
-        )
+        drawn = draw_completions(regrading, view, considered, draws=draws, seed=seed).values(measures)
     for number, measure in enumerate(measures):
         yield ClaimSituation(
             hidden=hidden, until=until, procedure=procedure, measure=measure, values=values[:, number],
-            truth=truth[:, number], drawn=None if drawn is None else drawn[:, number], seed=seed,
+            truth=truth[:, number], drawn=drawn[:, number], seed=seed,
         )  # fmt: skip

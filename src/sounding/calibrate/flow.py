@@ -7,13 +7,8 @@ from sounding.calibrate.charts import reliability_diagram
 from sounding.calibrate.claims import find_claim
 from sounding.calibrate.command import CalibrateOptions
 from sounding.calibrate.hiding import DEFAULT_SCENARIOS, parse_scenario
-from sounding.calibrate.tables import (
-    FEWEST,
-    calibration_tables,
-    notes,
-    reliability_rows,
-    tidy_calibration,
-)
+from sounding.calibrate.sentences import FEWEST, chart_note, warnings
+from sounding.calibrate.tables import calibration_tables, reliability_rows, tidy_calibration
 from sounding.core.errors import DataError
 from sounding.data.finding import find_runs
 from sounding.measures import parse_measures
@@ -39,13 +34,13 @@ def run(options: CalibrateOptions) -> None:
         parse_measures(options.measures)
         parse_until(options.until)
         procedure = Procedure(test=options.test, correction="none", alpha=options.alpha, seed=options.seed)
-        drawn = [parse_scenario(text).drawn for text in dict.fromkeys(scenarios)]
+        parsed = [parse_scenario(text) for text in dict.fromkeys(scenarios)]
         for name in options.claims:
             find_claim(name)
         if options.chart is not None:
             require_suffix(options.chart)
     policies, files = policies_of(options), find_runs(options.runs)
-    steps = sum(options.repeats if one else 1 for one in drawn)
+    steps = sum(options.repeats if scenario.drawn else 1 for scenario in parsed)
     bar = progress_bar(steps, quiet=options.quiet, label="hiding judgments")
     with qrels_first(options.qrels), bar as progress:
         calibration = calibrate(
@@ -66,9 +61,6 @@ def run(options: CalibrateOptions) -> None:
                 " add --claim holds, or give more runs"
             )
         save(reliability_diagram(rows), options.chart)
-        note = f"chart: {options.chart} (bins of fewer than {FEWEST} pairs are left out)"
-        remark(note, quiet=options.quiet)
-    if not people:
-        for note in notes(calibration):
-            if note.startswith(("Truth:", "Beware:")):
-                remark(note, quiet=options.quiet)
+        remark(chart_note(options.chart), quiet=options.quiet)
+    for warning in () if people else warnings(calibration):
+        remark(warning, quiet=options.quiet)

@@ -13,18 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError, expect
 from sounding.measures.judgment_parts import part_of_judgments
 from sounding.measures.regrading import GONE, JUDGED, Regrading, States
 from sounding.runs.ranking import Counts
-from sounding.runs.until import Until
-from sounding.selection.strategies import STRATEGIES, find_strategy, make_strategy, replay
-
-Flags = NDArray[np.bool_]
+from sounding.runs.until import Flags, Until
+from sounding.selection.strategies import STRATEGIES, find_strategy, judging, make_strategy
 
 DEFAULT_SCENARIOS = ("pool:10", "pool:5", "pool:10+groups:0.5", "sample:0.1")
 SHARES = ("groups", "sample")
@@ -47,9 +45,9 @@ class Scenario:
     @property
     def drawn(self) -> bool:
         """Whether chance has a part in it."""
-        named = self.strategy is not None and self.strategy not in ONCE
-        strategy = named and find_strategy(str(self.strategy)).drawn
-        return strategy or not (self.groups is None and self.sample is None and self.runs is None)
+        if not (self.groups is None and self.sample is None and self.runs is None):
+            return True
+        return self.strategy not in (None, *ONCE) and find_strategy(str(self.strategy)).drawn
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -70,22 +68,22 @@ class Hidden:
 
 def parse_scenario(text: str) -> Scenario:
     """What a text such as `pool:10+groups:0.5` says."""
-    found: dict[str, int | float | str] = {}
+    fields: dict[str, Any] = {}
     expect(text, str, "scenario", "a text such as pool:10")
     for part in text.split("+"):
         name, colon, value = part.partition(":")
         if not colon:
             raise DataError(f"scenario {text!r}: {part!r} has no value; expected such as pool:10")
         if name in SHARES:
-            entry: dict[str, int | float | str] = {name: _share(text, part, value)}
+            entry: dict[str, Any] = {name: _share(text, part, value)}
         elif name in COUNTS:
             entry = {name: _count(text, part, value)}
         else:
             entry = {"strategy": _strategy(name), "budget": _count(text, part, value)}
-        if found.keys() & entry.keys():
+        if fields.keys() & entry.keys():
             raise DataError(f"scenario {text!r}: {part!r} is said of what was said before; say it once")
-        found |= entry
-    return Scenario(name=text, **found)  # type: ignore[arg-type]  # each has the type of its field
+        fields |= entry
+    return Scenario(name=text, **fields)
 
 
 def _strategy(name: str) -> str:
@@ -136,8 +134,7 @@ def hide(
         depth = until.depth
     if depth is not None:
         _need_contributors(contributing, scenario)
-        ranks = left.retrieved.pick(contributing).cut(depth).pool_ranks(regrading.qrels)
-        states = np.where(ranks > 0, states, GONE).astype(np.int8)
+        states = _only(left, states, left.retrieved.pick(contributing).cut(depth).best_ranks() > 0)
     if scenario.strategy is not None:
         _need_contributors(contributing, scenario)
         states = _chosen(left, states, contributing, scenario, until, int(rng.integers(2**31)))
@@ -184,7 +181,12 @@ def _chosen(
     """The judgments that a strategy makes with its budget."""
     pool = left.retrieved.pick(contributing).cut(until.depth)
     strategy = make_strategy(scenario.strategy or "", pool, seed=seed)
-    picks = replay(strategy, left.under(states).grades, budget=scenario.budget).picks
-    picked = np.zeros(len(left.retrieved.docs) + 1, np.bool_)
-    picked[[pick.document for pick in picks]] = True
-    return np.where(picked[left.row_document], states, GONE).astype(np.int8)
+    picked = np.zeros(len(left.retrieved.docs), np.bool_)
+    for pick in judging(strategy, left.under(states).grades, scenario.budget):
+        picked[pick.document] = True
+    return _only(left, states, picked)
+
+
+def _only(left: Regrading, states: States, documents: Flags) -> States:
+    """The judgments of some documents of the runs; all others are gone."""
+    return np.where(np.append(documents, False)[left.row_document], states, GONE).astype(np.int8)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sounding.core.display import Displayed
+from sounding.core.lazy import polars
 from sounding.measures import Measure
 from sounding.runs.until import Until
 from sounding.statistics.forecasts import Bin, Figure
 from sounding.statistics.pairwise import Procedure
-
-if TYPE_CHECKING:
-    import polars
 
 TEXTS = ("scenario", "claim", "measure", "part")
 COLUMNS = ("scenario", "budget", "claim", "pairs", "share_claimed", "share_right", "auc", "ece", "brier")
@@ -56,8 +54,6 @@ class Calibration(Displayed):
     @property
     def frame(self) -> polars.DataFrame:
         """One row a scenario, claim, measure and part of the pairs, as `--format csv` has it."""
-        import polars
-
         columns = self.columns()
         types: dict[str, Any] = {
             name: polars.String if name in TEXTS else polars.Int64 if name == "pairs" else polars.Float64
@@ -83,8 +79,6 @@ class Calibration(Displayed):
     @property
     def reliability_frame(self) -> polars.DataFrame:
         """One row a bin: scenario, claim, measure, part, pairs, chance, right, low, high."""
-        import polars
-
         rows = [
             (
                 one.scenario, one.claim, one.measure, one.part, part.units, part.chance, part.right.value,

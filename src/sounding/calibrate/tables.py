@@ -5,19 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from sounding.calibrate.claims import CLAIMS
 from sounding.calibrate.result import Calibration, ClaimScore
+from sounding.calibrate.sentences import FEWEST, notes, table_title
+from sounding.core.lazy import polars
 from sounding.render.tables import UNKNOWN, Column, Table
-from sounding.statistics.forecasts import SURE, Figure
-
-if TYPE_CHECKING:
-    import polars
+from sounding.statistics.forecasts import Figure
 
 OWN_PARTS = ("holds", "sign", "mtc")  # claims that are shown for pooled and unpooled runs by themselves
-BY_T = ("holds", "draws", "margin")  # claims that are about the paired t test
-FEWEST = 5  # pairs of a bin that is drawn
 PARTS = {"all": "", "pooled": ", pooled", "unpooled": ", unpooled"}
 
 
@@ -51,10 +46,8 @@ def _each_table(calibration: Calibration) -> Iterator[Table]:
                 if (one.scenario, one.measure) == (scenario, measure)
                 and (one.part == "all" or one.claim in OWN_PARTS)
             ]
-            times = f", {repeats} times" if repeats > 1 else ""
             budget = f"{scores[0].budget:,.0f}" if scores else UNKNOWN
-            title = f"{measure}, {scenario}{times}: {budget} of {calibration.judgments:,} judgments"
-            yield _table(scores, title)
+            yield _table(scores, table_title(measure, scenario, repeats, budget, calibration.judgments))
 
 
 # Heading -> figure and decimals; of a figure with brackets, the interval stands behind it.
@@ -82,56 +75,11 @@ def _interval(figure: Figure) -> str:
     return f"[{figure.low:.3f}, {figure.high:.3f}]" if known else ""
 
 
-def notes(calibration: Calibration) -> list[str]:
-    """What was done, and what the columns are."""
-    procedure = calibration.procedure
-    asked = {one.claim for one in calibration.scores}
-    how = "guessed from what is judged" if calibration.guessed else "as listed"
-    return [
-        f"Truth: all {calibration.judgments:,} judgments of {len(calibration.topics)} topics. Conclusions:"
-        f" better, worse or not distinguished by the test {procedure.test} at {procedure.alpha:g}, each pair"
-        f" by itself. Full judging, which holds and sign are about: {calibration.until.describe()}"
-        f" ({calibration.contributing} of {len(calibration.runs)} runs contribute, {how}).",
-        f"Sure of: share of the pairs with a chance of {SURE:g} or more, or with the label. Right: the share"
-        " of these for which it came true; of all: the same of all pairs. AUC: how well a claim tells those"
-        " for which it did from the others. ECE and Brier: how far chances are from what came true."
-        " Intervals, 95%, resample runs. Unpooled: pairs with a run that did not contribute to the judgments"
-        " that are left.",
-        *_too_deep(calibration),
-        *calibration.notes,
-        *_other_test(calibration, asked),
-        *(f"{claim.name}: {claim.title}." for claim in CLAIMS.values() if claim.name in asked),
-        f"{calibration.draws} draws, seed {calibration.seed}.",
-    ]  # fmt: skip
-
-
-def _too_deep(calibration: Calibration) -> Iterator[str]:
-    """A warning where full judging means documents that the truth knows nothing of."""
-    if calibration.never_judged:
-        yield (
-            f"Beware: of the {calibration.considered:,} documents that full judging means here,"
-            f" {calibration.never_judged:,} were never judged and count as not relevant in the truth, so that"
-            " holds and sign expect more than comes; make --until no deeper than the pool was."
-        )
-
-
-def _other_test(calibration: Calibration, asked: set[str]) -> Iterator[str]:
-    """A warning where chances are those of another test than the one behind conclusions."""
-    named = [name for name in BY_T if name in asked]
-    if named and calibration.procedure.test != "t":
-        yield (
-            f"Beware: {', '.join(named)} go by the t of a paired t test; held against conclusions of the test"
-            f" {calibration.procedure.test} they also err where the two tests differ."
-        )
-
-
 def reliability_rows(calibration: Calibration) -> polars.DataFrame:
     """For a chart: the bins of claims about pairs, a pane for every measure and scenario.
 
     Bins with few pairs are left out: what came true in them is chance.
     """
-    import polars
-
     frame = calibration.reliability_frame.filter(
         (polars.col("part") == "all")
         & ~polars.col("claim").str.ends_with("interval")

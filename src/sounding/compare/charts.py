@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from sounding.core.lazy import alt, polars
 from sounding.core.text import natural_places, plural
 from sounding.render.style import COLOURS, FAINT, RULE, data, names, needs, pane_title, titled, value_domain
 
 if TYPE_CHECKING:
-    import altair as alt
-    import polars
-
     from sounding.compare.result import Comparison
     from sounding.render.style import Chart
 
@@ -31,9 +31,6 @@ def difference_intervals(frame: polars.DataFrame, *, of: int | None = None) -> C
     weak, null where not known), a color and a shape each. `of`: how many pairs there are, where the frame
     has some of them.
     """
-    import altair as alt
-    import polars
-
     if "strength" not in frame.columns:
         frame = frame.with_columns(strength=polars.lit(None, polars.String))
     drawn = frame.with_columns(polars.col("strength").fill_null("not known"))
@@ -55,9 +52,6 @@ def _how_many(shown: int, of: int | None) -> str:
 
 
 def _interval_pane(frame: polars.DataFrame, measure: str, seen: Sequence[str]) -> alt.LayerChart:
-    import altair as alt
-    import polars
-
     pairs = names(frame, "pair")
     columns = [frame[name].cast(polars.Float64) for name in ("difference", "lower", "upper")]
     low, high = value_domain(polars.concat([*columns, polars.Series([0.0])]), from_zero=False, room=ROOM)
@@ -93,9 +87,6 @@ def topic_differences(frame: polars.DataFrame, *, runs: tuple[str, str] = ("run_
 
     Columns: `topic`, `measure`, `difference`. `runs` names the two.
     """
-    import altair as alt
-    import polars
-
     panes = [
         _topic_pane(frame.filter(polars.col("measure") == measure), measure, runs)
         for measure in names(frame, "measure")
@@ -108,9 +99,6 @@ def topic_differences(frame: polars.DataFrame, *, runs: tuple[str, str] = ("run_
 
 
 def _topic_pane(frame: polars.DataFrame, measure: str, runs: tuple[str, str]) -> alt.LayerChart:
-    import altair as alt
-    import polars
-
     better = (
         polars.when(polars.col("difference") >= 0).then(polars.lit(runs[0])).otherwise(polars.lit(runs[1]))
     )
@@ -143,9 +131,6 @@ def _topic_pane(frame: polars.DataFrame, measure: str, runs: tuple[str, str]) ->
 
 def chart_of(comparison: Comparison, top: int | None = None) -> Chart:
     """The pairs of interest with their intervals; of one pair, its differences by topic."""
-    import numpy as np
-    import polars
-
     if len(comparison.pairs) == 1:
         a, b = comparison.pairs[0].tolist()
         rows = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from sounding.compare.documents import Settling, TellingDocument
 from sounding.compare.holds import Holds
 from sounding.core.arrays import NDArray
 from sounding.core.display import Displayed
+from sounding.core.lazy import polars
 from sounding.core.policies import Policies
 from sounding.core.text import plural, sentence
 from sounding.measures import Measure
@@ -22,9 +23,6 @@ from sounding.runs.pool import Pool
 from sounding.statistics.cases import UNTESTED, Cases, count_cases, strength
 from sounding.statistics.pairwise import PairTests, Procedure
 from sounding.statistics.power import topics_needed
-
-if TYPE_CHECKING:
-    import polars
 
 COLUMNS = (
     "run_a", "run_b", "measure", "k", "topics", "difference", "ci_low", "ci_high", "p", "p_adjusted",
@@ -331,8 +329,6 @@ class Comparison(Displayed):
     @property
     def frame(self) -> polars.DataFrame:
         """One row a measure and pair, with the columns and the order of `sounding compare --format csv`."""
-        import polars
-
         texts = ("run_a", "run_b", "measure", "strength", "advice")
         types: dict[str, Any] = dict.fromkeys(texts, polars.String) | {"settled": polars.Boolean}
         return polars.DataFrame(self.columns(self.interesting()), schema_overrides=types)

@@ -25,7 +25,7 @@ from sounding.judge.ids import check_table
 from sounding.judge.log import Last
 from sounding.judge.progress import Counts, Live, counts_of, live_work
 from sounding.judge.records import Ahead, Event, Lease, Receipt, Seen, Submission, Topic, TopicStatus
-from sounding.judge.search import Corpus
+from sounding.judge.search import Corpus, missing_from
 from sounding.judge.settings import CORPUS, Order, Settings
 from sounding.judge.state import CountedGrade, JudgingState
 from sounding.judge.store import Store
@@ -421,8 +421,7 @@ class Engine:
         numbers = np.unique(retrieved.lists[rows])
         docs, topic = retrieved.docs.texts(), retrieved.topic
         pairs = [(retrieved.topics[topic[number]], docs[number]) for number in numbers if number >= 0]
-        known = {doc for doc in {doc for _, doc in pairs} if corpus.document(doc) is not None}
-        return [pair for pair in pairs if pair[1] not in known]
+        return missing_from(corpus, pairs)
 
     def why_no_ranking(self) -> str:
         """Why the runs cannot be ranked, as a sentence; empty: they can."""

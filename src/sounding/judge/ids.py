@@ -1,11 +1,12 @@
-"""Ids that come in from files: looked at once, before anything is recorded, and refused with their place.
+"""What comes in from files: judgments line by line, and ids, which are checked before anything is recorded.
 
-What comes in has to go out again, as a word of a line of qrels, and has to fit the databases and requests.
+An id has to go out again, as a word of a line of qrels, and has to fit the databases and requests.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -25,35 +26,49 @@ CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _BLANK, _LAST_PLAIN = 0x20, 0x7E  # the bytes between them are in order wherever they stand
 
 
-class _Wrong(NamedTuple):
-    row: int
-    problem: str
+class FileJudgment(NamedTuple):
+    """A judgment in a file, with its line; stratum and probability only where the format has them."""
+
+    line: int
+    topic: str
+    doc: str
+    grade: float
+    stratum: int | None
+    probability: float | None
+
+
+def judgments_in(qrels: Qrels) -> Iterator[FileJudgment]:
+    """Yield the judgments of a file, topic by topic."""
+    docs, grades = qrels.docs.texts(), qrels.grades.tolist()
+    for number, topic in enumerate(qrels.topics):
+        for row in range(int(qrels.starts[number]), int(qrels.starts[number + 1])):
+            stratum = None if qrels.strata is None else int(qrels.strata[row])
+            probability = None if qrels.probabilities is None else float(qrels.probabilities[row])
+            yield FileJudgment(_line(qrels, row), topic, docs[row], grades[row], stratum, probability)
+
+
+def _line(table: Run | Qrels, row: int) -> int:
+    return row + 1 if table.lines is None else int(table.lines[row])
 
 
 def wrong_doc(doc: str) -> str:
     """What is wrong with a doc id, with the id; empty: nothing."""
-    return _told("doc id", doc, _wrong(doc, MOST_DOC))
+    return _sentence("doc id", doc, _wrong(doc, MOST_DOC))
 
 
 def wrong_topic(topic: str) -> str:
     """What is wrong with a topic id, with the id; empty: nothing."""
     comment = "begins with #, as comments do; expected another beginning" if topic.startswith("#") else ""
-    return _told("topic id", topic, _wrong(topic, MOST_TOPIC) or comment)
+    return _sentence("topic id", topic, _wrong(topic, MOST_TOPIC) or comment)
 
 
 def check_table(table: Run | Qrels) -> None:
     """Refuse a run or judgments where the id of a topic or a document is no good, with a line of it."""
-    found = [
-        _Wrong(int(row), problem)
-        for row, topic in zip(table.starts[:-1].tolist(), table.topics, strict=True)
-        if (problem := wrong_topic(topic))
-    ]
-    wrong = _first_wrong(table.docs)
-    if wrong is not None:
-        found.append(wrong)
-    if found:
-        row, problem = min(found)
-        raise FormatError(table.source, row + 1 if table.lines is None else int(table.lines[row]), problem)
+    topics = zip(table.starts[:-1].tolist(), map(wrong_topic, table.topics), strict=True)
+    problems = [(row, problem) for row, problem in (*topics, *_wrong_docs(table.docs)) if problem]
+    if problems:
+        row, problem = min(problems)
+        raise FormatError(table.source, _line(table, row), problem)
 
 
 def check_topics(topics: Topics) -> None:
@@ -78,18 +93,16 @@ def _wrong(text: str, most: int) -> str:
     return "" if size <= most else f"has {size:,} bytes; expected at most {most:,}"
 
 
-def _told(what: str, text: str, problem: str) -> str:
+def _sentence(what: str, text: str, problem: str) -> str:
     return f"{what} {quoted(text)} {problem}" if problem else ""
 
 
-def _first_wrong(docs: Tokens) -> _Wrong | None:
-    """The first doc id that is no good; ids of letters, digits and signs are passed by all at once."""
+def _wrong_docs(docs: Tokens) -> Iterator[tuple[int, str]]:
+    """Yield rows and problems of doc ids; ids of letters, digits and signs are passed by all at once."""
     packed = docs.compact()
     odd = (packed.buffer <= _BLANK) | (packed.buffer > _LAST_PLAIN)
     before = np.concatenate([[0], np.cumsum(odd)])
     inside = before[packed.start + packed.length] - before[packed.start]
     suspects = (inside > 0) | (packed.length > MOST_DOC) | (packed.length == 0)
     for row in suspects.nonzero()[0].tolist():
-        if problem := wrong_doc(packed.text(row)):
-            return _Wrong(row, problem)
-    return None
+        yield row, wrong_doc(packed.text(row))

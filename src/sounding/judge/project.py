@@ -7,7 +7,7 @@ import json
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -20,13 +20,12 @@ from sounding.core.files import beside, write_whole
 from sounding.core.text import plural, quoted, shortened
 from sounding.core.workers import Progress
 from sounding.data.formats import read_qrels
-from sounding.data.tables import Qrels
 from sounding.data.topics import Topics, read_topics
 from sounding.judge.database import POSTGRESQL, readable, shown_url
 from sounding.judge.engine import Engine, first_settings, none_of_the_topics
-from sounding.judge.ids import MOST_ASSESSOR, check_table, check_topics
+from sounding.judge.ids import MOST_ASSESSOR, FileJudgment, check_table, check_topics, judgments_in
 from sounding.judge.records import IN_USE, DamagedError, Selection, Submission, TokenKind, User
-from sounding.judge.search import Corpus, SearchEngine, Tell, TwiceError, build_corpus
+from sounding.judge.search import Corpus, SearchEngine, Tell, TwiceError, build_corpus, missing_from
 from sounding.judge.settings import CORPUS as CORPUS_DIGEST
 from sounding.judge.settings import Settings
 from sounding.judge.sqlite import lacks
@@ -305,30 +304,30 @@ def import_qrels(
     """
     qrels = read_qrels(source, format=qrels_format, fractional="accept")
     check_table(qrels)
-    scale, known = project.settings, known_topics(project)
-    topics = [
-        topic for topic, size in zip(qrels.topics, qrels.sizes.tolist(), strict=True) for _ in range(size)
-    ]
+    known = known_topics(project)
     strangers = [topic for topic in qrels.topics if known and topic not in known]
     if strangers and len(strangers) == len(qrels.topics):
         raise DataError(f"{source} has {none_of_the_topics(project.store, strangers[0], known)}")
     left_out = set(strangers)
-    rows = [row for row in range(len(qrels.docs)) if qrels.grades[row] >= 0 and topics[row] not in left_out]
-    for row in rows:
-        try:
-            scale.check_grade(float(qrels.grades[row]))
-        except DataError as error:
-            raise FormatError(qrels.source, _line_of(qrels, row), str(error)) from None
+    judgments = [one for one in judgments_in(qrels) if one.grade >= 0 and one.topic not in left_out]
+    for one in judgments:
+        check_grade(project, qrels.source, one)
     name = _assessor_of(qrels.source if assessor is None else assessor)
-    docs = qrels.docs.texts()
     with project.store.together():
         if assessor is None:
-            _refuse_another_file(project.store, qrels, rows, topics, docs, name)
-        changed = project.store.judge_all(_submissions(qrels, rows, topics, docs, name))
+            _refuse_another_file(project.store, qrels.source, judgments, name)
+        changed = project.store.judge_all(_submission(one, name) for one in judgments)
     project.engine.catch_up()
-    read = {doc for doc in {docs[row] for row in rows} if project.corpus.document(doc) is not None}
-    lost = [(topics[row], docs[row]) for row in rows if docs[row] not in read]
-    return ImportOutcome(len(rows), changed, _remarks(strangers, lost, project.corpus))
+    lost = missing_from(project.corpus, [(one.topic, one.doc) for one in judgments])
+    return ImportOutcome(len(judgments), changed, _remarks(strangers, lost, project.corpus))
+
+
+def check_grade(project: Project, source: str, judgment: FileJudgment) -> None:
+    """Refuse a judgment of a file whose grade the scale does not have."""
+    try:
+        project.settings.check_grade(judgment.grade)
+    except DataError as error:
+        raise FormatError(source, judgment.line, str(error)) from None
 
 
 def _remarks(strangers: Sequence[str], lost: Sequence[tuple[str, str]], corpus: Corpus) -> tuple[str, ...]:
@@ -365,39 +364,28 @@ def _assessor_of(source: str) -> str:
     return name
 
 
-def _refuse_another_file(
-    store: Store, qrels: Qrels, rows: Iterable[int], topics: Sequence[str], docs: Sequence[str], name: str
-) -> None:
+def _refuse_another_file(store: Store, source: str, judgments: Iterable[FileJudgment], name: str) -> None:
     """Refuse a file that grades a document otherwise than the one of its name that was read before."""
     before = {(one.topic, one.doc): one.grade for one in store.standing(assessor=name)}
-    for row in rows:
-        grade = before.get((topics[row], docs[row]))
-        if grade is not None and grade != qrels.grades[row]:
+    for one in judgments:
+        grade = before.get((one.topic, one.doc))
+        if grade is not None and grade != one.grade:
             raise FormatError(
-                qrels.source, _line_of(qrels, row),
-                f"document {quoted(docs[row])} has the grade {qrels.grades[row]:g}, and had {grade:g} when a"
-                " file of this name was read before; say whose judgments these are with --assessor NAME"
+                source, one.line,
+                f"document {quoted(one.doc)} has the grade {one.grade:g}, and had {grade:g} when a file of"
+                " this name was read before; say whose judgments these are with --assessor NAME"
                 f" ({name.removeprefix(IMPORTED)}: those of that file, changed)",
             )  # fmt: skip
 
 
-def _line_of(qrels: Qrels, row: int) -> int:
-    return row + 1 if qrels.lines is None else int(qrels.lines[row])
-
-
-def _submissions(
-    qrels: Qrels, rows: Iterable[int], topics: Sequence[str], docs: Sequence[str], name: str
-) -> Iterator[Submission]:
-    for row in rows:
-        selection = Selection(
-            policy="import",
-            stratum=None if qrels.strata is None else int(qrels.strata[row]),
-            probability=None if qrels.probabilities is None else float(qrels.probabilities[row]),
-        )
-        yield Submission(
-            assessor=name, topic=topics[row], doc=docs[row], grade=float(qrels.grades[row]),
-            key=secrets.token_hex(8), selection=selection,
-        )  # fmt: skip
+def _submission(judgment: FileJudgment, assessor: str) -> Submission:
+    return Submission(
+        assessor=assessor, topic=judgment.topic, doc=judgment.doc, grade=judgment.grade,
+        key=secrets.token_hex(8),
+        selection=Selection(
+            policy="import", stratum=judgment.stratum, probability=judgment.probability
+        ),
+    )  # fmt: skip
 
 
 def digest_of(secret: str) -> str:

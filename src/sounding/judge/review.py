@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -11,10 +11,9 @@ from uuid import uuid4
 from sounding.core.errors import DataError, FormatError
 from sounding.core.text import quoted
 from sounding.data.formats import read_qrels
-from sounding.data.tables import Qrels
-from sounding.judge.ids import check_table
+from sounding.judge.ids import check_table, judgments_in
 from sounding.judge.progress import agreements, opinion_of
-from sounding.judge.project import Project
+from sounding.judge.project import Project, check_grade
 from sounding.judge.records import AUDIT, Event, Pair, Receipt, Seen, Selection, StandingJudgment, Submission
 from sounding.judge.store import Store
 
@@ -44,13 +43,6 @@ class SettledFile(NamedTuple):
 
     rows: int
     changed: int  # others were settled so before
-
-
-class _SettledLine(NamedTuple):
-    line: int
-    topic: str
-    doc: str
-    grade: float
 
 
 def differing_documents(project: Project, standing: Iterable[StandingJudgment]) -> list[DifferingDocument]:
@@ -98,33 +90,17 @@ def settle_file(project: Project, source: Any, *, by: str) -> SettledFile:
     """
     qrels = read_qrels(source, fractional="accept")
     check_table(qrels)
-    lines = sorted(_lines(qrels))
+    lines = sorted(judgments_in(qrels), key=lambda one: one.line)
     with project.engine.together():
         settled = {(one.topic, one.doc): one.settled for one in project.engine.differences()}
         for one in lines:
-            _check(project, qrels.source, one, differ=(one.topic, one.doc) in settled)
+            if (one.topic, one.doc) not in settled:
+                raise FormatError(qrels.source, one.line, _nothing_to_settle(project, one.topic, one.doc))
+            check_grade(project, qrels.source, one)
         new = [one for one in lines if settled[one.topic, one.doc] != (True, one.grade)]
         for one in new:
             project.engine.adjudicate(by, one.topic, one.doc, one.grade, key=uuid4().hex)
     return SettledFile(len(lines), len(new))
-
-
-def _lines(qrels: Qrels) -> Iterator[_SettledLine]:
-    docs, grades = qrels.docs.texts(), qrels.grades.tolist()
-    for number, topic in enumerate(qrels.topics):
-        for row in range(int(qrels.starts[number]), int(qrels.starts[number + 1])):
-            line = row + 1 if qrels.lines is None else int(qrels.lines[row])
-            yield _SettledLine(line, topic, docs[row], grades[row])
-
-
-def _check(project: Project, source: str, one: _SettledLine, *, differ: bool) -> None:
-    """Refuse a line that settles nothing, or with a grade that is none."""
-    if not differ:
-        raise FormatError(source, one.line, _nothing_to_settle(project, one.topic, one.doc))
-    try:
-        project.settings.check_grade(one.grade)
-    except DataError as error:
-        raise FormatError(source, one.line, str(error)) from None
 
 
 def _nothing_to_settle(project: Project, topic: str, doc: str) -> str:

@@ -13,10 +13,10 @@ import shutil
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sounding.core.errors import DataError, MissingPartError
 from sounding.core.files import beside
@@ -25,6 +25,7 @@ from sounding.core.workers import Progress
 from sounding.data.corpus import Document
 from sounding.judge import sql
 from sounding.judge.database import StoreError, readable, storable
+from sounding.judge.records import Pair
 from sounding.judge.sqlite import sqlite3
 from sounding.judge.texts import OPTIONAL, UNSPACED, is_html, plain, titled
 
@@ -42,11 +43,7 @@ class Term(NamedTuple):
     begins: bool = False
 
 
-class Add(Protocol):
-    """Adds the words of a document to an index."""
-
-    def __call__(self, number: int, words: str, /) -> None:
-        """Add a document by its number."""
+Add = Callable[[int, str], None]  # adds a document to an index, by its number and its words
 
 
 @contextmanager
@@ -120,7 +117,7 @@ def _engine() -> Any:
 SearchEngine = Literal["fts5", "tantivy"]
 Tell = Callable[[str], None]
 
-PAGE = 500  # documents that are added at once
+PAGE = 500  # documents after which progress is shown
 AROUND = 120  # characters of a document shown before and behind the first word that was found
 
 _OPTIONAL = re.compile(f"[{OPTIONAL}]+")
@@ -172,12 +169,9 @@ def build_corpus(
     part = beside(path)
     index, part_index = index_folder(path), index_folder(part)
     try:
-        with _words_into(part_index, search) as add:
-            connection = sqlite3.connect(part, isolation_level=None)
-            try:
-                count = _fill(connection, documents, progress, add, tell)
-            finally:
-                connection.close()
+        words = new_index(part_index) if search == "tantivy" else nullcontext()
+        with words as add, closing(sqlite3.connect(part, isolation_level=None)) as connection:
+            count = _fill(connection, documents, progress, add, tell)
         if part_index.exists():
             part_index.replace(index)
         part.replace(path)
@@ -194,10 +188,6 @@ def index_folder(path: Path) -> Path:
     return path.with_name(f"{path.name}.tantivy")
 
 
-def _words_into(folder: Path, search: SearchEngine) -> AbstractContextManager[Add | None]:
-    return new_index(folder) if search == "tantivy" else nullcontext(None)
-
-
 def _fill(
     connection: sqlite3.Connection,
     documents: Iterable[Document],
@@ -212,21 +202,21 @@ def _fill(
         connection.execute(statement)
     connection.execute("BEGIN")
     count, blank, stray = 0, _Such(), _Such()
-    for page in _pages(documents):
-        for document in page:
-            count += 1
-            kept = _add(connection, count, document)
-            text = _searched(kept)
-            if not text.strip():
-                blank.add(kept.doc)
-            if _STRAY.search(document.text):
-                stray.add(kept.doc)
-            if add is None:
-                connection.execute(sql.ADD_WORDS, {"number": count, "terms": indexed(text)})
-            else:
-                add(count, " ".join(words_of(text)))
-        if progress is not None:
-            progress(len(page))
+    for count, document in enumerate(documents, 1):
+        kept = _add(connection, count, document)
+        text = _searched(kept)
+        if not text.strip():
+            blank.add(kept.doc)
+        if _STRAY.search(document.text):
+            stray.add(kept.doc)
+        if add is None:
+            connection.execute(sql.ADD_WORDS, {"number": count, "terms": indexed(text)})
+        else:
+            add(count, " ".join(words_of(text)))
+        if progress is not None and count % PAGE == 0:
+            progress(PAGE)
+    if progress is not None:
+        progress(count % PAGE)
     if not count:
         raise DataError("the corpus has no documents; expected at least one")
     if count == blank.count:
@@ -257,17 +247,6 @@ class _Such:
     def told(self) -> str:
         """Both in words."""
         return f"{plural(self.count, 'document')} of the corpus, such as {quoted(self._first)}"
-
-
-def _pages(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    page: list[Document] = []
-    for document in documents:
-        page.append(document)
-        if len(page) == PAGE:
-            yield page
-            page = []
-    if page:
-        yield page
 
 
 def _add(connection: sqlite3.Connection, number: int, document: Document) -> Document:
@@ -307,7 +286,7 @@ class Corpus:
     def document(self, doc: str) -> Document | None:
         """A document; None: the corpus does not have it."""
         rows = self._rows(sql.DOCUMENT, doc=readable(doc))
-        return _document(rows[0]) if rows else None
+        return Document(*rows[0]) if rows else None
 
     def search(self, query: str, limit: int = 20, first: int = 1) -> Results:
         """The documents that fit a query best: those with all of its words, then those with some.
@@ -324,10 +303,8 @@ class Corpus:
         if len(found) < last and complete < total:
             found |= dict.fromkeys(self._find(terms, last, every=False))
         words = _WORD.findall(query)
-        documents = [self._numbered(number) for number in list(found)[first - 1 : last]]
-        return Results(
-            hits=[_hit(one, words) for one in documents], first=first, total=total, complete=complete
-        )
+        hits = [self._hit(number, words) for number in list(found)[first - 1 : last]]
+        return Results(hits=hits, first=first, total=total, complete=complete)
 
     def _find(self, terms: list[Term], limit: int, *, every: bool) -> list[int]:
         """The numbers of the documents that fit best."""
@@ -341,8 +318,10 @@ class Corpus:
             return self._index.count(terms, every=every)
         return int(self._rows(sql.COUNT_FOUND, query=_joined(terms, every))[0]["count"])
 
-    def _numbered(self, number: int) -> Document:
-        return _document(self._rows(sql.DOCUMENT_OF_NUMBER, number=number)[0])
+    def _hit(self, number: int, words: list[str]) -> Hit:
+        document = Document(*self._rows(sql.DOCUMENT_OF_NUMBER, number=number)[0])
+        title, rest = titled(document)
+        return Hit(doc=document.doc, title=title, snippet=_around(plain(rest), words))
 
     def _rows(self, statement: str, **given: object) -> list[sqlite3.Row]:
         try:
@@ -356,14 +335,10 @@ class Corpus:
             raise StoreError(f"the corpus cannot be read ({error}); make the project anew") from error
 
 
-def _document(row: sqlite3.Row) -> Document:
-    return Document(row["doc"], row["text"], row["title"])
-
-
-def _hit(document: Document, words: list[str]) -> Hit:
-    title, rest = titled(document)
-    text = plain(rest)
-    return Hit(doc=document.doc, title=title, snippet=_around(text, words))
+def missing_from(corpus: Corpus, pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs of topic and document whose document the corpus does not have; each is looked up once."""
+    missing = {doc for doc in {doc for _, doc in pairs} if corpus.document(doc) is None}
+    return [pair for pair in pairs if pair[1] in missing]
 
 
 def folded(text: str) -> str:

@@ -13,7 +13,7 @@ from tests.judge.small import begin
 from sounding.agree.panel import FOLLOWED
 from sounding.agree.reading import read_panel
 from sounding.core.errors import FormatError
-from sounding.judge.exports import assessor_lines, log_lines
+from sounding.judge.exports import EXPORTS
 from sounding.judge.records import Kind
 from sounding.judge.store import open_store
 
@@ -104,8 +104,8 @@ def test_a_log_that_judging_wrote_gives_the_grades_that_it_exports(tmp_path: Pat
         engine.judge("ann", "7", "d01", None, key="another mind")
         engine.withdraw("ann", "7", "d01", key="and back")
         engine.adjudicate("chair", "7", "d01", 0, key="settled")
-        log = written(tmp_path, *log_lines(store))
-        (tmp_path / "assessors.qrels").write_text("".join(assessor_lines(store)))
+        log = written(tmp_path, *EXPORTS["log"](store))
+        (tmp_path / "assessors.qrels").write_text("".join(EXPORTS["assessors"](store)))
     panel, exported = read_panel(log), read_panel(tmp_path / "assessors.qrels", by="column")
     assert panel.docs.texts() == exported.docs.texts() == ["d01", "d02"]
     for who in ("ann", "bob"):

@@ -298,13 +298,14 @@ def taken():
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 """
 PEAK = f"""{TAKEN}
-from sounding.judge.exports import qrels_lines, assessor_lines, log_lines
+from sounding.judge.exports import Export
 from sounding.judge.store import open_store
 store = open_store(sys.argv[1])
-list(zip(range(3000), log_lines(store))); list(zip(range(3000), qrels_lines(store, "first")))
+export = Export(store)
+list(zip(range(3000), export.log())); list(zip(range(3000), export.qrels("first")))
 before = taken()
 lines = 0
-for each in (qrels_lines(store, "majority"), assessor_lines(store), log_lines(store)):
+for each in (export.qrels("majority"), export.assessors(), export.log()):
     lines += sum(1 for _ in each)
 print(lines, taken() - before)
 """

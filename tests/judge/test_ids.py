@@ -18,7 +18,7 @@ from tests.judge.web import add_person, signed_in
 from sounding.core.errors import DataError, FormatError
 from sounding.data.tables import Qrels, Run
 from sounding.data.topics import read_topics
-from sounding.judge.exports import assessor_lines, qrels_lines
+from sounding.judge.exports import Export
 from sounding.judge.ids import (
     MOST_ASSESSOR,
     MOST_DOC,
@@ -240,7 +240,7 @@ def test_files_of_two_people_are_two_assessors(project: Project, tmp_path: Path)
         (tmp_path / name).write_text(f"MB001 0 d05 {grade}\n")
         assert import_qrels(project, tmp_path / name)[:2] == (1, 1)
         assert import_qrels(project, tmp_path / name)[:2] == (1, 0)
-    assert list(assessor_lines(project.store)) == [
+    assert list(Export(project.store).assessors()) == [
         "MB001 import-qrels.anna.txt d05 2\n", "MB001 import-qrels.berta.txt d05 0\n", "MB001 import-qrels.carl d05 1\n"
     ]  # fmt: skip
 
@@ -264,7 +264,7 @@ def test_files_of_one_name_that_differ_need_a_word_on_whose_they_are(
         import_qrels(project, files[1], assessor="qrels.txt").changed == 1
     )  # a new version of the first file
     assert import_qrels(project, files[0], assessor="import-qrels.txt").changed == 1  # as the log spells it
-    assert set(assessor_lines(project.store)) == {
+    assert set(Export(project.store).assessors()) == {
         f"MB001 import-{who} {doc} {grade}\n"
         for who, doc, grade in (
             ("qrels.txt", "d05", 2),
@@ -358,7 +358,7 @@ def test_ids_as_long_as_can_be_go_all_the_way(
         old.write_text(f"{TOPIC} 0 {URL} 2\n")
         name = unlike(MOST_ASSESSOR - len("import-"), 3).replace("/", "-")
         assert import_qrels(project, old, assessor=name).changed == 1
-        lines = list(qrels_lines(project.store, "first"))
+        lines = list(Export(project.store).qrels("first"))
         assert f"{TOPIC} 0 {URL} 1\n" in lines
         assert len(lines) == 3
         assert verify(project).problems == ()

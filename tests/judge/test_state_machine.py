@@ -26,7 +26,7 @@ from tests.judge.small import TOPICS, begin, draw_runs, found_by, found_by_repla
 
 from sounding.judge.database import StoreError
 from sounding.judge.engine import Engine
-from sounding.judge.exports import qrels_lines
+from sounding.judge.exports import Export
 from sounding.judge.log import append
 from sounding.judge.review import audit_of, draw_audit, record_audit
 from sounding.judge.settings import Feed, Order
@@ -331,7 +331,7 @@ class Judging(RuleBasedStateMachine):
     @rule(data=st.data())
     def export_as_of_a_moment(self, data: st.DataObject) -> None:
         moment = data.draw(st.sampled_from(sorted(self.moments)))
-        assert list(qrels_lines(self.store, self.feed, moment)) == self.moments[moment]
+        assert list(Export(self.store, moment).qrels(self.feed)) == self.moments[moment]
 
     @precondition(lambda self: self.runs < 2)
     @rule()
@@ -442,7 +442,7 @@ class Judging(RuleBasedStateMachine):
             verdict = self.verdict(pair)
             if verdict not in NO_GRADES and self.statuses[pair[0]] == "chosen":
                 expected.append(f"{pair[0]} 0 {pair[1]} {verdict:g}\n")
-        assert list(qrels_lines(self.store, self.feed)) == expected
+        assert list(Export(self.store).qrels(self.feed)) == expected
         self.moments[self.store.last_sequence()] = expected
 
     @invariant()
@@ -456,7 +456,7 @@ class Judging(RuleBasedStateMachine):
             kinds = [event.kind for event in self.store.events()][self.begun :]
             assert kinds == [act[0] for act in self.acts]
             for moment, expected in self.moments.items():
-                assert list(qrels_lines(self.store, self.feed, moment)) == expected
+                assert list(Export(self.store, moment).qrels(self.feed)) == expected
             assert list(_unlike_topics(self.store, self.store.last_sequence())) == []
             self.seen.update(["session", *["moment"] * len(self.moments), *kinds])
             assert found_by(self.engine, self.store) == found_by_replay(self.store)

@@ -18,7 +18,7 @@ from sounding.core.errors import DataError
 from sounding.data.topics import read_topics
 from sounding.judge.command import command
 from sounding.judge.engine import Engine
-from sounding.judge.exports import EXPORTS, left_out, unused_topics
+from sounding.judge.exports import EXPORTS, Export, left_out
 from sounding.judge.live import LiveFeed, curve_of
 from sounding.judge.messages import LiveState
 from sounding.judge.project import Project, add_topics
@@ -311,7 +311,7 @@ def test_an_export_of_a_moment_has_the_topics_that_were_in_use_then(store: Store
         moments[store.last_sequence()] = set(used)
     assert len(moments) == 9  # the last change was none
     for moment, topics in moments.items():
-        assert unused_topics(store, moment) == set(TOPICS) - topics
+        assert Export(store, moment).unused_topics() == set(TOPICS) - topics
         for what in ("qrels", "assessors", "strata", "prels"):
             every = list(EXPORTS[what](store, moment, all_topics=True))
             chosen = [line for line in every if line.split()[0] in topics]

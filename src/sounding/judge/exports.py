@@ -10,16 +10,18 @@ has come to yet is left to chance; what people differ on, or cannot judge, is no
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import groupby
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from sounding.core.text import plural
+from sounding.data.tables import byte_order
 from sounding.judge.agenda import Agenda, SampledDocument
 from sounding.judge.engine import Engine
 from sounding.judge.export_kinds import EXPORT_KINDS
-from sounding.judge.records import IN_USE
+from sounding.judge.records import IN_USE, SearchEntry, Topic
 from sounding.judge.settings import Feed
 from sounding.judge.state import Opinions, opinions_of
 from sounding.judge.store import Store
@@ -98,7 +100,7 @@ SAMPLED = 1  # the method of prels whose documents were drawn with a known chanc
 Lines = Iterator[str]
 
 
-class Graded(NamedTuple):
+class GradedSample(NamedTuple):
     """The sample of a topic, and what those of its documents that were drawn and judged count as."""
 
     topic: str
@@ -118,31 +120,162 @@ class Graded(NamedTuple):
         return found
 
 
-class Export(Protocol):
-    """A way to write what was judged until an event (None: now); of topics in use, or of all."""
+class Export:
+    """What was judged until an event (None: now), of topics in use or of all, as lines of files.
 
-    def __call__(
-        self, store: Store, until: int | None, /, *, all_topics: bool = False, omitted: Omitted | None = None
-    ) -> Lines:
-        """The lines; `omitted` has in the end what has no grade and is not in them."""
-
-
-def plan_of(store: Store, until: int | None = None) -> Agenda:
-    """What was to be judged, and in which order, after an event (None: now)."""
-    plan = Agenda(store.run)
-    for event in store.plan_events(store.last_sequence() if until is None else until):
-        plan.take(event)
-    return plan
-
-
-def unused_topics(store: Store, until: int | None = None) -> set[str]:
-    """Topics that were candidates or dropped after an event (None: now).
-
-    What was judged for them is no part of the collection.
+    `omitted` has what has no grade and is not in the lines, once they are all read.
     """
-    events = store.topic_events(store.last_sequence() if until is None else until)
-    statuses = {event.topic: event.detail["status"] for event in events}
-    return {topic for topic, status in statuses.items() if topic is not None and status != IN_USE}
+
+    def __init__(
+        self,
+        store: Store,
+        until: int | None = None,
+        *,
+        all_topics: bool = False,
+        omitted: Omitted | None = None,
+    ) -> None:
+        self.until = store.last_sequence() if until is None else until
+        self.omitted = Omitted() if omitted is None else omitted
+        self._store = store
+        self._all_topics = all_topics
+
+    def plan(self) -> Agenda:
+        """What was to be judged, and in which order."""
+        plan = Agenda(self._store.run)
+        for event in self._store.plan_events(self.until):
+            plan.take(event)
+        return plan
+
+    def qrels(self, feed: Feed | None = None) -> Lines:
+        """TREC's four columns, by topic and document; without a grade that counts there is none.
+
+        `feed` says which of several grades counts; None: what the settings say.
+        """
+        feed = feed or self.plan().settings.feed
+        for topic, doc, opinions in self._pairs():
+            judged, grade = opinions.verdict(feed)
+            if grade is not None:
+                yield f"{topic} 0 {doc} {_number(grade)}\n"
+            elif opinions.unsettled(feed):
+                self.omitted.unsettled += 1
+            else:
+                self.omitted.cannot += judged
+
+    def assessors(self) -> Lines:
+        """The grade of every assessor, whose pseudonym is the second of TREC's four columns."""
+        for topic, doc, opinions in self._pairs():
+            for assessor, grade in opinions.grades.items():
+                if grade is not None:
+                    yield f"{topic} {assessor} {doc} {_number(grade)}\n"
+                else:
+                    self.omitted.cannot += 1
+
+    def prels(self) -> Lines:
+        """Topic, document, grade, method and the chance of having been drawn, by topic and document.
+
+        Only documents that a sample drew are there, however they came to be judged: for others no chance is
+        known.
+        """
+        for one in self.samples():
+            for doc in sorted(one.grades, key=byte_order):
+                grade = one.grades[doc]
+                if grade is not None:
+                    yield f"{one.topic} {doc} {_number(grade)} {SAMPLED} {one.documents[doc].chance!r}\n"
+            self.omitted.add(one.omitted())
+
+    def strata(self) -> Lines:
+        """Topic, 0, document, stratum and grade; -1: in the pool, and not drawn, not judged or not settled.
+
+        Only topics that have a stratified sample are there.
+        """
+        for one in self.samples():
+            for doc, (stratum, _, _) in one.documents.items():
+                if stratum is not None:
+                    grade = one.grades.get(doc)
+                    yield f"{one.topic} 0 {doc} {stratum} {_number(-1.0 if grade is None else grade)}\n"
+            self.omitted.add(one.omitted(of_strata=True))
+
+    def log(self) -> Lines:
+        """Every event as a line of JSON."""
+        for event in self._store.events(until=self.until):
+            yield event.line()
+
+    def searches(self) -> Lines:
+        """Every query and every document opened from its results, as lines of JSON."""
+        return map(_json_line, self._store.searches())
+
+    def topics(self) -> Lines:
+        """Every version of every topic that the log knew of by then, as lines of JSON."""
+        events = self._store.topic_events(self.until)
+        known = {event.topic: event.detail["version"] for event in events}
+        for topic in sorted(filter(None, known), key=byte_order):
+            yield from map(_json_line, self._store.topic_versions(topic)[: known[topic]])
+
+    def samples(self) -> Iterator[GradedSample]:
+        """The sample of every topic that has one, by topic.
+
+        One whose order gave way to another counts once all that it drew is judged: before that, what is
+        judged of it was chosen by something other than chance.
+        """
+        plan = self.plan()
+        if not plan.runs:
+            return
+        unused, feed = self.unused_topics(), plan.settings.feed
+        found = {topic: plan.sample(topic) for topic in plan.every.topics if topic not in unused}
+        if not any(found.values()):
+            return
+        grades: dict[str, dict[str, float | None]] = {topic: {} for topic in found}
+        unsettled: dict[str, set[str]] = {topic: set() for topic in found}
+        for topic, doc, opinions in self._pairs():
+            sample, verdict = found.get(topic), opinions.verdict(feed)
+            if sample and verdict.judged and doc in sample.documents and sample.documents[doc].drawn:
+                grades[topic][doc] = verdict.grade
+                if opinions.unsettled(feed):
+                    unsettled[topic].add(doc)
+        for topic in sorted(found, key=byte_order):
+            sample = found[topic]
+            if sample is not None:
+                drawn = sum(document.drawn for document in sample.documents.values())
+                if sample.in_force or len(grades[topic]) == drawn:
+                    yield GradedSample(topic, sample.documents, grades[topic], unsettled[topic])
+
+    def unused_topics(self) -> set[str]:
+        """Topics that were candidates or dropped: what was judged for them is no part of the collection.
+
+        Where all topics are asked for, there is none.
+        """
+        events = [] if self._all_topics else self._store.topic_events(self.until)
+        statuses = {event.topic or "": event.detail["status"] for event in events}
+        return {topic for topic, status in statuses.items() if status != IN_USE}
+
+    def _pairs(self) -> Iterator[tuple[str, str, Opinions]]:
+        """All that is said of each document, by topic and document."""
+        unused = self.unused_topics()
+        gradings = self._store.gradings(self.until)
+        for (topic, doc), events in groupby(gradings, key=lambda event: (event.topic, event.doc)):
+            if topic is not None and doc is not None and topic not in unused:
+                yield topic, doc, opinions_of(sorted(events, key=lambda event: event.sequence))
+
+
+_WRITERS: dict[str, Callable[[Export], Lines]] = {
+    "qrels": Export.qrels, "assessors": Export.assessors, "strata": Export.strata, "prels": Export.prels,
+    "log": Export.log, "searches": Export.searches, "topics": Export.topics,
+}  # fmt: skip
+
+
+def export_lines(
+    name: str,
+    store: Store,
+    until: int | None = None,
+    *,
+    all_topics: bool = False,
+    omitted: Omitted | None = None,
+) -> Lines:
+    """The lines of an export by its name; see `Export`."""
+    return _WRITERS[name](Export(store, until, all_topics=all_topics, omitted=omitted))
+
+
+EXPORTS = {name: partial(export_lines, name) for name in EXPORT_KINDS}
 
 
 def left_out(store: Store, until: int | None = None, *, sampled: bool = False) -> list[str]:
@@ -150,12 +283,12 @@ def left_out(store: Store, until: int | None = None, *, sampled: bool = False) -
 
     `sampled`: only those with a sample, for others have no lines in an export of samples anyway.
     """
-    moment = store.last_sequence() if until is None else until
-    unused = unused_topics(store, moment)
-    found = [topic for topic in store.judged_topics(moment) if topic in unused] if unused else []
+    export = Export(store, until)
+    unused = export.unused_topics()
+    found = [topic for topic in store.judged_topics(export.until) if topic in unused] if unused else []
     if not found or not sampled:
         return found
-    with_sample = {one.topic for one in samples(store, moment, all_topics=True)}
+    with_sample = {one.topic for one in Export(store, export.until, all_topics=True).samples()}
     return [topic for topic in found if topic in with_sample]
 
 
@@ -168,107 +301,10 @@ def without_status(store: Store, until: int) -> list[str]:
     return [topic for topic in store.judged_topics(until) if topic in later] if later else []
 
 
-def qrels_lines(
-    store: Store,
-    feed: Feed,
-    until: int | None = None,
-    *,
-    all_topics: bool = False,
-    omitted: Omitted | None = None,
-) -> Lines:
-    """TREC's four columns, by topic and document; without a grade that counts there is none."""
-    missed = Omitted() if omitted is None else omitted
-    for topic, doc, opinions in _pairs(store, until, all_topics):
-        judged, grade = opinions.verdict(feed)
-        if grade is not None:
-            yield f"{topic} 0 {doc} {_number(grade)}\n"
-        elif opinions.unsettled(feed):
-            missed.unsettled += 1
-        else:
-            missed.cannot += judged
-
-
-def assessor_lines(
-    store: Store, until: int | None = None, *, all_topics: bool = False, omitted: Omitted | None = None
-) -> Lines:
-    """The grade of every assessor, whose pseudonym is the second of TREC's four columns."""
-    missed = Omitted() if omitted is None else omitted
-    for topic, doc, opinions in _pairs(store, until, all_topics):
-        for assessor, grade in opinions.grades.items():
-            if grade is not None:
-                yield f"{topic} {assessor} {doc} {_number(grade)}\n"
-            else:
-                missed.cannot += 1
-
-
-def prels_lines(
-    store: Store, until: int | None = None, *, all_topics: bool = False, omitted: Omitted | None = None
-) -> Lines:
-    """Topic, document, grade, method and the chance of having been drawn, by topic and document.
-
-    Only documents that a sample drew are there, however they came to be judged: for others no chance is
-    known.
-    """
-    missed = Omitted() if omitted is None else omitted
-    for one in samples(store, until, all_topics=all_topics):
-        for doc in sorted(one.grades, key=_bytes):
-            grade = one.grades[doc]
-            if grade is not None:
-                yield f"{one.topic} {doc} {_number(grade)} {SAMPLED} {one.documents[doc].chance!r}\n"
-        missed.add(one.omitted())
-
-
-def strata_lines(
-    store: Store, until: int | None = None, *, all_topics: bool = False, omitted: Omitted | None = None
-) -> Lines:
-    """Topic, 0, document, stratum and grade; -1: in the pool, and not drawn, not judged or not settled.
-
-    Only topics that have a stratified sample are there.
-    """
-    missed = Omitted() if omitted is None else omitted
-    for one in samples(store, until, all_topics=all_topics):
-        for doc, (stratum, _, _) in one.documents.items():
-            if stratum is not None:
-                grade = one.grades.get(doc)
-                yield f"{one.topic} 0 {doc} {stratum} {_number(-1.0 if grade is None else grade)}\n"
-        missed.add(one.omitted(of_strata=True))
-
-
-def samples(store: Store, until: int | None = None, *, all_topics: bool = False) -> Iterator[Graded]:
-    """The sample of every topic that has one, by topic.
-
-    One whose order gave way to another counts once all that it drew is judged: before that, what is judged
-    of it was chosen by something other than chance.
-    """
-    plan = plan_of(store, until)
-    if not plan.runs:
-        return
-    unused = () if all_topics else unused_topics(store, until)
-    found = {topic: plan.sample(topic) for topic in plan.every.topics if topic not in unused}
-    if not any(found.values()):
-        return
-    grades: dict[str, dict[str, float | None]] = {topic: {} for topic in found}
-    unsettled: dict[str, set[str]] = {topic: set() for topic in found}
-    for topic, doc, opinions in _pairs(store, until, all_topics):
-        sample, verdict = found.get(topic), opinions.verdict(plan.settings.feed)
-        if sample is not None and verdict.judged and doc in sample.documents and sample.documents[doc].drawn:
-            grades[topic][doc] = verdict.grade
-            if opinions.unsettled(plan.settings.feed):
-                unsettled[topic].add(doc)
-    for topic in sorted(found, key=_bytes):
-        sample = found[topic]
-        if sample is not None:
-            drawn = sum(document.drawn for document in sample.documents.values())
-            if sample.in_force or len(grades[topic]) == drawn:
-                yield Graded(topic, sample.documents, grades[topic], unsettled[topic])
-
-
-def omitted_from_samples(
-    store: Store, until: int | None = None, *, all_topics: bool = False
-) -> dict[str, Omitted]:
+def omitted_from_samples(store: Store) -> dict[str, Omitted]:
     """What prels and strata have no grade of."""
     found = {"prels": Omitted(), "strata": Omitted()}
-    for one in samples(store, until, all_topics=all_topics):
+    for one in Export(store).samples():
         found["prels"].add(one.omitted())
         found["strata"].add(one.omitted(of_strata=True))
     return found
@@ -276,7 +312,8 @@ def omitted_from_samples(
 
 def why_empty(store: Store, what: str, until: int | None = None, *, all_topics: bool = False) -> str:
     """Why an export of samples, strata or prels, has no line."""
-    found = list(samples(store, until, all_topics=all_topics))
+    export = Export(store, until, all_topics=all_topics)
+    found = list(export.samples())
     if found and what == "strata":
         return "the samples that there are have no strata; see prels"
     if found:
@@ -285,10 +322,10 @@ def why_empty(store: Store, what: str, until: int | None = None, *, all_topics: 
             missed.add(one.omitted())
         drawn = plural(missed.total, "document")
         return f"no prels: the samples drew {drawn}, and none has a grade yet: {missed.reasons}"
-    plan = plan_of(store, until)
+    plan = export.plan()
     if not plan.runs:
         return f"no {what}: there are no runs to draw from"
-    unused = () if all_topics else unused_topics(store, until)
+    unused = export.unused_topics()
     sampled = [topic for topic in plan.every.topics if plan.is_sampled(topic)]
     in_use = [topic for topic in sampled if topic not in unused]
     if not sampled:
@@ -304,58 +341,9 @@ def why_empty(store: Store, what: str, until: int | None = None, *, all_topics: 
     )
 
 
-def log_lines(store: Store, until: int | None = None) -> Lines:
-    """Every event as a line of JSON."""
-    for event in store.events(until=until):
-        yield event.line()
-
-
-def search_lines(store: Store) -> Lines:
-    """Every query and every document opened from its results, as lines of JSON."""
-    for search in store.searches():
-        yield json.dumps(asdict(search), ensure_ascii=False, sort_keys=True) + "\n"
-
-
-def topic_lines(store: Store, until: int | None = None) -> Lines:
-    """Every version of every topic that the log knew of by then, as lines of JSON."""
-    events = store.topic_events(store.last_sequence() if until is None else until)
-    known = {event.topic: event.detail["version"] for event in events}
-    for topic in sorted(filter(None, known), key=_bytes):
-        for version in store.topic_versions(topic)[: known[topic]]:
-            yield json.dumps(asdict(version), ensure_ascii=False, sort_keys=True) + "\n"
-
-
-def _qrels(
-    store: Store, until: int | None, /, *, all_topics: bool = False, omitted: Omitted | None = None
-) -> Lines:
-    feed = plan_of(store, until).settings.feed
-    return qrels_lines(store, feed, until, all_topics=all_topics, omitted=omitted)
-
-
-_WRITERS: dict[str, Export] = {
-    "qrels": _qrels,
-    "assessors": assessor_lines,
-    "strata": strata_lines,
-    "prels": prels_lines,
-    "log": lambda store, until, **_all: log_lines(store, until),
-    "searches": lambda store, _until, **_all: search_lines(store),
-    "topics": lambda store, until, **_all: topic_lines(store, until),
-}
-EXPORTS = {name: _WRITERS[name] for name in EXPORT_KINDS}
-
-
-def _pairs(store: Store, until: int | None, all_topics: bool) -> Iterator[tuple[str, str, Opinions]]:
-    """All that is said of each document, by topic and document."""
-    unused: Collection[str | None] = () if all_topics else unused_topics(store, until)
-    for (topic, doc), events in groupby(store.gradings(until), key=lambda event: (event.topic, event.doc)):
-        if topic is not None and doc is not None and topic not in unused:
-            yield topic, doc, opinions_of(sorted(events, key=lambda event: event.sequence))
+def _json_line(record: SearchEntry | Topic) -> str:
+    return json.dumps(asdict(record), ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def _number(grade: float) -> str:
     return str(int(grade)) if grade == int(grade) else repr(grade)
-
-
-def _bytes(text: str) -> bytes:
-    """What texts are put in order by, as the databases do."""
-    return text.encode("utf-8", "surrogateescape")

@@ -78,7 +78,7 @@ def test_init_says_what_there_is_and_what_is_missing(
     assert f"next: sounding judge user {tmp_path / 'p'} NAME --role organiser" in said
     with open_project(tmp_path / "p") as project:
         assert project.settings.order.parameters == {"strata": "3:1,100:0.5"}
-        assert int(drawn[1]) == project.engine.counts().left
+        assert int(drawn[1]) == project.engine.counts().total.left
     call("judge", "init", tmp_path / "q", "--corpus", files / "docs.jsonl", "--runs", files / "runs")
     said = capsys.readouterr().err
     assert "0 topics, 3 runs; 0 to judge: the documents that the runs have for each topic\n" in said

@@ -74,7 +74,7 @@ def judge(ann: Browser, project: Project, order: list[dict[str, Any]]) -> None:
 def agrees(project: Project, told: dict[str, Any]) -> None:
     """Whether counts, ranking, expected values and confidence are those of a simulation with all tables."""
     live, last = project.engine.live(), told["rows"][-1]
-    assert (live.judged, live.relevant) == (last["judgments"], last["relevant"])
+    assert (live.total.judged, live.total.relevant) == (last["judgments"], last["relevant"])
     by_topic = {row["topic"]: (row["judged"], row["relevant"]) for row in told["topics"]}
     assert {topic: counts[:2] for topic, counts in live.topics.items()} == by_topic
     expected = {row["run"]: row["expected"] for row in told["values"]}

@@ -462,7 +462,7 @@ def test_the_filled_curve_is_that_of_the_settings_and_topics_of_now(project: Pro
         project.store.release(ann, "MB001", lease.doc)
     while project.engine.withdraw(ann, "MB001", key=f"undo-{project.engine.sequence}-long") is not None:
         pass
-    assert project.engine.live().judged == 0
+    assert project.engine.live().total.judged == 0
     assert project.engine.live().confidence.of_ranking() == curve[0][1]
 
 
@@ -890,7 +890,7 @@ def test_nothing_is_said_to_be_left_only_when_nothing_is_to_be_settled_or_judged
         return str(state["nothing_left"])
 
     judged = "Every document that the orders of the topics bring is judged, so there is no forecast of more."
-    every = engine.counts().left
+    every = engine.counts().total.left
 
     def judge_out(who: str, grade: float) -> None:
         for topic in topics:

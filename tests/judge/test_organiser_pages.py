@@ -223,7 +223,7 @@ def test_settings_can_be_changed_while_people_judge(olga: Browser, project: Proj
     ]  # a second opinion is wanted
     assert project.engine.order("MB001").policy == "depth"  # as it was set before
     assert project.engine.order("303").policy == "rank"
-    assert project.engine.live().relevant == 0  # grade 1 is no longer enough
+    assert project.engine.live().total.relevant == 0  # grade 1 is no longer enough
     page = olga.get("/organise/project").text
     assert "A new title" in page
     assert 'value="2.0" selected' in page

@@ -207,7 +207,7 @@ def test_undo_brings_the_document_back_first_even_before_one_that_is_loaded(stor
     assert receipt.event.doc == first.doc
     assert [lease.doc for lease in engine.next("a", "7", count=2)] == [first.doc, second.doc]
     assert engine.withdraw("a", "7", key="3") is None
-    assert engine.live().judged == 0
+    assert engine.live().total.judged == 0
 
 
 def test_what_was_put_off_comes_at_the_end_for_this_assessor_alone(store: Store) -> None:
@@ -282,7 +282,7 @@ def test_a_run_that_comes_later_brings_its_documents_and_keeps_all_judgments(sto
     assert engine.left("7") == 2
     live = engine.live()
     assert live.confidence.runs == ("one", "two")
-    assert (live.judged, live.relevant) == (2, 2)
+    assert (live.total.judged, live.total.relevant) == (2, 2)
     with pytest.raises(DataError, match="there is a run 'two' already"):
         engine.add_runs({"two": {"7": {"d": 1.0}}})
     assert found_by(engine, store) == found_by_replay(store)
@@ -392,7 +392,7 @@ def test_the_ranking_follows_the_policy_and_a_change_of_it(store: Store) -> None
 
     engine.change_settings(replace(engine.settings, feed="majority"))
     assert engine._replay.verdicts[pair] == (True, 2)
-    assert engine.live().relevant == 1
+    assert engine.live().total.relevant == 1
     assert found_by(engine, store) == found_by_replay(store)
     with pytest.raises(DataError, match="seed and depth cannot change"):
         engine.change_settings(replace(engine.settings, seed=9))

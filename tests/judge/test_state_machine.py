@@ -281,9 +281,12 @@ class Judging(RuleBasedStateMachine):
             for pair in {*self.model, *self.settled}:
                 verdict = self.verdict(pair)
                 found[f"{verdict if verdict in NO_GRADES else 'graded'}, {pair[0] in used}"] += 1
-            assert live.judged == found["graded, True"] + found["nobody could, True"]
-            assert (live.cannot, live.unsettled) == (found["nobody could, True"], found["waits, True"])
-            assert live.again == sum(
+            assert live.total.judged == found["graded, True"] + found["nobody could, True"]
+            assert (live.total.cannot, live.total.unsettled) == (
+                found["nobody could, True"],
+                found["waits, True"],
+            )
+            assert live.total.again == sum(
                 len(given.keys() - {EXPERT}) < self.overlap
                 for pair, given in self.model.items()
                 if pair[0] in used

@@ -150,9 +150,9 @@ def test_without_a_dropped_topic_all_is_as_if_the_runs_had_never_had_it(store: S
     live = engine.live()
     assert set(live.topics) == {"7", "t-é"}
     assert {topic: one.judged for topic, one in live.unused.items()} == {"MB001": len(done) - len(others)}
-    assert live.judged == len(others)
-    assert live.relevant == sum((grade or 0) >= 1 for _, _, grade in others)
-    assert live.cannot == sum(grade is None for _, _, grade in others)
+    assert live.total.judged == len(others)
+    assert live.total.relevant == sum((grade or 0) >= 1 for _, _, grade in others)
+    assert live.total.cannot == sum(grade is None for _, _, grade in others)
     pool = read_retrieved(draw_runs(1), depth=8, topics=["7", "t-é"])
     graded = {number_of(pool, topic, doc) for topic, doc, grade in others if grade is not None}
     for run, ungraded in enumerate(live.coverage.ungraded.tolist()):
@@ -168,7 +168,7 @@ def test_without_a_dropped_topic_all_is_as_if_the_runs_had_never_had_it(store: S
     assert set(grades_in_use(engine._replay)) <= {"7", "t-é"}
     engine.set_status("MB001", "chosen")
     same_ranking(engine, never_had(list(TOPICS), done))
-    assert engine.live().judged == before.judged
+    assert engine.live().total.judged == before.total.judged
     assert engine.live().unused == {}
     judged(engine, 6, begin_at=count)
     assert found_by(engine, store) == found_by_replay(store) == found_by(Engine(store), store)
@@ -231,9 +231,9 @@ def test_a_grade_for_a_dropped_topic_is_kept_and_counts_when_it_is_chosen_again(
     engine.set_status("7", "dropped")
     engine.judge("a", "7", doc, 2, key="sent late")
     live = engine.live()
-    assert (live.judged, live.unused["7"].judged, live.of("7").left) == (0, 1, 0)
+    assert (live.total.judged, live.unused["7"].judged, live.of("7").left) == (0, 1, 0)
     engine.set_status("7", "chosen")
-    assert (engine.live().judged, engine.live().relevant) == (1, 1)
+    assert (engine.live().total.judged, engine.live().total.relevant) == (1, 1)
     assert doc not in [offer.doc for offer in engine._replay.fresh_offers("7", 99)]
     assert found_by(engine, store) == found_by_replay(store)
 

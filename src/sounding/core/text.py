@@ -92,6 +92,12 @@ def quoted(text: str) -> str:
     return spelled if begin == text else f"{spelled}... ({len(text):,} characters)"
 
 
+def first_few(texts: Sequence[str], most: int) -> str:
+    """Texts with commas between; of more than `most` the first, and how many more there are."""
+    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + more
+
+
 def listed(texts: Sequence[str]) -> str:
     """Texts in quotes with commas between; of many the first, and how many there are."""
     shown: list[str] = []

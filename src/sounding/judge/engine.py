@@ -18,7 +18,7 @@ import numpy as np
 
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES
-from sounding.core.text import quoted
+from sounding.core.text import first_few, quoted
 from sounding.core.workers import Progress
 from sounding.judge.agenda import run_content
 from sounding.judge.ids import check_table
@@ -477,9 +477,8 @@ def _is_due(session: Session, quiet: bool) -> bool:
 def none_of_the_topics(store: Store, seen: str, known: Collection[str]) -> str:
     """What a file has with a topic `seen` and none of those `known`, with the first that are judged."""
     used = [topic.id for topic in store.topics() if topic.in_use] or sorted(known)
-    more = f" and {len(used) - NAMED:,} more" if len(used) > NAMED else ""
-    few = ", ".join(map(quoted, used[:NAMED]))
-    return f"none of the project's topics; it has {quoted(seen)}, the project {few}{more}"
+    few = first_few([quoted(topic) for topic in used], NAMED)
+    return f"none of the project's topics; it has {quoted(seen)}, the project {few}"
 
 
 def first_settings(store: Store, settings: Settings, corpus: str | None = None) -> None:

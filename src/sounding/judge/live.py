@@ -253,14 +253,14 @@ class LiveFeed:
         titles = {topic.id: topic.title for topic in store.topics()}
         engine = self._project.engine
         counts: Counts = engine.counts() if live is None else live
-        done = self._tally.work(counts.topics, engine.settings.level, time.time())
+        total, done = counts.total, self._tally.work(counts.topics, engine.settings.level, time.time())
         return {
             "sequence": self._tally.sequence if live is None else live.sequence,
-            "judged": counts.judged,
-            "relevant": counts.relevant,
-            "cannot": counts.cannot,
-            "unsettled": counts.unsettled,
-            "again": counts.again,
+            "judged": total.judged,
+            "relevant": total.relevant,
+            "cannot": total.cannot,
+            "unsettled": total.unsettled,
+            "again": total.again,
             "fitted": 0 if live is None else live.fitted,
             "fittable": 0 if live is None else live.fittable,
             "measure": self._project.settings.measure,
@@ -321,11 +321,12 @@ def nothing_left(counts: Counts, ranking: float) -> str:
 
     Empty: something is left, or the ranking is sure already.
     """
-    if counts.left or ranking >= SURE:
+    total = counts.total
+    if total.left or ranking >= SURE:
         return ""
     to_do = [
-        f"{plural(counts.unsettled, 'document')} to settle" if counts.unsettled else "",
-        f"{plural(counts.again, 'document')} to be judged by more people" if counts.again else "",
+        f"{plural(total.unsettled, 'document')} to settle" if total.unsettled else "",
+        f"{plural(total.again, 'document')} to be judged by more people" if total.again else "",
     ]
     if not any(to_do):
         return NOTHING_LEFT
@@ -375,10 +376,10 @@ def _as_now(store: Store, last: int) -> Callable[[Event], Event]:
 def extend(curve: Curve, live: Live) -> None:
     """Add where judging stands to a curve; what was judged and then taken back is no longer part of it."""
     sure = live.stated.of_ranking()
-    while curve and curve[-1][0] >= live.judged:
+    while curve and curve[-1][0] >= live.total.judged:
         curve.pop()
     if math.isfinite(sure):
-        curve.append((live.judged, sure))
+        curve.append((live.total.judged, sure))
 
 
 def joined(earlier: Curve, later: Curve) -> Curve:

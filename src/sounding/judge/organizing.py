@@ -12,10 +12,10 @@ from hashlib import blake2s
 from typing import Any, get_args
 
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.core.text import natural_order, plural
+from sounding.core.text import first_few, natural_order, plural
 from sounding.judge.engine import Engine
 from sounding.judge.project import Project
-from sounding.judge.records import Topic, TopicStatus, User
+from sounding.judge.records import Role, Topic, TopicStatus, User
 from sounding.judge.settings import Order, Settings
 from sounding.judge.store import Store
 
@@ -225,24 +225,23 @@ def judge_of(store: Store, name: str) -> str:
 
 def organizer_of(store: Store, name: str) -> User:
     """The organiser of a name or a pseudonym, who may sign in."""
-    found = person_of(store, name)
-    ready = [one.name for one in store.users() if one.role == "organiser" and one.active]
-    if found is None:
-        raise UnknownNameError("organiser", name, ready)
-    if found.role != "organiser" or not found.active:
-        why = "an assessor" if found.role != "organiser" else "not allowed to sign in"
-        raise DataError(f"{found.name} is {why}; give an organiser")
-    return found
+    return _person_in_role(store, name, "organiser", "")
 
 
 def assessor_of(store: Store, name: str) -> User:
     """The assessor of a name or a pseudonym, who may sign in."""
+    return _person_in_role(store, name, "assessor", ", and judges nothing")
+
+
+def _person_in_role(store: Store, name: str, role: Role, therefore: str) -> User:
+    """The user of a name or a pseudonym; one with another role, or who may not sign in, is refused."""
     found = person_of(store, name)
     if found is None:
-        raise UnknownNameError("assessor", name, [one.name for one in store.assessors()])
-    if found.role != "assessor" or not found.active:
-        why = "an organiser" if found.role != "assessor" else "not allowed to sign in"
-        raise DataError(f"{found.name} is {why}, and judges nothing; give an assessor")
+        ready = [one.name for one in store.users() if one.role == role and one.active]
+        raise UnknownNameError(role, name, ready)
+    if found.role != role or not found.active:
+        why = f"an {found.role}" if found.role != role else "not allowed to sign in"
+        raise DataError(f"{found.name} is {why}{therefore}; give an {role}")
     return found
 
 
@@ -251,12 +250,11 @@ def staffing_note(engine: Engine) -> str:
     wanted, short = engine.settings.overlap, engine.short_of_assessors()
     if not short:
         return ""
-    few = {topic: "nobody" if not count else f"{count} of {wanted}" for topic, count in short.items()}
-    named = [f"{topic} ({who})" for topic, who in few.items()][:MOST_NAMED]
-    more = f" and {len(few) - MOST_NAMED:,} more" if len(few) > MOST_NAMED else ""
-    whose = "topic" if len(few) == 1 else "topics"
+    people = {topic: f"{count} of {wanted}" if count else "nobody" for topic, count in short.items()}
+    topics = [f"{topic} ({who})" for topic, who in people.items()]
+    whose = "topic" if len(topics) == 1 else "topics"
     mend = "assign more people" if wanted == 1 else "assign more people, or have fewer judge each document"
-    return f"Too few assessors to finish {whose} {', '.join(named)}{more}: {mend}."
+    return f"Too few assessors to finish {whose} {first_few(topics, MOST_NAMED)}: {mend}."
 
 
 def no_runs_note(engine: Engine) -> str:
@@ -264,12 +262,11 @@ def no_runs_note(engine: Engine) -> str:
     found = engine.topics_without_runs()
     if not found:
         return ""
-    more = f" and {len(found) - MOST_NAMED:,} more" if len(found) > MOST_NAMED else ""
-    whose = f"{'topic' if len(found) == 1 else 'topics'} {', '.join(found[:MOST_NAMED])}{more}"
-    return f"No run has {whose}: there is nothing to judge until one is added that does."
+    whose = "topic" if len(found) == 1 else "topics"
+    topics = first_few(found, MOST_NAMED)
+    return f"No run has {whose} {topics}: there is nothing to judge until one is added that does."
 
 
 def notes_of(engine: Engine) -> list[str]:
     """All that stands in the way, a sentence each: pages and commands say the same."""
-    every = (staffing_note, no_runs_note)
-    return [told for note in every if (told := note(engine))]
+    return [note for note in (staffing_note(engine), no_runs_note(engine)) if note]

@@ -27,11 +27,11 @@ Opinion = tuple[
 class TopicCounts(NamedTuple):
     """How far a topic is. Judged, unsettled and left have no document in common."""
 
-    judged: int  # documents with a grade that counts, or that nobody who looked could judge
-    relevant: int  # among the judged
-    left: int  # documents that nobody has judged, and that the order could still bring
-    cannot: int  # among the judged: nobody could
-    unsettled: int  # documents whose assessors differ, and that wait for an organiser
+    judged: int = 0  # documents with a grade that counts, or that nobody who looked could judge
+    relevant: int = 0  # among the judged
+    left: int = 0  # documents that nobody has judged, and that the order could still bring
+    cannot: int = 0  # among the judged: nobody could
+    unsettled: int = 0  # documents whose assessors differ, and that wait for an organiser
     again: int = 0  # among all these: documents that fewer people have judged than are to judge each
 
 
@@ -43,38 +43,13 @@ class Counts:
     unused: dict[str, TopicCounts]  # others with judgments: they count nowhere, and nothing of them is left
 
     @property
-    def judged(self) -> int:
-        """Documents that are judged, and settled."""
-        return sum(one.judged for one in self.topics.values())
-
-    @property
-    def relevant(self) -> int:
-        """The relevant ones among those judged."""
-        return sum(one.relevant for one in self.topics.values())
-
-    @property
-    def cannot(self) -> int:
-        """Those among the judged that nobody could judge."""
-        return sum(one.cannot for one in self.topics.values())
-
-    @property
-    def unsettled(self) -> int:
-        """Documents besides that wait for an organiser."""
-        return sum(one.unsettled for one in self.topics.values())
-
-    @property
-    def left(self) -> int:
-        """Documents besides that nobody has judged and the orders could still bring."""
-        return sum(one.left for one in self.topics.values())
-
-    @property
-    def again(self) -> int:
-        """Documents that are to be judged by more people than have done so."""
-        return sum(one.again for one in self.topics.values())
+    def total(self) -> TopicCounts:
+        """The sums over the topics that count."""
+        return TopicCounts(*map(sum, zip(*self.topics.values(), strict=True)))
 
     def of(self, topic: str) -> TopicCounts:
         """How far a topic is, whether it counts or not."""
-        return self.topics.get(topic) or self.unused.get(topic) or TopicCounts(0, 0, 0, 0, 0)
+        return self.topics.get(topic) or self.unused.get(topic) or TopicCounts()
 
 
 def counts_of(replay: JudgingState) -> Counts:

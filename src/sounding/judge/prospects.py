@@ -141,7 +141,7 @@ def too_early(found: Comparison, shares: NDArray[np.float64]) -> str:
 def forecasts(store: Store, replay: JudgingState) -> Iterator[dict[str, Any]]:
     """How many more judgments it would take until the order of the runs is sure, completion by completion."""
     session, counts = replay.session, counts_of(replay)
-    left, confidence = counts.left, session.confidence().stated(session.basis())
+    left, confidence = counts.total.left, session.confidence().stated(session.basis())
     ranking = confidence.of_ranking()
     if reason := nothing_left(counts, ranking):
         yield {"reason": reason, "needed": []}

@@ -73,9 +73,10 @@ def _topics(project: Project, live: Live) -> Table:
     known = {topic.id: topic for topic in project.store.topics()}
     names = sorted({*live.topics, *known}, key=natural_order)
     rows = [live.of(name) for name in names]
-    unclear = f", {live.cannot:,} of them could not be judged" if live.cannot else ""
-    unclear += f"; {live.unsettled:,} wait for adjudication" if live.unsettled else ""
-    unclear += f"; {live.again:,} to be judged by more people" if live.again else ""
+    total = live.total
+    unclear = f", {total.cannot:,} of them could not be judged" if total.cannot else ""
+    unclear += f"; {total.unsettled:,} wait for adjudication" if total.unsettled else ""
+    unclear += f"; {total.again:,} to be judged by more people" if total.again else ""
     unused = sum(one.judged + one.unsettled for one in live.unused.values())
     apart = f"; not counted: {unused:,} of topics that are not chosen or that no run has" if unused else ""
     return Table(
@@ -92,18 +93,18 @@ def _topics(project: Project, live: Live) -> Table:
         ],
         title=project.settings.title,
         notes=[
-            f"{plural(live.judged, 'document')} judged{unclear}; {live.relevant:,} relevant;"
-            f" {live.left:,} left{apart}. A document counts for each of its topics.",
+            f"{plural(total.judged, 'document')} judged{unclear}; {total.relevant:,} relevant;"
+            f" {total.left:,} left{apart}. A document counts for each of its topics.",
             *notes_of(project.engine),
         ],
         facts={
             "database": project.store.kind(),
             "sequence": live.sequence,
-            "judged": live.judged,
-            "relevant": live.relevant,
-            "cannot": live.cannot,
-            "unsettled": live.unsettled,
-            "left": live.left,
+            "judged": total.judged,
+            "relevant": total.relevant,
+            "cannot": total.cannot,
+            "unsettled": total.unsettled,
+            "left": total.left,
             "short_of_assessors": list(project.engine.short_of_assessors()),
         },
     )
@@ -117,7 +118,7 @@ def _runs(live: Live) -> Table:
     if len(order) < 2:
         told = "One run makes no order"
     elif confidence.reason:
-        nothing = "" if live.judged else f"{NOTHING_JUDGED} "
+        nothing = "" if live.total.judged else f"{NOTHING_JUDGED} "
         told = f"{nothing}No confidence is stated: {confidence.reason}"
     else:
         told = f"Mean confidence of a pair of runs: {shown_confidence(sure)}"

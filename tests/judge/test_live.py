@@ -350,7 +350,7 @@ def test_the_page_says_what_the_engine_says(project: Project) -> None:
         known.confidence.runs[place] for place in known.confidence.order
     ]
     assert state["ranking"] == pytest.approx(known.confidence.of_ranking())
-    assert state["judged"] == known.judged == 12
+    assert state["judged"] == known.total.judged == 12
     assert state["relevant"] == sum((one.grade or 0) >= 1 for one in project.store.standing())
     assert state["pairs"] == 3
     assert state["open_pairs"] == sum(state["chances"][a][b] < 0.95 for a, b in ((0, 1), (0, 2), (1, 2)))

@@ -103,8 +103,7 @@ class Agenda:
 
     def in_force(self, topic: str) -> InForce:
         """The order of a topic, and since when it is."""
-        own = self._orders.get(topic) or self._general
-        return InForce(self.general_order(), 0) if own is None else own
+        return self._orders.get(topic) or self._general or InForce(self.settings.order, 0)
 
     def sample(self, topic: str) -> TopicSample | None:
         """The last sample that an order of a topic was; None: no order was, or there is nothing to draw from.

@@ -107,11 +107,17 @@ class Engine:
             )
         return events
 
-    def get_ready(self) -> None:
-        """Read the runs and make what the next documents need, for which the first to ask would wait."""
+    @contextmanager
+    def _up_to_date(self) -> Iterator[JudgingState]:
+        """Where judging stands by now, for this thread alone."""
         with self._lock:
             self.catch_up()
-            self._replay.prepare()
+            yield self._replay
+
+    def get_ready(self) -> None:
+        """Read the runs and make what the next documents need, for which the first to ask would wait."""
+        with self._up_to_date() as replay:
+            replay.prepare()
 
     def next(self, assessor: str, topic: str, count: int = 1) -> list[Lease]:
         """The documents that an assessor has at hand, then new ones, up to `count`; fewer: no more are left.
@@ -252,27 +258,24 @@ class Engine:
         for topic, assessor in store.assigned():
             if topic in who:
                 who[topic].add(assessor.pseudonym)
-        with self._lock:
-            self.catch_up()
-            return {topic: len(own) for topic, own in who.items() if not self._replay.can_finish(topic, own)}
+        with self._up_to_date() as replay:
+            return {topic: len(own) for topic, own in who.items() if not replay.can_finish(topic, own)}
 
     def topics_without_runs(self) -> list[str]:
         """Chosen topics that no run has, where there are runs: nothing of them can be judged by an order."""
-        with self._lock:
-            self.catch_up()
-            known = self._replay.every.topics if self._replay.runs else None
+        self.catch_up()
+        known = self.topics()
         return [
             topic.id for topic in self._store.topics() if topic.in_use and known and topic.id not in known
         ]
 
     def differences(self) -> list[Difference]:
         """Documents of topics in use on which assessors differ, those that nobody has settled first."""
-        with self._lock:
-            self.catch_up()
+        with self._up_to_date() as replay:
             found = [
-                Difference(*pair, dict(said.grades), said.adjudicated)
-                for pair, said in self._replay.opinions.items()
-                if said.differ and self._replay.in_use(pair[0])
+                Difference(*pair, opinions.grades, opinions.adjudicated)
+                for pair, opinions in replay.opinions.items()
+                if opinions.differ and replay.in_use(pair[0])
             ]
         return sorted(found, key=lambda one: (one.settled.judged, one.topic, one.doc))
 
@@ -304,9 +307,8 @@ class Engine:
     def set_order(self, topic: str | None, order: Order, *, by: str | None = None) -> None:
         """Change the order of a topic (None: of all) from now on; what is at hand stays at hand."""
         order.check()
-        with self._lock:
-            self.catch_up()
-            self._replay.check_order(topic, order)
+        with self._up_to_date() as replay:
+            replay.check_order(topic, order)
         self._store.append("order", topic=topic, assessor=by, detail=asdict(order.named))
         self.catch_up()
 
@@ -383,9 +385,8 @@ class Engine:
 
     def _in_samples(self) -> dict[tuple[str, str], bool]:
         """(topic, doc) of the samples in force of which something is judged, and whether each was drawn."""
-        with self._lock:
-            self.catch_up()
-            found = ((topic, self._replay.sample(topic)) for topic in self._replay.begun_samples())
+        with self._up_to_date() as replay:
+            found = ((topic, replay.sample(topic)) for topic in replay.begun_samples())
             return {
                 (topic, doc): one.drawn
                 for topic, sample in found
@@ -425,23 +426,20 @@ class Engine:
 
     def why_no_ranking(self) -> str:
         """Why the runs cannot be ranked, as a sentence; empty: they can."""
-        with self._lock:
-            self.catch_up()
-            if not self._replay.runs:
+        with self._up_to_date() as replay:
+            if not replay.runs:
                 return "There are no runs yet."
-            return "" if self._replay.ready else "No topic that the runs have is in use."
+            return "" if replay.ready else "No topic that the runs have is in use."
 
     def counts(self) -> Counts:
         """How much is judged, whether the runs can be ranked or not."""
-        with self._lock:
-            self.catch_up()
-            return counts_of(self._replay)
+        with self._up_to_date() as replay:
+            return counts_of(replay)
 
     def live(self) -> Live:
         """How sure the ranking is now; for organisers only. Judging goes on while it is worked out."""
-        with self._lock:
-            self.catch_up()
-            work = live_work(self._replay)
+        with self._up_to_date() as replay:
+            work = live_work(replay)
         return work()
 
     def refit_if_due(self, *, quiet: bool = False) -> bool:

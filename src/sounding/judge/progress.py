@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.judge.records import StandingJudgment, is_relevant
+from sounding.judge.records import Pair, StandingJudgment, is_relevant
 from sounding.judge.state import JudgingState
 from sounding.relevance.basis import Basis
 from sounding.selection.mtc.confidence import Confidence
@@ -19,9 +19,7 @@ from sounding.statistics.assessor_agreement import cohen_kappa, confusions, obse
 
 DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # down to which it is told how much of a run is graded
 FEWEST = 10  # documents of both: with fewer, a single one decides what kappa says
-Opinion = tuple[
-    str, tuple[str, str], float | None
-]  # assessor, (topic, document), grade; None: could not judge
+Opinion = tuple[str, Pair, float | None]  # assessor, what was judged, grade; None: could not judge
 
 
 class TopicCounts(NamedTuple):
@@ -143,7 +141,7 @@ def agreements(
 
     Kappa is None where fewer than `FEWEST` speak for it, or where chance alone would give as much.
     """
-    by_assessor: dict[str, dict[tuple[str, str], float]] = {}
+    by_assessor: dict[str, dict[Pair, float]] = {}
     for assessor, pair, grade in given:
         if grade is not None:
             by_assessor.setdefault(assessor, {})[pair] = grade
@@ -169,4 +167,4 @@ def agreements(
 
 def opinion_of(one: StandingJudgment) -> Opinion:
     """What a judgment that stands says."""
-    return one.assessor, (one.topic, one.doc), one.grade
+    return one.assessor, one.pair, one.grade

@@ -366,7 +366,7 @@ def _assessor_of(source: str) -> str:
 
 def _refuse_another_file(store: Store, source: str, judgments: Iterable[FileJudgment], name: str) -> None:
     """Refuse a file that grades a document otherwise than the one of its name that was read before."""
-    before = {(one.topic, one.doc): one.grade for one in store.standing(assessor=name)}
+    before = {one.pair: one.grade for one in store.standing(assessor=name)}
     for one in judgments:
         grade = before.get((one.topic, one.doc))
         if grade is not None and grade != one.grade:

@@ -101,6 +101,7 @@ CANDIDATE: TopicStatus = "candidate"
 DROPPED: TopicStatus = "dropped"
 
 _OWN = tuple(name for name in sql.EVENT if name not in (*sql.SELECTION, "detail"))
+OWN_OF_LEASE = ("topic", "doc", "assessor", "expires")  # what a lease has beside its selection
 
 
 class ConflictError(SoundingError):
@@ -224,6 +225,11 @@ class StandingJudgment:
     away: float | None
     selection: Selection
 
+    @property
+    def pair(self) -> Pair:
+        """What the judgment is about."""
+        return self.topic, self.doc
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
@@ -311,19 +317,16 @@ def row_of(event: Event) -> dict[str, Any]:
 
 def lease_of(row: Mapping[str, Any]) -> Lease:
     """The lease of a row."""
-    selection = selection_of(row)
-    assert selection is not None  # noqa: S101 - no lease is written without
-    return Lease(
-        topic=row["topic"], doc=row["doc"], assessor=row["assessor"], expires=row["expires"],
-        selection=selection,
-    )  # fmt: skip
+    return Lease(**{name: row[name] for name in OWN_OF_LEASE}, selection=_certain_selection(row))
 
 
 def standing_of(row: Mapping[str, Any]) -> StandingJudgment:
     """The judgment that stands, of a row."""
-    names = ("topic", "doc", "assessor", "grade", "comment", "sequence", "time")
+    own = {name: row[name] for name in _OWN if name not in ("kind", "key")}
+    return StandingJudgment(**own, selection=_certain_selection(row))
+
+
+def _certain_selection(row: Mapping[str, Any]) -> Selection:
     selection = selection_of(row)
-    assert selection is not None  # noqa: S101 - no judgment is written without
-    return StandingJudgment(
-        **{name: row[name] for name in names}, active=row["active"], away=row["away"], selection=selection
-    )
+    assert selection is not None  # noqa: S101 - no lease and no judgment is written without
+    return selection

@@ -144,15 +144,11 @@ class JudgmentAudit:
     @property
     def compared(self) -> list[tuple[StandingJudgment, StandingJudgment]]:
         """The judgments that the expert has graded as well, each with the expert's."""
-        return [(one, self.own[_about(one)]) for one in self.sample if _about(one) in self.own]
+        return [(one, self.own[one.pair]) for one in self.sample if one.pair in self.own]
 
     def open(self, topic: str | None = None) -> list[StandingJudgment]:
         """What the expert has not graded yet, of a topic where one is named."""
-        return [
-            one
-            for one in self.sample
-            if _about(one) not in self.own and (topic is None or one.topic == topic)
-        ]
+        return [one for one in self.sample if one.pair not in self.own and topic in (None, one.topic)]
 
     def graded(self, topic: str) -> list[StandingJudgment]:
         """The expert's judgments of the part of the sample that is about a topic."""
@@ -246,11 +242,7 @@ def _audit(
 
 
 def _by_document(store: Store, assessor: str) -> dict[Pair, StandingJudgment]:
-    return {_about(one): one for one in store.standing(assessor=assessor)}
-
-
-def _about(judgment: StandingJudgment) -> Pair:
-    return judgment.topic, judgment.doc
+    return {one.pair: one for one in store.standing(assessor=assessor)}
 
 
 def _place(judgment: StandingJudgment, seed: int) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -160,9 +160,8 @@ class JudgingState(Agenda):
         self.sequence = 0
         self.time = 0.0  # of the last event
         self.opinions: dict[Pair, Opinions] = {}
-        self.verdicts: dict[
-            Pair, CountedGrade
-        ] = {}  # of all that are judged, in the order in which they became so
+        # Of all documents that are judged, in the order in which they became so.
+        self.verdicts: dict[Pair, CountedGrade] = {}
         self.joined: dict[str, Counter[str]] = {}  # run -> documents judged, and settled, when it came
         self.ready_fit: tuple[int, Fit] | None = None  # made beforehand: the event that asked for it, the fit
         self._changed = 0  # the last event that may change what comes next
@@ -247,14 +246,10 @@ class JudgingState(Agenda):
 
     def graded(self) -> NDArray[np.bool_]:
         """(document,) whether a document of the runs has a grade that counts."""
-        pool = self._pool
-        found = np.zeros(len(pool.docs), np.bool_)
-        for (topic, doc), verdict in self.verdicts.items():
-            if verdict.grade is not None and topic in pool.topics:
-                number = pool.numbers[pool.topics[topic]].get(doc)
-                if number is not None:
-                    found[number] = True
-        return found
+        graded = np.zeros(len(self._pool.docs), np.bool_)
+        for number, verdict in self._verdicts_of(self._pool):
+            graded[number] = verdict.grade is not None
+        return graded
 
     def counted(self) -> int:
         """How many documents are judged, and settled, for topics in use that some run has."""
@@ -300,15 +295,14 @@ class JudgingState(Agenda):
         if not self._gives_out(topic):
             return Ahead(left=0, batch_left=0, batch_size=0)
         number, order = self._pool.topics[topic], self.order(topic)
-        thin = self._thin.get(topic, {})
-        left = self.left(topic) + sum(assessor not in self.opinions[topic, doc].given for doc in thin)
+        thin = self._thin.get(topic, {})  # of which those come to this assessor that others have judged
+        others = [doc for doc in thin if assessor not in self.opinions[topic, doc].given]
+        left = self.left(topic) + len(others)
         adaptive = order.policy == MTC or find_strategy(order.policy).adaptive
         # A judgment that was taken back opens its batch again; one that came without a batch is in none.
         known, numbers = self._pool.batch[number], self._pool.numbers[number]
-        others = [
-            numbers.get(doc) for doc in thin if assessor not in self.opinions[topic, doc].given
-        ]  # which come to this assessor as well
-        batches = [known[one] for one in (*self._pool.open[number], *others) if one in known]
+        coming = [*self._pool.open[number], *map(numbers.get, others)]
+        batches = [known[document] for document in coming if document in known]
         batch = min(batches, default=(0, 0))
         return Ahead(
             left=None if adaptive and left else left, batch_left=batches.count(batch), batch_size=batch[1]
@@ -493,9 +487,9 @@ class JudgingState(Agenda):
             retrieved, session, {}, topics, numbers, docs, [{} for _ in topics], [0] * len(topics),
             [{} for _ in topics], [0] * len(topics),
         )  # fmt: skip
-        for topic_id, doc in self.verdicts:
-            if topic_id in topics and doc in numbers[topics[topic_id]]:
-                pool.judged[topics[topic_id]] += 1
+        topic_of = retrieved.topic
+        for number, _ in self._verdicts_of(pool):
+            pool.judged[topic_of[number]] += 1
         self._catch_up(pool, session)
         if session.refit_due():
             session.adopt(session.fitting()())
@@ -505,10 +499,15 @@ class JudgingState(Agenda):
 
     def _catch_up(self, pool: _JudgingPool, strategy: Strategy) -> None:
         """Tell a new strategy all that is judged."""
+        for number, verdict in self._verdicts_of(pool):
+            strategy.judge(number, verdict.grade)
+
+    def _verdicts_of(self, pool: _JudgingPool) -> Iterator[tuple[int, CountedGrade]]:
+        """The documents of the pool that are judged, by number, in the order in which they became so."""
         for (topic, doc), verdict in self.verdicts.items():
             number = pool.numbers[pool.topics[topic]].get(doc) if topic in pool.topics else None
             if number is not None:
-                strategy.judge(number, verdict.grade)
+                yield number, verdict
 
     def _strategy(self, order: Order, pool: _JudgingPool | None = None) -> Strategy:
         """The strategy of an order over all topics, which knows all that is judged."""

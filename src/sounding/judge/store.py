@@ -588,7 +588,7 @@ def _is_free(holders: Sequence[Row], assessor: str, overlap: int) -> bool:
 
 
 def _add_lease(run: Statements, lease: records.Lease, position: int) -> None:
-    own = {name: getattr(lease, name) for name in ("topic", "doc", "assessor", "expires")}
+    own = {name: getattr(lease, name) for name in records.OWN_OF_LEASE}
     run(sql.ADD_LEASE, **own, position=position, **records.plain(lease.selection))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from sounding.core.policies import DEFAULT_POLICIES
 from sounding.depth.fewer_judgments import EACH_PAIR_ALONE
-from sounding.depth.rankings import Rankings
+from sounding.depth.over_depth import Rankings
 from sounding.depth.study import study
 from sounding.measures.cumulative import measures_over_depth
 from sounding.runs.ranking import Judgments, Ranking

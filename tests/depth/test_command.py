@@ -18,7 +18,7 @@ from sounding.core.policies import Policies
 from sounding.data import reading as reading_module
 from sounding.data.formats import read_qrels, read_run
 from sounding.data.run_info import read_run_info
-from sounding.depth import rankings as rankings_module
+from sounding.depth import over_depth as over_depth_module
 from sounding.depth.fewer_judgments import judgment_subsets, pool_depths
 from sounding.depth.intervals import Intervals, PairOverDepth
 from sounding.depth.result import DepthStudy
@@ -849,7 +849,7 @@ def test_each_curve_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
             asked.append((str(measure), ranking.run))
         return original(measure, ranking, ks)
 
-    monkeypatch.setattr(rankings_module, "values_at", counted)
+    monkeypatch.setattr(over_depth_module, "values_at", counted)
     depth(collection.qrels, collection.runs, ["AP", "RBP"], depths=[5, 50], reference=10)
     assert len(asked) == len(set(asked)) == 3 * 6  # AP, RBP and assessment of six runs
 

@@ -13,7 +13,7 @@ from tests.measures.regrading_data import draw_qrels, draw_runs
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.data.tables import Qrels, Run
-from sounding.depth.fewer_judgments import judgment_subsets
+from sounding.depth.fewer_judgments import SUBSET_COEFFICIENTS, judgment_subsets
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures.judgment_parts import PartSizes, random_places
 from sounding.measures.regrading import JUDGED, POOLED, Regrading, View, read_regrading
@@ -139,7 +139,7 @@ def test_agreement_is_with_the_own_full_ordering_or_with_that_of_the_reference()
     against = judgment_subsets(regrading, MEASURES, shares=[0.3], draws=2, reference="nDCG@5")
     target = evaluate(draw_qrels(0, documents=60), draw_runs(0, documents=60), ["nDCG@5"]).mean()[:, 0]
     assert str(against.reference) == "nDCG@5"
-    for number, name in enumerate(own.coefficients):
+    for number, name in enumerate(SUBSET_COEFFICIENTS):
         for draw in range(2):
             for column in range(len(MEASURES)):
                 means = own.means[0, draw, :, column]
@@ -183,17 +183,6 @@ def test_draws_without_an_ordering_are_counted_not_averaged() -> None:
     line = found.summary_frame.row(0, named=True)
     assert line["undefined"] == 2
     assert np.isnan(line["mean"])
-
-
-def test_level_decides_what_is_relevant(monkeypatch: pytest.MonkeyPatch) -> None:
-    qrels = Qrels.from_dict({"1": {f"d{doc}": float(doc % 3) for doc in range(60)}})
-    runs = [Run.from_dict({"1": {"d1": 1.0}}, name=name) for name in "ab"]
-    seen = spied_states(monkeypatch)
-    found = judgment_subsets(read_regrading(qrels, runs), ["AP"], shares=[0.5], draws=5, level=2)
-    for draw, states in enumerate(seen[:5]):
-        kept = qrels.grades[states == JUDGED]
-        assert np.count_nonzero(kept == 2) == 10 == found.relevant[0, draw]
-        assert np.count_nonzero(kept < 2) == 20
 
 
 def test_bad_requests_are_refused_in_one_line() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,16 +17,15 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.lazy import polars
 from sounding.core.limits import check_count
-from sounding.core.policies import Policies
 from sounding.core.workers import Progress, map_items, processes_for
 from sounding.measures import Measure, parse, parse_measures
 from sounding.measures.judgment_parts import PartSizes, random_places
-from sounding.measures.regrading import GONE, JUDGED, POOLED, Regrading, States
+from sounding.measures.regrading import GONE, JUDGED, POOLED, Regrading
 from sounding.measures.summaries import check_comparable, summaries
 from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.retrieved import Retrieved
 from sounding.statistics.pairwise import Procedure
-from sounding.statistics.rank_correlation import agreement_matrix, find_coefficient, most_places, on_a_grid
+from sounding.statistics.rank_correlation import agreement_matrix, most_places, on_a_grid
 
 COEFFICIENTS = ("tau_b", "tau_ap_b", "rbo_b")  # identical orderings give 1, ties or not
 EACH_PAIR_ALONE = Procedure(test="t", correction="none")  # as Lu et al. count significant pairs
@@ -42,20 +41,16 @@ class PoolDepths:
 
     runs: tuple[str, ...]
     measures: tuple[Measure, ...]
-    topics: tuple[str, ...]
     depths: tuple[int, ...]  # (pool,) of all but the whole one
     judgments: NDArray[np.int64]  # (pool,) how many there are; pools, here and below, end with the whole one
     relevant: NDArray[np.int64]  # (pool,)
     values: NDArray[np.float64]  # (pool, run, measure, topic)
     means: NDArray[np.float64]  # (pool, run, measure)
-    coefficients: tuple[str, ...]
-    agreement: NDArray[np.float64]  # (coefficient, pool, measure) with the whole pool
+    agreement: NDArray[np.float64]  # (coefficient, pool, measure) with the whole pool, by COEFFICIENTS
     moved: NDArray[np.float64]  # (pool, measure) most places that a run stands from its place in the whole
     pairs: Pairs  # (pair, 2)
     order: NDArray[np.int8]  # (pool, measure, pair)
     significant: NDArray[np.bool_]  # (pool, measure, pair)
-    procedure: Procedure
-    policies: Policies
 
     @property
     def reversed(self) -> NDArray[np.bool_]:
@@ -100,7 +95,7 @@ class PoolDepths:
                 "judgments": np.repeat(self.judgments, measures),
                 "relevant": np.repeat(self.relevant, measures),
             }
-            | {name: self.agreement[n].ravel() for n, name in enumerate(self.coefficients)}
+            | {name: self.agreement[n].ravel() for n, name in enumerate(COEFFICIENTS)}
             | {"most_places": self.moved.ravel(), "pairs": [len(self.pairs)] * (pools * measures)}
             | counted,
             schema_overrides={"pool_depth": polars.Int64, "measure": polars.String},
@@ -112,43 +107,45 @@ def pool_depths(
     measures: Any,
     depths: Sequence[int],
     *,
-    contributors: Retrieved | None = None,
-    coefficients: Sequence[str] = COEFFICIENTS,
+    contributors: Retrieved,
     procedure: Procedure = EACH_PAIR_ALONE,
     progress: Progress | None = None,
 ) -> PoolDepths:
     """The ordering of the runs under pools of these depths, set against that under all judgments.
 
     A judgment is in a pool of depth d where one of the `contributors`, read at least so deep, has the
-    document at d or better; without contributors the pool ranks of the qrels say so. For `tau_ap` the whole
-    pool is the reference. `progress` counts pools, the whole one among them.
+    document at d or better. For `tau_ap` the whole pool is the reference. `progress` counts pools, the whole
+    one among them.
     """
     wanted = parse_measures(measures)
     check_comparable(wanted, regrading.policies)
     check_judgments(regrading)
-    for name in coefficients:
-        find_coefficient(name)
     ascending = tuple(sorted(set(depths)))
     if not ascending or ascending[0] < 1:
         raise DataError(f"pool depths {list(depths)}; expected whole numbers from 1")
-    ranks = _pool_ranks(regrading, contributors)
+    ranks = contributors.pool_ranks(regrading.qrels)
     ranked = replace(regrading, qrels=replace(regrading.qrels, pool_ranks=ranks))
-    states = [_cut(regrading.full, ranks, depth) for depth in ascending] + [regrading.full]
+    states = [
+        np.where((ranks > 0) & (ranks <= depth), ranked.full, GONE).astype(np.int8) for depth in ascending
+    ] + [ranked.full]
     values = np.array(
         map_items(lambda state: ranked.values(wanted, ranked.under(state)), states, progress=progress)
     )
-    return _set_against_whole(ranked, states, values, ascending, wanted, tuple(coefficients), procedure)
-
-
-def _pool_ranks(regrading: Regrading, contributors: Retrieved | None) -> NDArray[np.int64]:
-    """(row of the qrels,): the best rank of the document in a contributing run; 0: none."""
-    if contributors is not None:
-        return contributors.pool_ranks(regrading.qrels)
-    if regrading.qrels.pool_ranks is None:
-        raise DataError(
-            f"{regrading.qrels.source}: no pool ranks, and no runs that the pool was made of; give one"
-        )
-    return regrading.qrels.pool_ranks
+    means, pairs = np.array([summaries(table, wanted) for table in values]), all_pairs(len(ranked.runs))
+    columns = range(len(wanted))
+    return PoolDepths(
+        runs=ranked.runs, measures=wanted, depths=ascending,
+        judgments=np.array([np.count_nonzero(state == JUDGED) for state in states]),
+        relevant=np.array([np.count_nonzero(ranked.row_grade[state == JUDGED] >= 1) for state in states]),
+        values=values, means=means, agreement=_agreement(means, means[-1], COEFFICIENTS),
+        moved=np.array(
+            [[most_places(means[-1, :, n], table[:, n]).places for n in columns] for table in means]
+        ),
+        pairs=pairs, order=np.array([_order(table.T, pairs) for table in means]),
+        significant=np.array(
+            [[procedure.apply(table[:, n], pairs).significant for n in columns] for table in values]
+        ),
+    )  # fmt: skip
 
 
 def check_judgments(regrading: Regrading) -> None:
@@ -162,43 +159,15 @@ def check_judgments(regrading: Regrading) -> None:
         )
 
 
-def _cut(full: States, ranks: NDArray[np.int64], depth: int) -> States:
-    return np.where((ranks > 0) & (ranks <= depth), full, GONE).astype(np.int8)
-
-
-def _set_against_whole(
-    regrading: Regrading,
-    states: Sequence[States],
-    values: NDArray[np.float64],
-    depths: tuple[int, ...],
-    measures: tuple[Measure, ...],
-    coefficients: tuple[str, ...],
-    procedure: Procedure,
-) -> PoolDepths:
-    pairs = all_pairs(len(regrading.runs))
-    means = np.array([summaries(table, measures) for table in values])
-    tested = [[procedure.apply(table[:, n], pairs) for n in range(len(measures))] for table in values]
-    return PoolDepths(
-        runs=regrading.runs, measures=measures, topics=regrading.topics, depths=depths,
-        judgments=np.array([np.count_nonzero(state == JUDGED) for state in states]),
-        relevant=np.array([np.count_nonzero(regrading.row_grade[state == JUDGED] >= 1) for state in states]),
-        values=values, means=means, coefficients=coefficients,
-        agreement=np.array(
-            [
-                [agreement_matrix(means[-1:, :, n], means[:, :, n], name)[0] for n in range(len(measures))]
-                for name in coefficients
-            ]
-        ).transpose(0, 2, 1),
-        moved=np.array(
-            [
-                [most_places(means[-1, :, n], table[:, n]).places for n in range(len(measures))]
-                for table in means
-            ]
-        ),
-        pairs=pairs, order=np.array([_order(table.T, pairs) for table in means]),
-        significant=np.array([[tests.significant for tests in row] for row in tested]),
-        procedure=procedure, policies=regrading.policies,
-    )  # fmt: skip
+def _agreement(
+    means: NDArray[np.float64], full: NDArray[np.float64], coefficients: Sequence[str]
+) -> NDArray[np.float64]:
+    """(coefficient, part, measure): of the orderings by means (part, run, measure) with that by `full`."""
+    found = [
+        [agreement_matrix(full[np.newaxis, :, n], means[:, :, n], name)[0] for n in range(means.shape[2])]
+        for name in coefficients
+    ]
+    return np.array(found).transpose(0, 2, 1)
 
 
 def _order(means: NDArray[np.float64], pairs: Pairs) -> NDArray[np.int8]:
@@ -213,6 +182,8 @@ def _order(means: NDArray[np.float64], pairs: Pairs) -> NDArray[np.int8]:
 MEASURES = ("AP", "bpref", "P@10")
 SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.04, 0.03, 0.02, 0.01)
 DRAWS = 5
+SUBSET_COEFFICIENTS = COEFFICIENTS[:2]
+RELEVANT = 1  # the lowest grade that counts as relevant
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -229,9 +200,7 @@ class JudgmentSubsets:
     means: NDArray[np.float64]  # (share, draw, run, measure)
     full: NDArray[np.float64]  # (run, measure) with all judgments
     reference: Measure | None  # whose full ordering all are held against; None: each measure's own
-    coefficients: tuple[str, ...]
-    agreement: NDArray[np.float64]  # (coefficient, share, draw, measure)
-    policies: Policies
+    agreement: NDArray[np.float64]  # (coefficient, share, draw, measure), by SUBSET_COEFFICIENTS
 
     @property
     def frame(self) -> polars.DataFrame:
@@ -245,7 +214,7 @@ class JudgmentSubsets:
                 "judgments": np.repeat(self.judgments.ravel(), measures),
                 "relevant": np.repeat(self.relevant.ravel(), measures),
             }
-            | {name: self.agreement[number].ravel() for number, name in enumerate(self.coefficients)},
+            | {name: self.agreement[number].ravel() for number, name in enumerate(SUBSET_COEFFICIENTS)},
             schema_overrides={"measure": polars.String},
         )
 
@@ -264,7 +233,7 @@ class JudgmentSubsets:
             }
             for place, share in enumerate(self.shares)
             for column, measure in enumerate(self.measures)
-            for number, name in enumerate(self.coefficients)
+            for number, name in enumerate(SUBSET_COEFFICIENTS)
             for drawn in [self.agreement[number, place, :, column]]
             for known in [_known(drawn)]
         ]
@@ -284,72 +253,46 @@ def judgment_subsets(
     shares: Sequence[float] = SHARES,
     draws: int = DRAWS,
     reference: str | Measure | None = None,
-    level: float = 1,
-    coefficients: Sequence[str] = COEFFICIENTS[:2],
     jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> JudgmentSubsets:
     """The ordering of the runs under random parts of the judgments, drawn from the seed of the policies.
 
-    Relevant is what has the grade `level` or better. A topic keeps at least 1 relevant document and 10
-    others, or all that it has. Documents that lose their judgment stay in the pool, unjudged. All orderings
-    are held against that of `reference` with all judgments; None: against the measure's own.
+    A topic keeps at least 1 relevant document and 10 others, or all that it has. Documents that lose their
+    judgment stay in the pool, unjudged. All orderings are held against that of `reference` with all
+    judgments; None: against the measure's own.
     """
     wanted = parse_measures(measures)
     check_judgments(regrading)
     falling = _checked(wanted, shares, draws)
-    for name in coefficients:
-        find_coefficient(name)
-    parts = _evaluated_parts(regrading, wanted, falling, draws, level, jobs, progress)
-    shape = (len(falling), draws)
-    means = np.array([part.means for part in parts]).reshape(*shape, len(regrading.runs), len(wanted))
-    full = regrading.means(wanted, regrading.view())
-    target, against = None, full
-    if reference is not None:
-        target = parse(str(reference))
-        against = np.tile(regrading.means([target], regrading.view()), len(wanted))
-    return JudgmentSubsets(
-        runs=regrading.runs, measures=wanted, shares=falling, draws=draws, seed=regrading.policies.seed,
-        judgments=np.array([part.judgments for part in parts]).reshape(shape),
-        relevant=np.array([part.relevant for part in parts]).reshape(shape),
-        means=means, full=full, reference=target, coefficients=tuple(coefficients),
-        agreement=_agreement(means, against, coefficients), policies=regrading.policies,
-    )  # fmt: skip
+    orders = [random_places(regrading, RELEVANT, [regrading.policies.seed, draw]) for draw in range(draws)]
+    sizes = PartSizes.of(regrading, RELEVANT)
 
-
-class _SubsetValues(NamedTuple):
-    """What one random part of the judgments gives."""
-
-    means: NDArray[np.float64]  # (run, measure)
-    judgments: int
-    relevant: int
-
-
-def _evaluated_parts(
-    regrading: Regrading,
-    measures: tuple[Measure, ...],
-    shares: tuple[float, ...],
-    draws: int,
-    level: float,
-    jobs: int | None,
-    progress: Progress | None,
-) -> list[_SubsetValues]:
-    """Every share of every draw, share by share."""
-    orders = [random_places(regrading, level, [regrading.policies.seed, draw]) for draw in range(draws)]
-    sizes = PartSizes.of(regrading, level)
-
-    def work(part: tuple[float, int]) -> _SubsetValues:
+    def work(part: tuple[float, int]) -> tuple[NDArray[np.float64], int, int]:
+        """Means (run, measure) under one part of the judgments, and how many judged and relevant it has."""
         share, draw = part
         stays = orders[draw] < sizes.kept(share)[sizes.group]
         states = np.where(stays, regrading.full, POOLED).astype(np.int8)
-        judged = states == JUDGED
-        relevant = np.count_nonzero(regrading.row_grade[judged] >= level)
-        means = regrading.means(measures, regrading.under(states))
-        return _SubsetValues(means, int(np.count_nonzero(judged)), int(relevant))
+        grades = regrading.row_grade[states == JUDGED]
+        means = regrading.means(wanted, regrading.under(states))
+        return means, len(grades), int(np.count_nonzero(grades >= RELEVANT))
 
-    parts = [(share, draw) for share in shares for draw in range(draws)]
+    parts = [(share, draw) for share in falling for draw in range(draws)]
     processes = processes_for(regrading.retrieved.lists.size * len(parts), len(parts), jobs)
-    return map_items(work, parts, processes=processes, progress=progress)
+    values, judgments, relevant = zip(
+        *map_items(work, parts, processes=processes, progress=progress), strict=True
+    )
+    means, shape = np.array(values), (len(falling), draws)
+    full = against = regrading.means(wanted, regrading.view())
+    target = None if reference is None else parse(str(reference))
+    if target is not None:
+        against = np.tile(regrading.means([target], regrading.view()), len(wanted))
+    return JudgmentSubsets(
+        runs=regrading.runs, measures=wanted, shares=falling, draws=draws, seed=regrading.policies.seed,
+        judgments=np.array(judgments).reshape(shape), relevant=np.array(relevant).reshape(shape),
+        means=means.reshape(*shape, *full.shape), full=full, reference=target,
+        agreement=_agreement(means, against, SUBSET_COEFFICIENTS).reshape(-1, *shape, len(wanted)),
+    )  # fmt: skip
 
 
 def _checked(measures: Sequence[Measure], shares: Sequence[float], draws: int) -> tuple[float, ...]:
@@ -362,16 +305,3 @@ def _checked(measures: Sequence[Measure], shares: Sequence[float], draws: int) -
         raise DataError(f"shares {list(shares)}; expected numbers above 0 and at most 1, such as 0.1")
     check_count("draws", draws, 1)
     return tuple(sorted(set(shares), reverse=True))
-
-
-def _agreement(
-    means: NDArray[np.float64], full: NDArray[np.float64], coefficients: Sequence[str]
-) -> NDArray[np.float64]:
-    """(coefficient, share, draw, measure): of every part's ordering with the full one of its column."""
-    shares, draws, runs, measures = means.shape
-    rows = means.reshape(shares * draws, runs, measures)
-    found = [
-        [agreement_matrix(full[np.newaxis, :, n], rows[:, :, n], name)[0] for n in range(measures)]
-        for name in coefficients
-    ]
-    return np.array(found).reshape(len(coefficients), measures, shares, draws).transpose(0, 2, 3, 1)

@@ -11,8 +11,7 @@ import numpy as np
 from sounding import __version__
 from sounding.core.arrays import NDArray
 from sounding.core.text import percent, plural, whole_percent
-from sounding.depth.over_depth import OverDepth
-from sounding.depth.rankings import Rankings
+from sounding.depth.over_depth import OverDepth, Rankings
 from sounding.depth.ratios import is_quick
 from sounding.evaluate.result import FEW_TOPICS
 from sounding.measures import Measure, parse

@@ -89,16 +89,8 @@ def separate(values: Floats, ks: Sequence[int], pairs: Pairs, procedure: Procedu
     present = ~np.isnan(values).all(axis=(0, 1))
     known = values[:, :, present]
     if is_quick(procedure) and known.shape[2] > 1 and not np.isnan(known).any():
-        parts = [_t_tests(known[rows], pairs, procedure) for rows in _chunks(known, pairs)]
-    else:
-        parts = [_tested(table, pairs, procedure) for table in values]
-    return Separation(
-        ks=tuple(ks),
-        order=np.concatenate([part[0] for part in parts]),
-        separated=np.concatenate([part[1] for part in parts]),
-        median_p=np.concatenate([part[2] for part in parts]),
-        constant=np.concatenate([part[3] for part in parts]),
-    )
+        return joined([_t_tests(known[rows], ks[rows], pairs, procedure) for rows in _chunks(known, pairs)])
+    return joined([_tested(table, k, pairs, procedure) for table, k in zip(values, ks, strict=True)])
 
 
 def joined(parts: Sequence[Separation]) -> Separation:
@@ -132,29 +124,31 @@ def _chunks(values: Floats, pairs: Pairs) -> Iterator[slice]:
     return blocks(len(values), (4 * len(pairs) + 2 * runs * runs) // 16)
 
 
-# Order and separated (k, pair), median p and number of constant pairs (k,).
-Part = tuple[Signs, Signs, Floats, NDArray[np.int64]]
-
-
 def same_everywhere(tests: PairTests) -> NDArray[np.bool_]:
     """(pair,): the runs differ by the same on every topic, and the test has no error to hold that against."""
     return np.isinf(tests.effect) & find_test(tests.test).needs_spread
 
 
-def _tested(table: Floats, pairs: Pairs, procedure: Procedure) -> Part:
+def _tested(table: Floats, k: int, pairs: Pairs, procedure: Procedure) -> Separation:
     """One depth by the tests of `compare`; nothing is separated where there is nothing to test."""
     if not can_test(table, procedure):
         nothing = np.zeros((1, len(pairs)), np.int8)
-        return nothing, nothing, np.full(1, np.nan), np.zeros(1, np.int64)
+        return Separation(
+            ks=(k,), order=nothing, separated=nothing, median_p=np.full(1, np.nan),
+            constant=np.zeros(1, np.int64),
+        )  # fmt: skip
     tests = procedure.apply(table, pairs)
     order = np.sign(np.nan_to_num(tests.difference)).astype(np.int8)
     constant = same_everywhere(tests)
-    median = np.array([np.nan if constant.all() else np.median(tests.p[~constant])])
-    separated = (order * (tests.significant & ~constant))[np.newaxis].astype(np.int8)
-    return order[np.newaxis], separated, median, np.array([np.count_nonzero(constant)])
+    separated = (order * (tests.significant & ~constant)).astype(np.int8)
+    return Separation(
+        ks=(k,), order=order[np.newaxis], separated=separated[np.newaxis],
+        median_p=np.array([np.nan if constant.all() else np.median(tests.p[~constant])]),
+        constant=np.array([np.count_nonzero(constant)]),
+    )  # fmt: skip
 
 
-def _t_tests(values: Floats, pairs: Pairs, procedure: Procedure) -> Part:
+def _t_tests(values: Floats, ks: Sequence[int], pairs: Pairs, procedure: Procedure) -> Separation:
     """Paired t tests at several depths: variances of differences from the runs' covariances."""
     topics = values.shape[2]
     decimals = grid_decimals(values)
@@ -171,7 +165,10 @@ def _t_tests(values: Floats, pairs: Pairs, procedure: Procedure) -> Part:
     for place in constant.any(axis=1).nonzero()[0].tolist():
         kept = t[place : place + 1, ~constant[place]]
         median[place] = _median_p(kept, topics - 1)[0] if kept.size else np.nan
-    return order, separated.astype(np.int8), median, np.count_nonzero(constant, axis=1)
+    return Separation(
+        ks=tuple(ks), order=order, separated=separated.astype(np.int8), median_p=median,
+        constant=np.count_nonzero(constant, axis=1),
+    )  # fmt: skip
 
 
 def _spread(values: Floats, pairs: Pairs, decimals: int) -> tuple[Floats, Floats]:

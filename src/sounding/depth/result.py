@@ -25,9 +25,8 @@ from sounding.depth.fewer_judgments import (
 )
 from sounding.depth.findings import EARLY, Finding, UnjudgedDocuments
 from sounding.depth.intervals import Intervals, PairOverDepth, pair_over_depth
-from sounding.depth.over_depth import OverDepth, mean_residuals
-from sounding.depth.rankings import Rankings, other_tie_rule
-from sounding.depth.volatility import Agreeing, HeldOrdering, hold_ordering
+from sounding.depth.over_depth import OverDepth, Rankings, mean_residuals, other_tie_rule
+from sounding.depth.volatility import Agreeing, ordering_row
 from sounding.measures import Measure, parse_measures
 from sounding.measures.assessed import assessment_measure
 from sounding.measures.cumulative import rank_weights
@@ -185,20 +184,24 @@ class DepthStudy(Displayed):
             raise DataError("fewer judgments are tried on whole lists; ask depth() for keep_lists=True")
         return self.regrading
 
-    def orderings(self) -> list[HeldOrdering]:
+    def orderings(self) -> list[dict[str, Any]]:
         """Measures at the chosen depths against their reference, the other tie rule, and other measures."""
         ks, p = np.array(self.depths), self.agreeing.p
         other_ties = self.rankings.seen(self.rankings.other_ties)
         rule = f"ties {other_tie_rule(self.policies.ties)}"
-        found = []
+        rows = []
         for number, one in enumerate(self.measures):
             tied = mean_over_topics(self.rankings.values(one.measure, ks, other_ties))
             for row, k in enumerate(self.depths):
                 means = one.means[self.place(k)]
                 others = [(one.reference_name, one.reference_means), (rule, tied[row])]
                 others += [(f"{two.name}@{k}", two.means[self.place(k)]) for two in self.measures[:number]]
-                found += [hold_ordering(one.name, k, means, name, against, p) for name, against in others]
-        return found
+                rows += [
+                    {"measure": one.name, "k": k, "against": name}
+                    | ordering_row(means, against, self.runs, p)
+                    for name, against in others
+                ]
+        return rows
 
     def columns(self, *, every_k: bool = False) -> dict[str, list[Any]]:
         """One row a measure and depth: the chosen depths, or every one that was tested."""

@@ -18,8 +18,14 @@ from sounding.data.formats import read_qrels
 from sounding.data.run_info import RunInfo
 from sounding.depth.fewer_judgments import EACH_PAIR_ALONE
 from sounding.depth.findings import notes_on, order_of_runs, tie_moves, unpooled
-from sounding.depth.over_depth import Descent, depth_of
-from sounding.depth.rankings import Rankings, other_tie_rule, rankings_of_lists, read_rankings
+from sounding.depth.over_depth import (
+    Descent,
+    Rankings,
+    depth_of,
+    other_tie_rule,
+    rankings_of_lists,
+    read_rankings,
+)
 from sounding.depth.result import DepthStudy
 from sounding.depth.volatility import THRESHOLD, Agreeing
 from sounding.measures import Measure, named_measures, parse

@@ -12,7 +12,7 @@ import numpy as np
 from sounding.core.errors import DataError
 from sounding.core.lazy import polars
 from sounding.core.text import percent, plural, shown_p
-from sounding.depth.fewer_judgments import JudgmentSubsets, PoolDepths
+from sounding.depth.fewer_judgments import COEFFICIENTS, JudgmentSubsets, PoolDepths
 from sounding.depth.findings import Finding, heeded
 from sounding.depth.intervals import Intervals, PairOverDepth
 from sounding.depth.over_depth import OverDepth
@@ -340,9 +340,7 @@ def volatility_tables(found: DepthStudy) -> list[Table]:
 def _volatility_table(one: Volatility) -> Table:
     same = one.measure == one.other
     columns = [Column(one.measure, [f"@{k}" for k in one.ks])]
-    columns += [
-        Column(f"@{k}", one.matrix[:, place].tolist(), digits=3) for place, k in enumerate(one.other_ks)
-    ]
+    columns += [Column(f"@{k}", one.matrix[:, place].tolist(), digits=3) for place, k in enumerate(one.ks)]
     between = one.measure if same else f"{one.measure} (rows) and {one.other} (columns)"
     compared = "means" if one.coefficient in OF_MEANS else "orderings"
     return Table(columns, title=f"volatility: {one.coefficient} of the {compared} by {between} at two depths")
@@ -373,7 +371,7 @@ def pools_table(pools: PoolDepths, names: Mapping[str, str]) -> Table:
         )
     ]
     columns += [Column(name, frame[name].to_list()) for name in ("measure", "judgments", "relevant")]
-    columns += [Column(name, frame[name].to_list(), digits=3) for name in pools.coefficients]
+    columns += [Column(name, frame[name].to_list(), digits=3) for name in COEFFICIENTS]
     shown = {
         "most_places": "places", "reversed": "turned", "significant": "apart",
         "claims_reversed": "reversed", "claims_lost": "lost", "claims_missed": "missed",
@@ -439,7 +437,7 @@ _SHOWN = {
 
 def ordering_table(found: DepthStudy) -> Table:
     """One row a measure, depth and other ordering: the usual coefficients, and the run that moves most."""
-    rows = [one.row(found.runs) for one in found.orderings()]
+    rows = found.orderings()
     columns = [
         Column("measure", [row["measure"] for row in rows]),
         Column("k", [row["k"] for row in rows]),
@@ -465,7 +463,7 @@ def ordering_table(found: DepthStudy) -> Table:
 
 def tidy_orderings(found: DepthStudy) -> Table:
     """The same for programs, with every coefficient."""
-    rows = [one.row(found.runs) for one in found.orderings()]
+    rows = found.orderings()
     return Table([Column(name, [row[name] for row in rows]) for name in rows[0]])
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +13,6 @@ from sounding.core.errors import DataError
 from sounding.core.lazy import polars
 from sounding.statistics.rank_correlation import (
     PERSISTENCE,
-    MostPlaces,
     agreement_matrix,
     check_persistence,
     coefficients,
@@ -23,6 +21,8 @@ from sounding.statistics.rank_correlation import (
     rank_agreement,
 )
 from sounding.statistics.rank_overlap import rbo_of_values
+
+Floats = NDArray[np.float64]
 
 DIGITS = 12  # of agreement: what lies beyond is the error of sums
 FAMILIES = ("spearman", "pearson", "rmse", "rbo", "tau")  # the order of the columns
@@ -56,33 +56,36 @@ class Volatility:
     measure: str
     other: str  # the measure of the columns: the same, or another
     coefficient: str
-    ks: tuple[int, ...]  # (row,)
-    other_ks: tuple[int, ...]  # (column,)
-    matrix: NDArray[np.float64]  # (row, column); NaN: not defined
+    ks: tuple[int, ...]  # of the rows and of the columns
+    matrix: Floats  # (k, k); NaN: not defined
 
     def stable_from(self, threshold: float = THRESHOLD) -> int | None:
-        """See the function of this name; rows and columns must have the same depths."""
+        """Return the least depth such that all orderings from it on agree by at least the threshold.
+
+        None where there is none: not even the two deepest agree so well. What is not defined does not agree.
+        """
         if find_coefficient(self.coefficient).identical != 1:
             raise DataError(f"{self.coefficient} is a distance, and a threshold is for what grows; use tau_b")
-        if self.ks != self.other_ks:
-            raise DataError("rows and columns have different depths; expected the same in both")
-        return stable_from(self.matrix, self.ks, threshold)
+        if (np.diff(self.ks) <= 0).any():
+            raise DataError(f"depths {list(self.ks)}; expected them in ascending order, each once")
+        close = self.matrix >= threshold
+        # Between two measures the matrix is not symmetric: a depth has to agree on either axis.
+        with_deeper = [close[k, k:].all() and close[k:, k].all() for k in range(len(self.ks))]
+        stable = np.logical_and.accumulate(with_deeper[::-1])[::-1]
+        return int(self.ks[stable.argmax()]) if stable[-2:-1].any() else None
 
     @property
     def frame(self) -> polars.DataFrame:
         """Columns measure, k, other_measure, other_k, coefficient, agreement: one row a cell."""
-        rows, columns = len(self.ks), len(self.other_ks)
+        ks, cells = np.array(self.ks, np.int64), self.matrix.size
         return polars.DataFrame(
             {
-                "measure": [self.measure] * (rows * columns),
-                "k": np.repeat(np.array(self.ks, np.int64), columns),
-                "other_measure": [self.other] * (rows * columns),
-                "other_k": np.tile(np.array(self.other_ks, np.int64), rows),
-                "coefficient": [self.coefficient] * (rows * columns),
-                "agreement": self.matrix.ravel(),
+                "measure": [self.measure] * cells, "k": np.repeat(ks, len(ks)),
+                "other_measure": [self.other] * cells, "other_k": np.tile(ks, len(ks)),
+                "coefficient": [self.coefficient] * cells, "agreement": self.matrix.ravel(),
             },
             schema_overrides=dict.fromkeys(("measure", "other_measure", "coefficient"), polars.String),
-        )
+        )  # fmt: skip
 
 
 def volatility(
@@ -90,7 +93,6 @@ def volatility(
     ks: Sequence[int],
     *,
     others: ArrayLike | None = None,
-    other_ks: Sequence[int] | None = None,
     measure: str = "",
     other: str | None = None,
     coefficient: str = "tau_b",
@@ -101,87 +103,38 @@ def volatility(
     `others` are the means by another measure; None: depths of one measure are set against each other.
     """
     rows = _means(values, ks, "values")
-    columns = rows if others is None else _means(others, ks if other_ks is None else other_ks, "others")
+    columns = rows if others is None else _means(others, ks, "others")
     return Volatility(
-        measure=measure,
-        other=measure if other is None else other,
-        coefficient=coefficient,
-        ks=tuple(ks),
-        other_ks=tuple(ks if other_ks is None else other_ks),
+        measure=measure, other=measure if other is None else other, coefficient=coefficient, ks=tuple(ks),
         matrix=exact_agreement(rows, columns, coefficient, p=p),
-    )
+    )  # fmt: skip
 
 
-def exact_agreement(
-    rows: NDArray[np.float64], columns: NDArray[np.float64], coefficient: str, *, p: float
-) -> NDArray[np.float64]:
+def exact_agreement(rows: Floats, columns: Floats, coefficient: str, *, p: float) -> Floats:
     """(row, column): agreement without the error of its sums, so that an ordering has 1 with itself."""
     return np.round(agreement_matrix(rows, columns, coefficient, p=p), DIGITS)
 
 
-def _means(values: ArrayLike, ks: Sequence[int], name: str) -> NDArray[np.float64]:
+def _means(values: ArrayLike, ks: Sequence[int], name: str) -> Floats:
     table = np.asarray(values, np.float64)
     if table.ndim != 2 or len(table) != len(ks):
         raise DataError(f"{name} of shape {table.shape} for {len(ks)} depths; expected (k, run)")
     return table
 
 
-def stable_from(matrix: NDArray[np.float64], ks: Sequence[int], threshold: float = THRESHOLD) -> int | None:
-    """The least depth such that all orderings from it on agree by at least the threshold, each with each.
+def ordering_row(
+    means: Floats, others: Floats, runs: Sequence[str], p: float
+) -> dict[str, float | str | None]:
+    """Compare means of the runs with `others`, which tau_ap takes as the reference.
 
-    None where there is none: not even the two deepest agree so well. What is not defined does not agree.
+    A cell for each coefficient, the limits of RBO whatever may follow the lists, the most places that a run
+    moves, and a run that moves so far.
     """
-    if matrix.shape != (len(ks), len(ks)):
-        raise DataError(
-            f"a matrix of shape {matrix.shape} for {len(ks)} depths; expected a row and a column for each"
-        )
-    if (np.diff(ks) <= 0).any():
-        raise DataError(f"depths {list(ks)}; expected them in ascending order, each once")
-    close = matrix >= threshold
-    # all_close[i]: everything at depth i or deeper agrees, on either axis
-    all_close = np.logical_and.accumulate(
-        [close[place, place:].all() and close[place:, place].all() for place in range(len(ks) - 1, -1, -1)]
-    )[::-1]
-    found = np.flatnonzero(all_close)
-    return int(ks[found[0]]) if len(found) and found[0] < len(ks) - 1 else None
-
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class HeldOrdering:
-    """The ordering by one measure at one depth, held against another ordering of the same runs."""
-
-    measure: str
-    k: int
-    against: str  # the other ordering: the reference, another measure, another tie rule
-    coefficients: Mapping[str, float]  # by name, every one there is; NaN: not defined
-    rbo_minimum: float  # whatever may follow the lists
-    rbo_maximum: float
-    moved: MostPlaces
-
-    def row(self, runs: tuple[str, ...]) -> dict[str, Any]:
-        """The names, a cell for each coefficient, limits of RBO, the most places, and who moves so far."""
-        return {
-            "measure": self.measure, "k": self.k, "against": self.against, **self.coefficients,
-            "rbo_minimum": self.rbo_minimum, "rbo_maximum": self.rbo_maximum,
-            "most_places": self.moved.places,
-            "moved_run": runs[self.moved.systems[0]] if self.moved.places > 0 else None,
-        }  # fmt: skip
-
-
-def hold_ordering(
-    measure: str, k: int, means: Floats, against: str, others: Floats, p: float
-) -> HeldOrdering:
-    """Means of the runs by a measure at a depth against `others`, which tau_ap takes as the reference."""
-    overlap = rbo_of_values(others, means, p=p)
-    return HeldOrdering(
-        measure=measure, k=k, against=against,
-        coefficients={
-            one.name: round(rank_agreement(others, means, one.name, p=p).value, DIGITS)
-            for one in sorted(coefficients(), key=lambda one: FAMILIES.index(one.name.split("_")[0]))
-        },
-        rbo_minimum=overlap.minimum, rbo_maximum=overlap.maximum,
-        moved=most_places(others, means),
-    )  # fmt: skip
+    overlap, moved = rbo_of_values(others, means, p=p), most_places(others, means)
+    by_family = sorted(coefficients(), key=lambda known: FAMILIES.index(known.name.split("_")[0]))
+    return {
+        known.name: round(rank_agreement(others, means, known.name, p=p).value, DIGITS) for known in by_family
+    } | {
+        "rbo_minimum": overlap.minimum, "rbo_maximum": overlap.maximum, "most_places": moved.places,
+        "moved_run": runs[moved.systems[0]] if moved.places > 0 else None,
+    }  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,47 +11,17 @@ from sounding.audit.tables import Extras, assessment_frame, known
 from sounding.core.lazy import alt, polars
 from sounding.core.text import plural, whole_percent
 from sounding.relevance.growth import expected_beyond
-from sounding.render.lines import (
-    AMOUNT,
-    RunPane,
-    Values,
-    reference_depth,
-    run_pane,
-    series_pane,
-    series_signs,
-    standing_notes,
-)
-from sounding.render.style import (
-    COLOURS,
-    MOST_POINTS,
-    PERCENT,
-    RULE,
-    data,
-    depth_x,
-    level_rule,
-    names,
-    needs,
-    pane_title,
-    slanted_axis,
-    span,
-    thinned,
-    titled,
-    value_domain,
-)
-
-if TYPE_CHECKING:
-    from sounding.render.style import Chart
-
+from sounding.render import lines, style
 
 WITHIN, PAST, FIRST = "within a run's own depth", "past it, or not in the run", "first unjudged document"
 TIE_ROOM = 0.05  # beyond the farthest points of a scatter
 
 
-@needs(
+@style.needs(
     "depth", "in_pool", "in_pool_deviation", "past", "past_deviation", "first_unjudged",
     "first_unjudged_deviation",
 )  # fmt: skip
-def pool_outcomes_by_depth(frame: polars.DataFrame) -> Chart:
+def pool_outcomes_by_depth(frame: polars.DataFrame) -> style.Chart:
     """What runs have of the relevant documents of a pool, and where they leave it (Lu et al., Table 4).
 
     Columns: `depth` (of the pool), `in_pool` and `past` (relevant documents of a run and topic, within the
@@ -73,11 +42,11 @@ def pool_outcomes_by_depth(frame: polars.DataFrame) -> Chart:
             for column, word in columns.items()
         )  # fmt: skip
         ends = polars.concat([long["mean"], long["upper"]])
-        values = Values(column="mean", title=title, domain=value_domain(ends))
-        x = depth_x(*span(long, "depth"), "depth", "pool depth (log scale)")
-        pane = series_pane(long, x, values, "series", list(columns.values()), top=True)
-        panes.append(pane.properties(width=330, height=260, title=pane_title(heading)))
-    return titled(
+        values = lines.Values(column="mean", title=title, domain=style.value_domain(ends))
+        x = style.depth_x(*style.span(long, "depth"), "depth", "pool depth (log scale)")
+        pane = lines.series_pane(long, x, values, "series", list(columns.values()), top=True)
+        panes.append(pane.properties(width=330, height=260, title=style.pane_title(heading)))
+    return style.titled(
         alt.hconcat(*panes, spacing=30).resolve_scale(
             color="independent", shape="independent", strokeDash="independent"
         ),
@@ -86,37 +55,34 @@ def pool_outcomes_by_depth(frame: polars.DataFrame) -> Chart:
     )
 
 
-@needs("run", "rule", "tied_share", "difference")
+@style.needs("run", "rule", "tied_share", "difference")
 def ties_and_values(
     frame: polars.DataFrame, *, measure: str = "RBP(p=0.8)", taus: Mapping[str, float] | None = None
-) -> Chart:
+) -> style.Chart:
     """How far another rule for tied scores moves every run, against how many of its scores are tied.
 
     Columns: `run`, `rule`, `tied_share` (0 to 1), `difference` (of the value, to that with ties by doc id).
     `taus` are Kendall's, by rule, between the orders of the runs.
     """
-    order = names(frame, "rule")
-    signs = series_signs("rule", order, points=True, title="rule for ties", top=False)
-    scale = alt.Scale(domain=list(value_domain(frame["tied_share"], room=TIE_ROOM)), nice=False)
+    order = style.names(frame, "rule")
+    signs = lines.series_signs("rule", order, points=True, title="rule for ties", top=False)
+    scale = alt.Scale(domain=list(style.value_domain(frame["tied_share"], room=TIE_ROOM)), nice=False)
     x = alt.X(
         "tied_share:Q", title="share of tied scores in the first documents", scale=scale,
-        axis=alt.Axis(format=PERCENT),
+        axis=alt.Axis(format=style.PERCENT),
     )  # fmt: skip
-    values = Values(
+    values = lines.Values(
         column="difference", title=f"difference in {measure} to the order by doc id",
-        domain=value_domain(frame["difference"], room=TIE_ROOM),
+        domain=style.value_domain(frame["difference"], room=TIE_ROOM),
     )  # fmt: skip
-    points = alt.Chart(data(frame.select("run", "rule", "tied_share", "difference")))
+    points = alt.Chart(style.data(frame.select("run", "rule", "tied_share", "difference")))
     marks = points.mark_point(filled=True, size=45, opacity=0.75).encode(
         x, values.y(), signs.colour, signs.shape,
-        tooltip=[
-            alt.Tooltip("run:N"), alt.Tooltip("rule:N"), alt.Tooltip("tied_share:Q", format=".1%"),
-            alt.Tooltip("difference:Q", format="+.4f"),
-        ],
+        tooltip=_tooltip("run:N", "rule:N", tied_share=".1%", difference="+.4f"),
     )  # fmt: skip
     told = "; ".join(f"τ between trec and {rule} {tau:.3f}" for rule, tau in (taus or {}).items())
-    return titled(
-        alt.LayerChart(layer=[level_rule(0.0, "difference"), marks]).properties(width=460, height=280),
+    return style.titled(
+        alt.LayerChart(layer=[style.level_rule(0.0, "difference"), marks]).properties(width=460, height=280),
         f"What the rule for tied scores changes in {plural(frame['run'].n_unique(), 'run')}",
         [f"Kendall's {told}." if told else ""],
     )
@@ -126,13 +92,13 @@ EXTRAPOLATED = "Beyond the pool nobody judged: extrapolated by Zobel's law, n = 
 # Far apart in lightness, so that the parts of a bar differ in grey print.
 KINDS = {"automatic": "#9ecae8", "manual": "#0b3c5d", "mixed": "#D55E00", "other": "#f2f2f2"}
 FEW_GROUPS = 12  # that have room for broader bars
-WIDEST, BAR = 960, 12  # pixels: of a chart with a bar for each run, and of such a bar with its name
+WIDEST, BAR = 760, 12  # pixels: of a chart with a bar for each run, and of such a bar with its name
 
 # -- the pool --------------------------------------------------------------------------------------
 
 
-@needs("depth", "relevant", "rate")
-def growth_by_depth(frame: polars.DataFrame) -> Chart:
+@style.needs("depth", "relevant", "rate")
+def growth_by_depth(frame: polars.DataFrame) -> style.Chart:
     """Relevant documents found by pools of growing depth, and how fast (Lu et al., Fig. 1).
 
     Columns: `depth`, `relevant` (mean for a topic), `rate` (new ones for one more depth); optional
@@ -143,29 +109,33 @@ def growth_by_depth(frame: polars.DataFrame) -> Chart:
     if "extrapolated" not in frame.columns:
         frame = frame.with_columns(extrapolated=polars.lit(False))
     found = frame.filter(~polars.col("extrapolated"))["depth"]
-    kept, note = thinned(frame, "depth", keep=found.unique().to_list()[-1:], most=MOST_POINTS)
+    kept, note = style.thinned(frame, "depth", keep=found.unique().to_list()[-1:], most=style.MOST_POINTS)
     drawn = _joined(kept)
-    order = names(kept, "collection")
-    signs = series_signs("collection", order, points=False, title="collection", top=False)
+    order = style.names(kept, "collection")
+    signs = lines.series_signs("collection", order, points=False, title="collection", top=False)
     dashes = alt.Scale(domain=["found", "extrapolated"], range=[[1, 0], [4, 3]])
     look = alt.Legend(title=None, symbolSize=400, symbolStrokeWidth=2)
     dash = alt.StrokeDash("line:N", scale=dashes, legend=look if drawn["line"].n_unique() > 1 else None)
-    x = depth_x(*span(drawn, "depth"), "depth", "pool depth (log scale)")
+    x = style.depth_x(*style.span(drawn, "depth"), "depth", "pool depth (log scale)")
     panes = []
     for column, heading, title in (
         ("relevant", "found by the pool", "relevant documents a topic"),
         ("rate", "rate of finding", "new relevant documents a topic at this depth"),
     ):
-        values = Values(column=column, title=title, domain=value_domain(drawn[column]))
-        tooltip = [
-            alt.Tooltip("collection:N"), alt.Tooltip("line:N"), alt.Tooltip("depth:Q"),
-            alt.Tooltip(f"{column}:Q", format=".3f"),
-        ]  # fmt: skip
-        line = alt.Chart(data(drawn.select("collection", "line", "depth", column))).mark_line(strokeWidth=2)
-        encoded = line.encode(x, values.y(), signs.colour, dash, tooltip=tooltip)
-        panes.append(encoded.properties(width=330, height=260, title=pane_title(heading)))
+        values = lines.Values(column=column, title=title, domain=style.value_domain(drawn[column]))
+        tooltip = _tooltip("collection:N", "line:N", "depth:Q", **{column: ".3f"})
+        line = alt.Chart(style.data(drawn.select("collection", "line", "depth", column)))
+        encoded = line.mark_line(strokeWidth=2).encode(x, values.y(), signs.colour, dash, tooltip=tooltip)
+        panes.append(encoded.properties(width=330, height=260, title=style.pane_title(heading)))
     beyond = EXTRAPOLATED if (drawn["line"] == "extrapolated").any() else ""
-    return titled(alt.hconcat(*panes, spacing=30), "Relevant documents by depth of the pool", [beyond, note])
+    title = "Relevant documents by depth of the pool"
+    return style.titled(alt.hconcat(*panes, spacing=30), title, [beyond, note])
+
+
+def _tooltip(*fields: str, **formats: str) -> list[alt.Tooltip]:
+    """What a page shows where a mark is pointed at: fields as they are, then columns in these formats."""
+    formatted = [alt.Tooltip(f"{column}:Q", format=shown) for column, shown in formats.items()]
+    return [*map(alt.Tooltip, fields), *formatted]
 
 
 def _joined(frame: polars.DataFrame) -> polars.DataFrame:
@@ -182,8 +152,8 @@ def _joined(frame: polars.DataFrame) -> polars.DataFrame:
 # -- contributors ----------------------------------------------------------------------------------
 
 
-@needs("group", "kind", "unique")
-def unique_relevant(frame: polars.DataFrame) -> Chart:
+@style.needs("group", "kind", "unique")
+def unique_relevant(frame: polars.DataFrame) -> style.Chart:
     """Relevant documents that one group alone found, stacked by kind of run (Voorhees 2002, Fig. 1).
 
     Columns: `group`, `kind` (automatic, manual, mixed, other), `unique`. Groups stand in the order of their
@@ -194,16 +164,16 @@ def unique_relevant(frame: polars.DataFrame) -> Chart:
     kinds = _kinds(frame)
     place = polars.col("kind").replace_strict(kinds, range(len(kinds)), return_dtype=polars.Int64)
     shown = frame.filter(polars.col("unique") > 0).select("group", "kind", "unique", place=place)
-    bars = alt.Chart(data(shown)).mark_bar(stroke=RULE, strokeWidth=0.4)
+    bars = alt.Chart(style.data(shown)).mark_bar(stroke=style.RULE, strokeWidth=0.4)
     encoded = bars.encode(
-        alt.X("group:N", sort=order["group"].to_list(), title="group", axis=slanted_axis()),
+        alt.X("group:N", sort=order["group"].to_list(), title="group", axis=style.slanted_axis()),
         alt.Y("unique:Q", title="relevant documents found by no other group", stack="zero"),
         _kind_colour(kinds, "found by runs"),
         alt.Order("place:Q"),
-        tooltip=[alt.Tooltip("group:N"), alt.Tooltip("kind:N"), alt.Tooltip("unique:Q")],
+        tooltip=_tooltip("group:N", "kind:N", "unique:Q"),
     )
     total, none = int(order["total"].sum()), totals.height - order.height
-    return titled(
+    return style.titled(
         encoded.properties(width=alt.Step(16 if order.height > FEW_GROUPS else 36), height=280),
         f"{plural(total, 'relevant document')} found by one group alone",
         [_parts(shown, kinds, total), f"{plural(none, 'group')} found none." if none else ""],
@@ -212,13 +182,13 @@ def unique_relevant(frame: polars.DataFrame) -> Chart:
 
 def _kinds(frame: polars.DataFrame) -> list[str]:
     """The kinds of run in the frame, the usual ones first and in the usual order."""
-    seen = names(frame, "kind")
+    seen = style.names(frame, "kind")
     return [kind for kind in KINDS if kind in seen] + [kind for kind in seen if kind not in KINDS]
 
 
 def _kind_colour(kinds: Sequence[str], title: str) -> alt.Color:
     """Colours of kinds of run that differ in lightness; the usual kinds have the same in every chart."""
-    colours = [KINDS.get(kind, COLOURS[place % len(COLOURS)]) for place, kind in enumerate(kinds)]
+    colours = [KINDS.get(kind, style.COLOURS[place % len(style.COLOURS)]) for place, kind in enumerate(kinds)]
     return alt.Color("kind:N", title=title, scale=alt.Scale(domain=list(kinds), range=colours))
 
 
@@ -233,8 +203,8 @@ def _parts(frame: polars.DataFrame, kinds: Sequence[str], total: int) -> str:
     return f"Found by runs of this kind: {', '.join(said)}." if said else ""
 
 
-@needs("run", "percent", "unique")
-def leave_out_changes(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
+@style.needs("run", "percent", "unique")
+def leave_out_changes(frame: polars.DataFrame, *, measure: str = "AP") -> style.Chart:
     """Change of every run without its group's unique documents, beside their number (Voorhees 2002, Fig. 2).
 
     Columns: `run`, `percent` (change in percent), `unique`; optional `kind`. Runs stand in the order of the
@@ -246,7 +216,7 @@ def leave_out_changes(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
     named = WIDEST / len(runs) >= BAR - 1
     has_kinds = "kind" in frame.columns
     columns = ["run", "percent", "unique", *(["kind"] if has_kinds else [])]
-    bars = alt.Chart(data(ordered.select(columns))).mark_bar(color=COLOURS[0])
+    bars = alt.Chart(style.data(ordered.select(columns))).mark_bar(color=style.COLOURS[0])
     tooltip = [
         alt.Tooltip("run:N"), alt.Tooltip("percent:Q", title=f"change in {measure} (%)", format=".2f"),
         alt.Tooltip("unique:Q", title="unique relevant documents"),
@@ -256,16 +226,14 @@ def leave_out_changes(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
         ("percent", f"change in {measure} (%)", False),
         ("unique", "group's unique documents", True),
     ):
-        below = (
-            "run, in the order of the change" if named else f"{len(runs)} runs, in the order of the change"
-        )
-        x = alt.X("run:N", sort=runs, axis=slanted_axis(labels=last and named), title=below if last else None)
+        below = f"{'run' if named else f'{len(runs)} runs'}, in the order of the change" if last else None
+        x = alt.X("run:N", sort=runs, axis=style.slanted_axis(labels=last and named), title=below)
         encoded = bars.encode(x, alt.Y(f"{column}:Q", title=title), tooltip=tooltip)
         if has_kinds:
             encoded = encoded.encode(_kind_colour(_kinds(frame), "kind of run"))
         panes.append(encoded.properties(width=min(max(BAR * len(runs), 120), WIDEST), height=160))
     known = ordered.filter(polars.col("percent").is_finite())
-    return titled(
+    return style.titled(
         alt.vconcat(*panes, spacing=10),
         f"{measure} of {plural(len(runs), 'run')} without what only the run's group found",
         [_mean_and_most(known["run"].to_list(), known["percent"].to_list())],
@@ -283,40 +251,36 @@ def _mean_and_most(runs: Sequence[str], changes: Sequence[float]) -> str:
 # -- parts and titles ------------------------------------------------------------------------------
 
 
-@needs("part", "pool_share", "judged_share", "relevant_share")
-def shares_by_part(frame: polars.DataFrame) -> Chart:
+@style.needs("part", "pool_share", "judged_share", "relevant_share")
+def shares_by_part(frame: polars.DataFrame) -> style.Chart:
     """What each part of a collection has of pool and relevant documents, and how far it is judged.
 
     Columns: `part`, `pool_share` and `relevant_share` (of the whole), `judged_share` (of what runs retrieved
     of the part). Parts stand in the order of the frame.
     """
-    order = names(frame, "part")
+    order = style.names(frame, "part")
     words = {"pool_share": "of the pool", "relevant_share": "of the relevant", "judged_share": "judged"}
     long = frame.select("part", *words).unpivot(index="part", variable_name="column", value_name="value")
     long = long.with_columns(share=polars.col("column").replace_strict(words, return_dtype=polars.String))
     colours = [colour for colour, _ in zip(KINDS.values(), words, strict=False)]
-    values = Values(column="value", title="share", domain=(0, 1), format=PERCENT)
-    bars = alt.Chart(data(long.select("part", "share", "value"))).mark_bar(stroke=RULE, strokeWidth=0.4)
-    encoded = bars.encode(
-        alt.X("part:N", sort=order, title="part of the collection", axis=slanted_axis()),
+    values = lines.Values(column="value", title="share", domain=(0, 1), format=style.PERCENT)
+    bars = alt.Chart(style.data(long.select("part", "share", "value")))
+    encoded = bars.mark_bar(stroke=style.RULE, strokeWidth=0.4).encode(
+        alt.X("part:N", sort=order, title="part of the collection", axis=style.slanted_axis()),
         alt.XOffset("share:N", sort=list(words.values())),
         values.y(),
         alt.Color("share:N", title="share", scale=alt.Scale(domain=list(words.values()), range=colours)),
-        tooltip=[
-            alt.Tooltip("part:N"),
-            alt.Tooltip("share:N"),
-            alt.Tooltip("value:Q", title="value", format=".1%"),
-        ],
+        tooltip=[*_tooltip("part:N", "share:N"), alt.Tooltip("value:Q", title="value", format=".1%")],
     )
-    return titled(
+    return style.titled(
         encoded.properties(width=min(max(40 * len(order), 160), WIDEST), height=280),
         f"What {plural(len(order), 'part')} of the collection gave, and how far they are judged",
         ["Judged: of the documents that runs retrieved of the part, as deep as the pool."],
     )
 
 
-@needs("last", "relevant_share", "nonrelevant_share")
-def title_words_by_pool_rank(frame: polars.DataFrame) -> Chart:
+@style.needs("last", "relevant_share", "nonrelevant_share")
+def title_words_by_pool_rank(frame: polars.DataFrame) -> style.Chart:
     """Share of the title's words that judged documents hold, by pool rank: title bias.
 
     Columns: `last` (pool rank at which a range ends), `relevant_share`, `nonrelevant_share` (0 to 1).
@@ -328,10 +292,11 @@ def title_words_by_pool_rank(frame: polars.DataFrame) -> Chart:
         )
         for column, word in words.items()
     )
-    values = Values(column="share", title="mean share of the title's words", domain=(0, 1), format=PERCENT)
-    x = depth_x(*span(long, "last"), "last", "pool rank (log scale)")
-    pane = series_pane(long, x, values, "documents", list(words.values()))
-    return titled(
+    title = "mean share of the title's words"
+    values = lines.Values(column="share", title=title, domain=(0, 1), format=style.PERCENT)
+    x = style.depth_x(*style.span(long, "last"), "last", "pool rank (log scale)")
+    pane = lines.series_pane(long, x, values, "documents", list(words.values()))
+    return style.titled(
         pane.properties(width=460, height=280), "Words of the title in judged documents, by pool rank"
     )
 
@@ -342,35 +307,35 @@ PARTS = {
     "nonrelevant": ("judged, not relevant", "#6baed6"),
     "unjudged": ("unjudged", "#e4e4e4"),
 }
-WIDEST = 760  # pixels: of a chart with a bar for each run
 NAMED = 11  # pixels of a bar that has room for a name below it
 ROOM = 0.03  # beyond the farthest points of a scatter
 
 
-@needs("run", "k", "share")
+@style.needs("run", "k", "share")
 def judged_share_by_depth(
     frame: polars.DataFrame, *, reference_k: int | None = None, pool_depth: int | None = None
-) -> Chart:
+) -> style.Chart:
     """Share of every run's first k documents that were judged.
 
     Columns: `run`, `k`, `share` (0 to 1).
     """
-    reference = reference_depth(frame, reference_k)
-    kept, note = thinned(frame, keep=(reference, pool_depth))
-    pane = RunPane(
-        column="share", column_title="judged share of the first k documents", words=AMOUNT, domain=(0.0, 1.0),
-        depths=span(frame), reference_k=reference, pool_depth=pool_depth, width=460, height=300,
+    reference = lines.reference_depth(frame, reference_k)
+    kept, note = style.thinned(frame, keep=(reference, pool_depth))
+    pane = lines.RunPane(
+        column="share", column_title="judged share of the first k documents", words=lines.AMOUNT,
+        domain=(0.0, 1.0), depths=style.span(frame), reference_k=reference, pool_depth=pool_depth,
+        width=460, height=300,
     )  # fmt: skip
     count = frame["run"].n_unique()
-    return titled(
-        run_pane(kept, pane),
+    return style.titled(
+        lines.run_pane(kept, pane),
         f"How far {plural(count, 'run')} were judged, by depth",
-        [*standing_notes(frame, "share", AMOUNT, reference), note],
+        [*lines.standing_notes(frame, "share", lines.AMOUNT, reference), note],
     )
 
 
-@needs("run", "value", "relevant", "nonrelevant", "unjudged")
-def judged_shares(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
+@style.needs("run", "value", "relevant", "nonrelevant", "unjudged")
+def judged_shares(frame: polars.DataFrame, *, measure: str = "AP") -> style.Chart:
     """What every run retrieved, as shares judged relevant, judged not relevant, and unjudged.
 
     Columns: `run`, `value` (orders the runs, best first), `relevant`, `nonrelevant`, `unjudged` (shares
@@ -388,8 +353,10 @@ def judged_shares(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
         for number, (column, (word, _)) in enumerate(PARTS.items())
     )
     labels = alt.Axis(labels=step >= NAMED, ticks=False, labelAngle=-60, labelOverlap=False)
-    values = Values(column="share", title="share of the documents retrieved", domain=(0, 1), format=PERCENT)
-    bars = alt.Chart(data(parts)).mark_bar(stroke="white", strokeWidth=0.3).encode(
+    values = lines.Values(
+        column="share", title="share of the documents retrieved", domain=(0, 1), format=style.PERCENT
+    )
+    bars = alt.Chart(style.data(parts)).mark_bar(stroke="white", strokeWidth=0.3).encode(
         alt.X("run:N", sort=ordered["run"].to_list(), axis=labels,
               title=f"{plural(count, 'run')} in the order of {measure}, best first"),
         values.y().stack("zero"),
@@ -400,7 +367,7 @@ def judged_shares(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
                  alt.Tooltip("value:Q", title=measure, format=".4f"), alt.Tooltip("part:N"),
                  alt.Tooltip("share:Q", format=".1%")],
     )  # fmt: skip
-    return titled(
+    return style.titled(
         bars.properties(width=alt.Step(step), height=260),
         f"What {plural(count, 'run')} retrieved, and how much of it was judged",
         [_unjudged_note(ordered["unjudged"])],
@@ -415,10 +382,10 @@ def _unjudged_note(shares: polars.Series) -> str:
     return f"Unjudged: {least} to {most} of a run, {usual} of the median run."
 
 
-@needs("run", "performance", "assessment")
+@style.needs("run", "performance", "assessment")
 def performance_against_assessment(
     frame: polars.DataFrame, *, performance: str = "AP", assessment: str = "A@1000"
-) -> Chart:
+) -> style.Chart:
     """Performance of every run against how far it was judged (Baillie et al., Fig. 12).
 
     Columns: `run`, `performance`, `assessment`; optional `kind` (a colour and shape each), `collection` (a
@@ -426,88 +393,85 @@ def performance_against_assessment(
     """
     if "collection" not in frame.columns:
         frame = frame.with_columns(collection=polars.lit(""))
-    kinds = names(frame, "kind") if "kind" in frame.columns else []
+    kinds = style.names(frame, "kind") if "kind" in frame.columns else []
     x_title, y_title = f"{assessment}: share judged", f"{performance}, mean over topics"
     taus, panes = {}, []
-    collections = names(frame, "collection")
+    collections = style.names(frame, "collection")
     for collection in collections:
         shown = frame.filter(polars.col("collection") == collection)
         tau = shown["tau"][0] if "tau" in shown.columns else None
         taus[collection] = "" if tau is None else f"τ = {tau:.3f}"
         heading = [collection, taus[collection]] if len(collections) > 1 else [collection]
         pane = _scatter(shown, ("assessment", x_title), ("performance", y_title), kinds)
-        panes.append(pane.properties(title=pane_title(", ".join(filter(None, heading)))))
+        panes.append(pane.properties(title=style.pane_title(", ".join(filter(None, heading)))))
     single = taus[collections[0]] if len(collections) == 1 else ""
-    return titled(
+    return style.titled(
         alt.concat(*panes, columns=2, spacing=30),
         f"{performance} against {assessment}" + (f": {single}" if single else ""),
         ["τ: Kendall's, between the two orders of the runs." if any(taus.values()) else ""],
     )
 
 
-@needs("run", "performance", "ranking", "value")
-def performance_against_rankings(frame: polars.DataFrame, *, performance: str = "MAP") -> Chart:
+@style.needs("run", "performance", "ranking", "value")
+def performance_against_rankings(frame: polars.DataFrame, *, performance: str = "MAP") -> style.Chart:
     """Performance of every run against what needs no judgments, a pane for each of these.
 
     Columns: `run`, `performance`, `ranking` (what it is called), `value`; optional `kind` (a colour and
     shape each) and `tau`, the same in all rows of a ranking.
     """
-    kinds = names(frame, "kind") if "kind" in frame.columns else []
+    kinds = style.names(frame, "kind") if "kind" in frame.columns else []
+    y = ("performance", f"{performance}, mean over topics")
     panes = []
-    for ranking in names(frame, "ranking"):
+    for ranking in style.names(frame, "ranking"):
         shown = frame.filter(polars.col("ranking") == ranking)
         tau = shown["tau"].fill_nan(None)[0] if "tau" in shown.columns else None
-        pane = _scatter(
-            shown, ("value", ranking), ("performance", f"{performance}, mean over topics"), kinds,
-            percent=False,
-        )  # fmt: skip
-        panes.append(pane.properties(title=pane_title(ranking + ("" if tau is None else f", τ = {tau:.3f}"))))
-    return titled(
+        heading = ranking if tau is None else f"{ranking}, τ = {tau:.3f}"
+        pane = _scatter(shown, ("value", ranking), y, kinds, percent=False)
+        panes.append(pane.properties(title=style.pane_title(heading)))
+    return style.titled(
         alt.concat(*panes, columns=2, spacing=30),
         f"{performance} against rankings that need no judgments",
         ["τ: Kendall's, between the two orders of the runs." if "tau" in frame.columns else ""],
     )
 
 
-@needs("run", "overlap", "assessment")
-def reinforcement(frame: polars.DataFrame, *, assessment: str = "A@1000", tau: float | None = None) -> Chart:
+@style.needs("run", "overlap", "assessment")
+def reinforcement(
+    frame: polars.DataFrame, *, assessment: str = "A@1000", tau: float | None = None
+) -> style.Chart:
     """How far every run was judged against its overlap with the other pooled runs.
 
     Columns: `run`, `overlap` (0 to 1), `assessment` (0 to 1); optional `kind` (a colour and shape each).
     `tau` is Kendall's, between the two.
     """
-    kinds = names(frame, "kind") if "kind" in frame.columns else []
+    kinds = style.names(frame, "kind") if "kind" in frame.columns else []
     x = ("overlap", "share of its pooled documents that another run pooled too")
     y = ("assessment", f"{assessment}: share judged")
     title = f"How far {plural(frame.height, 'run')} were judged, against what they share with others"
     told = "" if tau is None else f"Kendall's τ between the two {tau:.3f}."
-    return titled(_scatter(frame, x, y, kinds), title, [told])
+    return style.titled(_scatter(frame, x, y, kinds), title, [told])
 
 
 def _scatter(
-    frame: polars.DataFrame,
-    across: tuple[str, str],
-    up: tuple[str, str],
-    kinds: list[str],
-    *,
+    frame: polars.DataFrame, across: tuple[str, str], up: tuple[str, str], kinds: list[str], *,
     percent: bool = True,
-) -> alt.Chart:
+) -> alt.Chart:  # fmt: skip
     """A point for each run; kinds of run differ in colour and shape."""
     columns = ["run", across[0], up[0], *(["kind"] if kinds else [])]
     # What stands across is a share, and no share is above 1.
-    low, high = value_domain(frame[across[0]], room=ROOM)
+    low, high = style.value_domain(frame[across[0]], room=ROOM)
     scale = alt.Scale(domain=[low, min(high, 1.0)], nice=False)
-    look = alt.Axis(format=PERCENT) if percent else alt.Axis()
+    look = alt.Axis(format=style.PERCENT) if percent else alt.Axis()
     x = alt.X(f"{across[0]}:Q", title=across[1], axis=look, scale=scale)
-    values = Values(
-        column=up[0], title=up[1], domain=value_domain(frame[up[0]], room=ROOM),
-        format=PERCENT if up[0] == "assessment" else "",
+    values = lines.Values(
+        column=up[0], title=up[1], domain=style.value_domain(frame[up[0]], room=ROOM),
+        format=style.PERCENT if up[0] == "assessment" else "",
     )  # fmt: skip
-    tooltip = [alt.Tooltip("run:N"), *(alt.Tooltip(f"{name}:Q", format=".4f") for name in (across[0], up[0]))]
-    points = alt.Chart(data(frame.select(columns))).mark_point(filled=True, size=45, opacity=0.75)
+    tooltip = _tooltip("run:N", **{across[0]: ".4f", up[0]: ".4f"})
+    points = alt.Chart(style.data(frame.select(columns))).mark_point(filled=True, size=45, opacity=0.75)
     encoded = points.encode(x, values.y(), tooltip=tooltip)
     if kinds:
-        signs = series_signs("kind", kinds, points=True, title="kind of run", top=False)
+        signs = lines.series_signs("kind", kinds, points=True, title="kind of run", top=False)
         encoded = encoded.encode(signs.colour, signs.shape)
     return encoded.properties(width=380, height=300)
 
@@ -518,7 +482,7 @@ MOST_PARTS = 24  # that have room side by side
 STEPS = 20  # depths at which the extrapolation beyond the pool is drawn
 
 
-def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[], Chart]]]:
+def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[], style.Chart]]]:
     """(name, how to make it) of every chart that this audit has something for."""
     first = str(audit.measures[0])
     depth = audit.runs.pool.depth or None
@@ -573,7 +537,7 @@ def _rankings(audit: Audit) -> polars.DataFrame:
     )  # fmt: skip
 
 
-def _ties(audit: Audit) -> Chart:
+def _ties(audit: Audit) -> style.Chart:
     """What rules for ties change, beside how many scores are tied."""
     found = audit.ties()
     rules = found.rules[1:]
@@ -590,7 +554,6 @@ def _ties(audit: Audit) -> Chart:
 
 
 def _shares(audit: Audit) -> polars.DataFrame:
-
     shares = audit.coverage().judged_share
     runs, depths = shares.shape
     return polars.DataFrame(
@@ -604,7 +567,6 @@ def _shares(audit: Audit) -> polars.DataFrame:
 
 
 def _composition(audit: Audit) -> polars.DataFrame:
-
     return (
         audit.coverage()
         .frame.select("run", "relevant", "nonrelevant", "unjudged")

@@ -10,9 +10,9 @@ from sounding.core.errors import DataError
 from sounding.core.lazy import alt, polars
 from sounding.core.text import plural
 from sounding.depth.fewer_judgments import JudgmentSubsets, PoolDepths
-from sounding.depth.findings import EARLY
 from sounding.depth.intervals import PairOverDepth
 from sounding.depth.result import DepthStudy
+from sounding.depth.sentences import EARLY
 from sounding.depth.tables import volatilities
 from sounding.render import lines, style
 

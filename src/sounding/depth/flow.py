@@ -17,9 +17,9 @@ from sounding.depth import tables
 from sounding.depth.charts import study_charts
 from sounding.depth.command import DepthOptions
 from sounding.depth.fewer_judgments import DRAWS, SHARES, JudgmentSubsets, PoolDepths
-from sounding.depth.findings import Finding, heeded
 from sounding.depth.intervals import PairOverDepth
 from sounding.depth.result import DepthStudy
+from sounding.depth.sentences import Finding, heeded
 from sounding.depth.study import DEFAULT_MEASURES, chosen_measures, depth, parsed_reference
 from sounding.depth.volatility import Agreeing
 from sounding.measures.cumulative import name_of

@@ -15,7 +15,7 @@ from sounding.core.lazy import polars
 from sounding.core.policies import Policies
 from sounding.core.workers import Progress
 from sounding.data.finding import RunIndex
-from sounding.depth import findings as guidelines
+from sounding.depth import sentences as guidelines
 from sounding.depth.fewer_judgments import (
     MEASURES,
     JudgmentSubsets,
@@ -23,9 +23,9 @@ from sounding.depth.fewer_judgments import (
     judgment_subsets,
     pool_depths,
 )
-from sounding.depth.findings import EARLY, Finding, UnjudgedDocuments
 from sounding.depth.intervals import Intervals, PairOverDepth, pair_over_depth
 from sounding.depth.over_depth import OverDepth, Rankings, mean_residuals, other_tie_rule
+from sounding.depth.sentences import EARLY, Finding, UnjudgedDocuments
 from sounding.depth.volatility import Agreeing, ordering_row
 from sounding.measures import Measure, parse_measures
 from sounding.measures.assessed import assessment_measure

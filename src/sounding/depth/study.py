@@ -17,7 +17,6 @@ from sounding.core.workers import Progress
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import RunInfo
 from sounding.depth.fewer_judgments import EACH_PAIR_ALONE
-from sounding.depth.findings import notes_on, order_of_runs, tie_moves, unpooled
 from sounding.depth.over_depth import (
     Descent,
     Rankings,
@@ -27,6 +26,7 @@ from sounding.depth.over_depth import (
     read_rankings,
 )
 from sounding.depth.result import DepthStudy
+from sounding.depth.sentences import notes_on, order_of_runs, tie_moves, unpooled
 from sounding.depth.volatility import THRESHOLD, Agreeing
 from sounding.measures import Measure, named_measures, parse
 from sounding.measures.assessed import assessment_measure

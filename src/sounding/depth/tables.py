@@ -13,10 +13,10 @@ from sounding.core.errors import DataError
 from sounding.core.lazy import polars
 from sounding.core.text import percent, plural, shown_p
 from sounding.depth.fewer_judgments import COEFFICIENTS, JudgmentSubsets, PoolDepths
-from sounding.depth.findings import Finding, heeded
 from sounding.depth.intervals import Intervals, PairOverDepth
 from sounding.depth.over_depth import OverDepth
 from sounding.depth.result import DepthStudy
+from sounding.depth.sentences import Finding, heeded
 from sounding.depth.volatility import Volatility, volatility
 from sounding.evaluate.result import FEW_RUNS
 from sounding.measures.cumulative import rank_weights

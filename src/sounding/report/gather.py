@@ -24,9 +24,9 @@ from sounding.data.reading import Reading, read_one
 from sounding.data.run_info import RunInfo
 from sounding.data.sources import STDIN, bytes_to_read, on_file_read
 from sounding.data.tables import Qrels, Run
-from sounding.depth.findings import Finding
 from sounding.depth.intervals import PairOverDepth
 from sounding.depth.result import DepthStudy
+from sounding.depth.sentences import Finding
 from sounding.depth.study import depth
 from sounding.evaluate.result import Scores
 from sounding.measures import parse_measures

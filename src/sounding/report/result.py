@@ -12,9 +12,9 @@ from sounding.compare.holds import DEFAULT_UNTIL
 from sounding.compare.result import Comparison
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.data.run_info import RunInfo
-from sounding.depth.findings import Finding
 from sounding.depth.intervals import PairOverDepth
 from sounding.depth.result import DepthStudy
+from sounding.depth.sentences import Finding
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
 from sounding.statistics.pairwise import Procedure

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sounding.depth import findings as guidelines
-from sounding.depth.findings import Finding, UnjudgedDocuments, heeded
+from sounding.depth import sentences as guidelines
+from sounding.depth.sentences import Finding, UnjudgedDocuments, heeded
 from sounding.measures.cumulative import measures_over_depth
 from sounding.runs.pool import Pool
 from sounding.statistics.rank_correlation import most_places

@@ -19,10 +19,10 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, FormatError, UnknownNameError
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.text import plural
-from sounding.data.columns import Records, held, is_frame, is_rows, records_of_frame, shown
+from sounding.data.assembly import checked_grades
+from sounding.data.columns import Records, held, is_frame, is_rows, numbered, records_of_frame, shown
 from sounding.data.delimited import read_delimited
 from sounding.data.fast.numbers import parse_numbers
-from sounding.data.fast.text import split_fields
 from sounding.data.fast.tokens import MARGIN, Tokens, Words
 from sounding.data.formats import FORMATS, IRDS, TABLES, detect, read_qrels
 from sounding.data.parquet import read_parquet
@@ -30,7 +30,7 @@ from sounding.data.problems import Problems
 from sounding.data.sources import Content, plain_name, read_content
 from sounding.data.structured import read_json, read_jsonl
 from sounding.data.tables import Places, Qrels, byte_order
-from sounding.data.trec import QRELS_SHAPE, checked_grades, numbered
+from sounding.data.trec import read_trec_qrels
 from sounding.runs.align import settled_grades
 
 Grades = NDArray[np.float64]
@@ -185,13 +185,7 @@ def _records(content: Content, form: str, problems: Problems) -> Records | None:
         raise FormatError(
             content.source, None, f"judgments in the format {form} are a sample; expected qrels or a table"
         )
-    fields = split_fields(
-        content.buffer, content.size, wanted=(0, 1, 2, 3), least=4, most=4, shape=QRELS_SHAPE,
-        problems=problems,
-    )  # fmt: skip
-    return Records(
-        dict(zip(("topic", "group", "doc", "grade"), fields.columns, strict=True)), fields.lines
-    )  # fmt: skip
+    return read_trec_qrels(content, problems, groups=True)
 
 
 def _note_empty_ids(records: Records, problems: Problems) -> None:

@@ -12,20 +12,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from sounding.core.errors import DataError
-from sounding.core.policies import Duplicates, Fractional
 from sounding.core.text import listed, quoted, shortened
-from sounding.data.fast.tokens import MARGIN, Tokens
-from sounding.data.finding import name_or_tag, run_name
+from sounding.data.fast.tokens import Tokens
 from sounding.data.problems import Problems
-from sounding.data.tables import Numbers, Places, Qrels, Run
-from sounding.data.trec import (
-    checked_grades,
-    checked_numbers,
-    checked_whole,
-    group_qrels,
-    group_run,
-    numbered,
-)
+from sounding.data.tables import Numbers, Places
 
 Kind = Literal["run", "qrels"]
 
@@ -60,6 +50,13 @@ class Records(NamedTuple):
     columns: dict[str, Tokens]  # the keys are those of NAMES
     lines: Places | None = None  # the line of every row, from 1; None: row i stands in line i + 1
     numbers: Mapping[str, Numbers] = MappingProxyType({})  # columns that hold finite numbers, no texts
+    tag: str | None = None  # what a run calls itself, where no column says so
+    is_text: bool = False  # ids are words of TREC's text: not empty, and without control characters
+
+
+def numbered(lines: Places | None, rows: Places) -> Places:
+    """The lines of rows; without a list of lines row i stands in line i + 1."""
+    return rows + 1 if lines is None else lines[rows]
 
 
 def folded(name: str) -> str:
@@ -195,136 +192,6 @@ def shown(item: Any) -> str:
     if isinstance(item, list | dict):
         return "a list" if type(item) is list else "an object"
     return shortened(repr(item))
-
-
-def run_of(
-    records: Records,
-    problems: Problems,
-    *,
-    name: str | None,
-    file: str | None,
-    duplicates: Duplicates,
-    with_ranks: bool,
-) -> Run:
-    """The run that records hold; its tag is `run`, or the name of its file, where they have none.
-
-    Where there are ranks and no scores, the score of a document is its rank with a minus.
-    """
-    columns, lines = records.columns, records.lines
-    ranks = None
-    if with_ranks and not _has(records, "rank"):
-        problems.note(1, "there is no rank column to order the documents by; add one named rank")
-    elif with_ranks or not _has(records, "score"):
-        ranks = _numbers(records, "rank", problems)
-    if _has(records, "score"):
-        scores = _numbers(records, "score", problems)
-    else:
-        scores = np.zeros(0) if ranks is None else -ranks
-    _note_unusable_ids(records, problems)
-    tag = _only_tag(records, problems) or ("run" if file is None else run_name(file))
-    own = tag if file is None else name_or_tag(file, tag)
-    return group_run(
-        columns["topic"], columns["doc"], scores, lines=lines, ranks=ranks if with_ranks else None,
-        name=name or own, tag=tag, source=problems.source, duplicates=duplicates, problems=problems,
-    )  # fmt: skip
-
-
-def qrels_of(
-    records: Records,
-    problems: Problems,
-    *,
-    duplicates: Duplicates,
-    fractional: Fractional,
-    groups: bool,
-) -> Qrels:
-    """The judgments that records hold."""
-    columns, lines = records.columns, records.lines
-    _note_unusable_ids(records, problems)
-    if groups and "group" not in columns:
-        expected = ", ".join(NAMES["group"])
-        problems.note(1, f"no column says who judged; expected one of {expected}")
-    return group_qrels(
-        columns["topic"],
-        columns["doc"],
-        checked_grades(columns["grade"], lines, fractional, problems),
-        lines=lines,
-        source=problems.source,
-        duplicates=duplicates,
-        problems=problems,
-        groups=columns.get("group") if groups else None,
-        pool_ranks=_whole_numbers(records, "pool_rank", problems),
-        probabilities=_probabilities(records, problems),
-        methods=_whole_numbers(records, "method", problems),
-        strata=_whole_numbers(records, "stratum", problems),
-    )
-
-
-def _has(records: Records, role: str) -> bool:
-    return role in records.columns or role in records.numbers
-
-
-def _numbers(records: Records, role: str, problems: Problems) -> Numbers:
-    """A column of numbers, read from its texts where it holds such."""
-    if role in records.numbers:
-        return records.numbers[role]
-    return checked_numbers(records.columns[role], records.lines, role, problems)
-
-
-def _note_unusable_ids(records: Records, problems: Problems) -> None:
-    """Note ids that are empty, or hold a control character: a line end would break every output."""
-    for role in ("topic", "doc"):
-        ids = records.columns[role]
-        if ids.length.all() and not (ids.buffer[:-MARGIN] < 32).any():
-            continue  # a buffer of nothing but ids, as Parquet gives it
-        ids = ids.compact()
-        empty = (ids.length == 0).nonzero()[0]
-        problem = f"the {role} is empty; expected an id"
-        problems.add(numbered(records.lines, empty), lambda _, problem=problem: problem)  # type: ignore[misc]
-        control = (ids.buffer[: int(ids.length.sum())] < 32).nonzero()[0]
-        rows = np.unique(np.searchsorted(ids.start + ids.length, control, side="right"))
-        problems.add(
-            numbered(records.lines, rows),
-            lambda i, role=role, ids=ids, rows=rows: (  # type: ignore[misc]
-                f"the {role} {quoted(ids.text(int(rows[i])))} holds a control character; expected plain text"
-            ),
-        )
-
-
-def _only_tag(records: Records, problems: Problems) -> str | None:
-    """The tag that all records have; another one is noted, for a file holds one run."""
-    if "tag" not in records.columns:
-        return None
-    column = records.columns["tag"]
-    if len(column) and all((word == word[0]).all() for word in column.words()):
-        return column.text(0)
-    tags = column.texts()
-    others = np.array([row for row, tag in enumerate(tags) if tag != tags[0]], np.int64)
-    problems.add(
-        numbered(records.lines, others),
-        lambda i: (
-            f"tag {quoted(tags[others[i]])} after {quoted(tags[0])}; expected one run, so one tag, in a file"
-        ),
-    )
-    return tags[0] if tags else None
-
-
-def _whole_numbers(records: Records, role: str, problems: Problems) -> Places | None:
-    """A column of whole numbers from 0, if there is one."""
-    column = records.columns.get(role)
-    return None if column is None else checked_whole(column, records.lines, role, problems)
-
-
-def _probabilities(records: Records, problems: Problems) -> Numbers | None:
-    column = records.columns.get("probability")
-    if column is None:
-        return None
-    values = checked_numbers(column, records.lines, "probability", problems)
-    wrong = ((values <= 0) | (values > 1)).nonzero()[0]
-    problems.add(
-        numbered(records.lines, wrong),
-        lambda i: f"probability {quoted(column.text(int(wrong[i])))}; expected more than 0 and at most 1",
-    )
-    return values
 
 
 _FRAMES = (

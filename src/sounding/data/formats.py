@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,9 @@ from sounding.core.errors import DataError, MissingPartError, SoundingError, Unk
 from sounding.core.files import located
 from sounding.core.policies import Duplicates, Fractional
 from sounding.core.text import quoted, shortened
+from sounding.data.assembly import qrels_of, run_of
 from sounding.data.columns import (
+    VALUE,
     Kind,
     Records,
     frames_by_run,
@@ -21,11 +23,9 @@ from sounding.data.columns import (
     is_frame,
     is_header,
     is_rows,
-    qrels_of,
     records_of_frame,
     records_of_items,
     records_of_rows,
-    run_of,
     shown,
 )
 from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record, read_delimited
@@ -79,7 +79,9 @@ def read_run(
         problems = Problems(name or "run")
         records = _records_in_memory(source, "run", problems)
         problems.refuse()
-        run = run_of(records, problems, name=name, file=None, duplicates=duplicates, with_ranks=with_ranks)
+        run = run_of(
+            records, problems, name=name, in_memory=True, duplicates=duplicates, with_ranks=with_ranks
+        )
     else:
         content = read_content(_path(source))
         problems = Problems(content.source)
@@ -199,16 +201,8 @@ def parse_run(
     with_ranks: bool = False,
 ) -> Run:
     """The run that bytes hold; what is wrong is noted, and raised only where nothing can be read."""
-    form = _known(format) or detect(content, content.source)
-    if form in TABLES:
-        records = _read_table(content, form, "run", problems) or _nothing("run")
-        run = run_of(
-            records, problems, name=name, file=content.source,
-            duplicates=duplicates, with_ranks=with_ranks,
-        )  # fmt: skip
-    else:
-        run = read_trec_run(content, problems, name=name, duplicates=duplicates, with_ranks=with_ranks)
-        _note_other_kind(content, problems, "run")
+    records = _records_of_file(content, "run", _known(format), problems, more=with_ranks)
+    run = run_of(records, problems, name=name, duplicates=duplicates, with_ranks=with_ranks)
     _note_nothing(len(run.docs), problems)
     return run
 
@@ -224,31 +218,40 @@ def parse_qrels(
 ) -> Qrels:
     """The judgments that bytes hold; as `parse_run`."""
     form = _known(format) or detect(content, content.source)
-    if form in TABLES:
-        records = _read_table(content, form, "qrels", problems) or _nothing("qrels")
-        qrels = qrels_of(records, problems, duplicates=duplicates, fractional=fractional, groups=groups)
-    elif form == "prels":
-        qrels = read_prels(content, problems, duplicates=duplicates, fractional=fractional)
-    elif form == "strata":
-        qrels = read_strata(content, problems, duplicates=duplicates, fractional=fractional)
-    else:
-        qrels = read_trec_qrels(
-            content, problems, duplicates=duplicates, fractional=fractional, groups=groups
-        )
-        _note_other_kind(content, problems, "qrels")
+    records = _records_of_file(content, "qrels", form, problems, more=groups)
+    grouped = groups and form not in ("prels", "strata")  # which have no such column
+    qrels = qrels_of(records, problems, duplicates=duplicates, fractional=fractional, groups=grouped)
     _note_nothing(len(qrels.docs), problems)
     return qrels
 
 
-def _read_table(content: Content, form: str, kind: Kind, problems: Problems) -> Records | None:
+def _records_of_file(
+    content: Content, kind: Kind, form: str | None, problems: Problems, *, more: bool
+) -> Records:
+    """The records of a file; of TREC's text with `more`: the ranks of a run, or who judged."""
+    form = form or detect(content, content.source)
+    if form in TABLES:
+        return _table_readers(form)(content, kind, problems) or _nothing(kind)
+    if kind == "run":
+        records = read_trec_run(content, problems, with_ranks=more)
+    elif form == "prels":
+        return read_prels(content, problems)
+    elif form == "strata":
+        return read_strata(content, problems)
+    else:
+        records = read_trec_qrels(content, problems, groups=more)
+    _note_other_kind(content, problems, kind)
+    return records
+
+
+def _table_readers(form: str) -> Callable[[Content, Kind, Problems], Records | None]:
     if form in ("csv", "tsv"):
-        return read_delimited(content, kind, problems)
+        return read_delimited
     if form == "parquet":
-        return read_parquet(content, kind, problems)
+        return read_parquet
     from sounding.data import structured  # the JSON module, for which plain TREC text need not wait
 
-    reader = structured.read_json if form == "json" else structured.read_jsonl
-    return reader(content, kind, problems)
+    return structured.read_json if form == "json" else structured.read_jsonl
 
 
 def detect(content: Content, source: str | Path) -> str:
@@ -401,7 +404,7 @@ def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
         return records_of_frame(source, kind, problems) or _nothing(kind)
     if is_rows(source):
         return records_of_rows(source, kind, problems)
-    value = "score" if kind == "run" else "grade"
+    value = VALUE[kind]
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
     if not isinstance(source, Mapping):
         wanted = "a run" if kind == "run" else "qrels"
@@ -473,5 +476,5 @@ def quick_tag(source: Any, run_format: str | None = None) -> str | None:
         tail = file.read()
     lines = tail if size <= TAIL else tail.partition(b"\n")[2]
     problems = Problems(str(source))
-    run = read_trec_run(Content.from_bytes(str(source), lines), problems)
+    run = parse_run(Content.from_bytes(str(source), lines), problems, format="trec")
     return run.tag if len(run.docs) and not problems.found else None

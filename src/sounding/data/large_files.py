@@ -19,7 +19,8 @@ from sounding.core.errors import DataError, FormatError
 from sounding.core.files import located
 from sounding.core.policies import Duplicates
 from sounding.core.workers import Progress, apart
-from sounding.data.columns import recognize, run_of
+from sounding.data.assembly import run_of
+from sounding.data.columns import Records, recognize
 from sounding.data.fast.text import split_fields
 from sounding.data.fast.tokens import MARGIN, Places, Tokens
 from sounding.data.formats import detect
@@ -255,13 +256,17 @@ def read_part(
     part: Part, *, name: str | None = None, duplicates: Duplicates = "error", with_ranks: bool = False
 ) -> Run:
     """The topics of one part, as `read_run` reads the whole; messages count lines as the whole file does."""
-    read = _read_rows if part.form == "parquet" else _read_stretch
+
+    def read(problems: Problems) -> Run:
+        records = _records_of(part, problems, with_ranks)
+        return run_of(records, problems, name=name, duplicates=duplicates, with_ranks=with_ranks)
+
     problems = Problems(part.source)
-    run = read(part, problems, name, duplicates, with_ranks)
+    run = read(problems)
     if problems.found:
         # Lines are counted only now that somebody is to be told one.
         numbered = _numbered(part)
-        read(part, numbered, name, duplicates, with_ranks)
+        read(numbered)
         numbered.refuse()
     return run
 
@@ -290,24 +295,14 @@ def _bytes_of(part: Part) -> Content:
     return Content(part.source, buffer, filled)
 
 
-def _read_stretch(
-    part: Part, problems: Problems, name: str | None, duplicates: Duplicates, with_ranks: bool
-) -> Run:
-    return read_trec_run(_bytes_of(part), problems, name=name, duplicates=duplicates, with_ranks=with_ranks)
-
-
-def _read_rows(
-    part: Part, problems: Problems, name: str | None, duplicates: Duplicates, with_ranks: bool
-) -> Run:
-    frame = _rows_of(part, *(("rank",) if with_ranks else ()))
-    records = records_of_table(frame, "run", problems)
+def _records_of(part: Part, problems: Problems, with_ranks: bool) -> Records:
+    if part.form == "trec":
+        return read_trec_run(_bytes_of(part), problems, with_ranks=with_ranks)
+    records = records_of_table(_rows_of(part, *(("rank",) if with_ranks else ())), "run", problems)
     if records is None:
         problems.refuse()
         raise FormatError(part.source, None, "no row can be read; expected topic, doc and score")
-    return run_of(
-        records, problems, name=name, file=part.source, duplicates=duplicates,
-        with_ranks=with_ranks,
-    )  # fmt: skip
+    return records
 
 
 def _rows_of(part: Part, *more: str) -> polars.DataFrame:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from sounding.data.assembly import checked_numbers
+from sounding.data.columns import numbered
 from sounding.data.fast.text import Fields, split_fields
 from sounding.data.problems import Problems
 from sounding.data.sources import read_content
-from sounding.data.trec import checked_numbers, numbered
 from sounding.evaluate.result import Scores
 from sounding.measures.trec import trec_name
 

@@ -19,12 +19,13 @@ import numpy as np
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.policies import ANY_GRADES, DEFAULT_POLICIES, Policies
+from sounding.data.assembly import checked_numbers, qrels_of
+from sounding.data.columns import Records, numbered
 from sounding.data.fast.keys import PairTable
 from sounding.data.fast.text import split_fields
 from sounding.data.problems import Problems
 from sounding.data.sources import Content, read_content
 from sounding.data.tables import Places, Qrels, Run
-from sounding.data.trec import checked_numbers, group_qrels, numbered
 from sounding.relevance.model import Belief, DocumentPrior, DrawnOdds, Evidence, Features, RunWeights
 from sounding.runs.align import Judged, order_documents
 from sounding.runs.ranking import Counts, Ranking, Values
@@ -328,10 +329,8 @@ def read_probabilities(source: str | Path | Content) -> Qrels:
         numbered(fields.lines, wrong),
         lambda i: f"probability {probability.text(int(wrong[i]))!r}; expected a number from 0 to 1",
     )
-    table = group_qrels(
-        topic, doc, values,
-        lines=fields.lines, source=content.source, duplicates="error", problems=problems,
-    )  # fmt: skip
+    records = Records({"topic": topic, "doc": doc}, fields.lines, {"grade": values}, is_text=True)
+    table = qrels_of(records, problems, duplicates="error", fractional="accept", groups=False)
     problems.refuse()
     if not len(table.docs):
         raise DataError(f"{content.source}: no probabilities; expected lines such as '{PROBABILITIES_SHAPE}'")

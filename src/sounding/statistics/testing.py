@@ -88,6 +88,11 @@ class PairTest:
     draws: bool = False  # makes permutations or resamples, as many as it is told
     by_signs: bool = False  # has its least p where all differences of a pair have one sign
 
+    @property
+    def title(self) -> str:
+        """What the test is: the first line of its docstring."""
+        return (self.function.__doc__ or self.name).splitlines()[0].rstrip(".")
+
 
 Degrees = NDArray[np.int64] | int
 

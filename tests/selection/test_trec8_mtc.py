@@ -13,8 +13,8 @@ from sounding.data.tables import Qrels
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.mtc.session import Session, SessionParameters
 from sounding.selection.strategies import make_strategy
-from sounding.simulate.list_pairs import correlations, list_pairs
-from sounding.simulate.trial import Checkpoint, Truth, run_trial
+from sounding.simulate.experiments import correlations, list_pairs
+from sounding.simulate.trial import Checkpoint, TrialSetup, Truth, run_trial
 
 PAPER: dict[str, Any] = {"prior": "0.5", "selection": "faithful", "confidence": "normal"}
 
@@ -128,6 +128,6 @@ def test_lists_far_apart_need_fewer_judgments_as_in_the_paper(collections: Path,
     retrieved = read(collections, [official[rank - 1] for rank in range(5, 118, 16)], qrels)
     parameters = SessionParameters(**PAPER)
     truth = Truth.of(retrieved, qrels, Session(retrieved, **PAPER).form)
-    found = list_pairs(retrieved, truth, parameters, most=150)
-    assert correlations(found).difference_judgments == pytest.approx(-0.509, abs=0.12)
+    found = list_pairs(TrialSetup(retrieved, truth, parameters), most=150)
+    assert correlations(found)[0] == pytest.approx(-0.509, abs=0.12)
     assert np.mean([pair.right for pair in found if pair.right is not None]) >= 0.95

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import anderson
 from tests.conftest import require
 
-from sounding.simulate.list_pairs import normality
+from sounding.simulate.experiments import normality
 
 diagnostic = require("statsmodels.stats.diagnostic")
 

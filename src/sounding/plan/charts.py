@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sounding.core.errors import DataError
+from sounding.core.lazy import alt, polars
 from sounding.core.text import plural
+from sounding.plan.result import JudgingPlan
 from sounding.plan.tables import forecast_rows
+from sounding.render import style
 from sounding.render.judging import drawn_over, expected_values
 from sounding.render.save import together
-from sounding.render.style import needs, span, titled
-
-if TYPE_CHECKING:
-    import altair as alt
-    import polars
-
-    from sounding.plan.result import JudgingPlan
-    from sounding.render.style import Chart
+from sounding.render.style import needs, titled
 
 FEW = 5  # judgments up to which the axis of a forecast is nearly straight: it begins with none
 
 
-def plan_chart(plan: JudgingPlan) -> Chart:
+def plan_chart(plan: JudgingPlan) -> style.Chart:
     """The ranking, and under it the forecast where one was asked for."""
-    import polars
-
     confidence = plan.confidence
     ranking = {
         "run": [confidence.runs[run] for run in confidence.order],
@@ -41,16 +33,14 @@ def plan_chart(plan: JudgingPlan) -> Chart:
 
 
 @needs("judgments", "confidence", "lower", "upper")
-def confidence_forecast(frame: polars.DataFrame, *, wanted: float = 0.95, completions: int) -> Chart:
+def confidence_forecast(frame: polars.DataFrame, *, wanted: float = 0.95, completions: int) -> style.Chart:
     """Confidence that judging is expected to bring, with its range over completions of the judgments.
 
     Columns: `judgments` still to be made, `confidence` (the median over completions), `lower`, `upper` (the
     least and the most); `completions` says how many there are. A level line marks the confidence wanted.
     """
-    import polars
-
     named = frame.with_columns(strategy=polars.lit("median"))
-    x = more_judgments(span(frame, "judgments")[1])
+    x = more_judgments(style.span(frame, "judgments")[1])
     pane = drawn_over(named, x, "confidence", "confidence in the order of runs", wanted)
     note = f"Line: the median of {plural(completions, 'completion')} drawn from what is believed now."
     notes = [note, f"Band: from the least to the most of them. The dotted line marks {wanted:g}."]
@@ -59,8 +49,6 @@ def confidence_forecast(frame: polars.DataFrame, *, wanted: float = 0.95, comple
 
 def more_judgments(last: float) -> alt.X:
     """An axis of judgments to come: today, with none of them, on the left, then ever closer."""
-    import altair as alt
-
     ticks = [step * 10**power for power in range(7) for step in (1, 2, 5)]
     axis = alt.Axis(values=[0, *(tick for tick in ticks if FEW <= tick <= last)], format=",d")
     scale = alt.Scale(type="symlog", constant=FEW, domain=[0, last], nice=False)

@@ -18,7 +18,7 @@ from sounding.relevance.priors import DEFAULT
 from sounding.render.tables import Column, Table
 from sounding.runs.ranking import Values
 from sounding.selection.mtc.confidence import Confidence
-from sounding.selection.mtc.notes import EQUAL, OPEN, PROBABLE, PROVEN, SHOWN, how_note, missing_notes
+from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN, SHOWN, how_note, missing_notes
 
 HOUR = 3600  # seconds
 SAME = 1e-12  # values that differ by less differ by rounding

@@ -2,48 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+import numpy as np
+
+from sounding.core.lazy import alt, polars
 from sounding.core.text import plural
+from sounding.pool.foresight import Foresight
+from sounding.render import style
 from sounding.render.lines import Values, series_pane
 from sounding.render.save import together
-from sounding.render.style import (
-    COLOURS,
-    MOST_POINTS,
-    PERCENT,
-    data,
-    depth_x,
-    names,
-    needs,
-    slanted_axis,
-    span,
-    thinned,
-    titled,
-    value_domain,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import polars
-
-    from sounding.pool.foresight import Foresight
-    from sounding.render.style import Chart
-    from sounding.selection.strategies import Replay
+from sounding.render.style import PERCENT, data, names, needs, titled, value_domain
+from sounding.selection.strategies import Replay
 
 LEAST_SIDE = 280  # pixels: of a square of tiles, so that legend and titles have room beside it
 
 
 @needs("depth", "size")
-def pool_size_by_depth(frame: polars.DataFrame) -> Chart:
+def pool_size_by_depth(frame: polars.DataFrame) -> style.Chart:
     """How many documents pools of growing depth hold.
 
     Columns: `depth`, `size` (documents); optional `share` (of depth times runs times topics, 0 to 1).
     """
-    import altair as alt
-
-    kept, note = thinned(frame, "depth", most=MOST_POINTS)
-    x = depth_x(*span(kept, "depth"), "depth", "pool depth (log scale)")
+    kept, note = style.thinned(frame, "depth", most=style.MOST_POINTS)
+    x = style.depth_x(*style.span(kept, "depth"), "depth", "pool depth (log scale)")
     panes = []
     for column, title, shown in (
         ("size", "documents in the pool", ",d"),
@@ -52,33 +34,34 @@ def pool_size_by_depth(frame: polars.DataFrame) -> Chart:
         if column in kept.columns:
             values = Values(column=column, title=title, domain=value_domain(kept[column]), format=shown)
             tooltip = [alt.Tooltip("depth:Q"), alt.Tooltip(f"{column}:Q", format=shown)]
-            line = alt.Chart(data(kept.select("depth", column))).mark_line(strokeWidth=2, color=COLOURS[0])
+            line = alt.Chart(data(kept.select("depth", column))).mark_line(
+                strokeWidth=2, color=style.COLOURS[0]
+            )
             panes.append(line.encode(x, values.y(), tooltip=tooltip).properties(width=330, height=240))
     return titled(alt.hconcat(*panes, spacing=30), "Documents to judge by depth of the pool", [note])
 
 
 @needs("strategy", "judgments", "found")
-def relevant_by_judgments(frame: polars.DataFrame) -> Chart:
+def relevant_by_judgments(frame: polars.DataFrame) -> style.Chart:
     """Share of the relevant documents that strategies had found after so many judgments, one line each.
 
     Columns: `strategy`, `judgments`, `found` (0 to 1).
     """
-    kept, _ = thinned(frame.select("strategy", "judgments", "found"), "judgments", most=MOST_POINTS)
+    kept, _ = style.thinned(
+        frame.select("strategy", "judgments", "found"), "judgments", most=style.MOST_POINTS
+    )
     values = Values(column="found", title="share of relevant documents found", domain=(0, 1), format=PERCENT)
-    x = depth_x(*span(kept, "judgments"), "judgments", "judgments (log scale)")
+    x = style.depth_x(*style.span(kept, "judgments"), "judgments", "judgments (log scale)")
     pane = series_pane(kept, x, values, "strategy", names(kept, "strategy"))
     return titled(pane.properties(width=460, height=300), "Relevant documents found by number of judgments")
 
 
 @needs("group", "other", "overlap")
-def group_overlap(frame: polars.DataFrame) -> Chart:
+def group_overlap(frame: polars.DataFrame) -> style.Chart:
     """How much of what one group brought to the pool another brought too.
 
     Columns: `group`, `other`, `overlap` (0 to 1). Groups stand in the order of their mean overlap.
     """
-    import altair as alt
-    import polars
-
     apart = frame.filter(polars.col("group") != polars.col("other")).select("group", "other", "overlap")
     means = apart.group_by("group").agg(mean=polars.col("overlap").fill_nan(None).mean())
     known = means.sort(["mean", "group"], descending=[True, False], nulls_last=True)["group"].to_list()
@@ -86,7 +69,7 @@ def group_overlap(frame: polars.DataFrame) -> Chart:
     side = min(max(LEAST_SIDE // len(order), 14), 60)
     scale = alt.Scale(scheme="cividis", domain=list(value_domain(apart["overlap"])))
     tiles = alt.Chart(data(apart)).mark_rect().encode(
-        alt.X("other:N", sort=order, title="share that this group brought too", axis=slanted_axis()),
+        alt.X("other:N", sort=order, title="share that this group brought too", axis=style.slanted_axis()),
         alt.Y("group:N", sort=order, title="of the documents that this group brought",
               axis=alt.Axis(labelOverlap=False)),
         alt.Color("overlap:Q", title="overlap", scale=scale,
@@ -100,10 +83,8 @@ def group_overlap(frame: polars.DataFrame) -> Chart:
     )
 
 
-def summary_chart(foresight: Foresight) -> Chart:
+def summary_chart(foresight: Foresight) -> style.Chart:
     """Sizes by depth and, of several groups, what they have in common."""
-    import polars
-
     depths = list(range(1, foresight.depth + 1))
     sizes = {
         "depth": depths,
@@ -121,18 +102,15 @@ def summary_chart(foresight: Foresight) -> Chart:
     return together(drawn)
 
 
-def replay_chart(replays: Mapping[str, Replay]) -> Chart:
+def replay_chart(replays: Mapping[str, Replay]) -> style.Chart:
     """What strategies had found after so many judgments."""
-    import numpy as np
-    import polars
-
     frames = [
         polars.DataFrame(
             {
-                "judgments": np.arange(1, len(one.picks) + 1),
-                "found": one.found / one.relevant if one.relevant else np.full(len(one.picks), np.nan),
+                "judgments": np.arange(1, len(replay.picks) + 1),
+                "found": replay.found / (replay.relevant or np.nan),
             }
         ).select(polars.lit(name).alias("strategy"), polars.all())
-        for name, one in replays.items()
+        for name, replay in replays.items()
     ]
     return relevant_by_judgments(polars.concat(frames))

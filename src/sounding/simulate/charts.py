@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator
+
+import numpy as np
 
 from sounding.core.errors import DataError
+from sounding.core.lazy import alt, polars
 from sounding.core.text import plural
+from sounding.render import style
 from sounding.render.judging import expected_values, over_judgments
 from sounding.render.lines import series_signs
 from sounding.render.save import together
-from sounding.render.style import (
-    COLOURS,
-    INK,
-    TAU,
-    VERY_CLOSE,
-    data,
-    names,
-    needs,
-    titled,
-    value_domain,
-)
+from sounding.render.style import data, names, needs, titled, value_domain
+from sounding.simulate.result import Simulation
 from sounding.simulate.tables import agreement_rows, mean_rows, reuse_rows, true_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    import polars
-
-    from sounding.render.style import Chart
-    from sounding.simulate.result import Simulation
-
 
 HISTOGRAM_BARS = 40
 ROOM = 0.03  # beyond the outermost points
@@ -38,7 +24,7 @@ ROOM = 0.03  # beyond the outermost points
 @needs("strategy", "judgments", "confidence")
 def confidence_by_judgments(
     frame: polars.DataFrame, *, wanted: float = 0.95, title: str = "Confidence by number of judgments"
-) -> Chart:
+) -> style.Chart:
     """Confidence in the order of the runs as judgments are made (Carterette et al. 2006, Figs. 2, 5 and 6).
 
     Columns: `strategy`, `judgments`, `confidence` (0 to 1); optional `lower` and `upper`, drawn as a band. A
@@ -52,32 +38,29 @@ def confidence_by_judgments(
 def agreement_by_judgments(
     frame: polars.DataFrame,
     *,
-    coefficient: str = TAU,
+    coefficient: str = style.TAU,
     title: str = "Agreement with the true order by number of judgments",
-) -> Chart:
+) -> style.Chart:
     """Agreement of the order of the runs with the true one as judgments are made (Carterette et al., Fig. 3).
 
     Columns: `strategy`, `judgments`, `agreement`.
     """
-    pane = over_judgments(frame, "agreement", f"{coefficient} with the true order", VERY_CLOSE)
-    return titled(pane, title, [f"The dotted line marks {VERY_CLOSE:g}."])
+    pane = over_judgments(frame, "agreement", f"{coefficient} with the true order", style.VERY_CLOSE)
+    return titled(pane, title, [f"The dotted line marks {style.VERY_CLOSE:g}."])
 
 
 @needs("difference", "judgments")
-def judgments_by_difference(frame: polars.DataFrame) -> Chart:
+def judgments_by_difference(frame: polars.DataFrame) -> style.Chart:
     """Judgments that tell two lists of a topic apart, by their true difference (Carterette et al., Fig. 4).
 
     Columns: `difference` (0 or more), `judgments` (null where they were never told apart); optional `right`,
     whether the order found is the true one.
     """
-    import altair as alt
-    import polars
-
-    told = frame.filter(polars.col("judgments").is_not_null())
-    said = polars.lit("right")
+    reached = frame.filter(polars.col("judgments").is_not_null())
+    order = polars.lit("right")
     if "right" in frame.columns:
-        said = polars.col("right").replace_strict({True: "right", False: "wrong"}, default="equal in truth")
-    shown = told.select("difference", "judgments", order=said)
+        order = polars.col("right").replace_strict({True: "right", False: "wrong"}, default="equal in truth")
+    shown = reached.select("difference", "judgments", order=order)
     words = [word for word in ("right", "wrong", "equal in truth") if word in names(shown, "order")]
     signs = series_signs("order", words, points=True, title="order found", top=False)
     points = alt.Chart(data(shown)).mark_point(size=30, opacity=0.6, filled=True)
@@ -86,21 +69,17 @@ def judgments_by_difference(frame: polars.DataFrame) -> Chart:
     y = alt.Y("judgments:Q", title="judgments until the order was sure", scale=ranges[1])
     tooltip = [alt.Tooltip("difference:Q", format=".4~f"), alt.Tooltip("judgments:Q"), alt.Tooltip("order:N")]
     pane = points.encode(x, y, signs.colour, signs.shape, tooltip=tooltip).properties(width=460, height=300)
-    note = f"{plural(told.height, 'pair')} of lists told apart, of {frame.height:,}."
+    note = f"{plural(reached.height, 'pair')} of lists told apart, of {frame.height:,}."
     return titled(pane, "Judgments that tell two lists of a topic apart", [note])
 
 
 @needs("deviations")
-def difference_histogram(frame: polars.DataFrame, *, p: float | None = None) -> Chart:
+def difference_histogram(frame: polars.DataFrame, *, p: float | None = None) -> style.Chart:
     """Differences of two runs over completions of the judgments (Carterette et al., Fig. 1).
 
     Columns: `deviations` (a row for each completion: how many standard deviations from the mean). A normal
     curve is drawn over them; `p` is that of a test of normality.
     """
-    import altair as alt
-    import numpy as np
-    import polars
-
     values = frame["deviations"].cast(float).drop_nulls().to_numpy()
     values = values[np.isfinite(values)]
     edges = np.linspace(-4, 4, HISTOGRAM_BARS + 1)
@@ -115,9 +94,9 @@ def difference_histogram(frame: polars.DataFrame, *, p: float | None = None) -> 
     y = alt.Y("density:Q", title="density", scale=alt.Scale(domainMin=0))
     layers = [
         alt.Chart(data(bars))
-        .mark_rect(color=COLOURS[0], opacity=0.6)
+        .mark_rect(color=style.COLOURS[0], opacity=0.6)
         .encode(x, y, alt.X2("to:Q"), alt.Y2("foot:Q")),
-        alt.Chart(data(curve)).mark_line(color=INK, strokeWidth=1.5).encode(x, y),
+        alt.Chart(data(curve)).mark_line(color=style.INK, strokeWidth=1.5).encode(x, y),
     ]
     pane = alt.LayerChart(layer=layers).properties(width=460, height=300)
     notes = [f"{plural(len(values), 'completion')}; the line is the normal distribution."]
@@ -126,7 +105,7 @@ def difference_histogram(frame: polars.DataFrame, *, p: float | None = None) -> 
     return titled(pane, "Difference of two runs over completions of the judgments", notes)
 
 
-def simulation_chart(found: Simulation, parts: Collection[str], view: str | None) -> Chart:
+def simulation_chart(found: Simulation, parts: Collection[str], view: str | None) -> style.Chart:
     """The charts of these parts, under each other; an error where the view that was asked for has none."""
     drawn = list(_charts(found, parts))
     if not drawn:
@@ -134,9 +113,7 @@ def simulation_chart(found: Simulation, parts: Collection[str], view: str | None
     return together(drawn)
 
 
-def _charts(found: Simulation, parts: Collection[str]) -> Iterator[Chart]:
-    import polars
-
+def _charts(found: Simulation, parts: Collection[str]) -> Iterator[style.Chart]:
     if "curves" in parts:
         means = polars.DataFrame(mean_rows(found.checkpoints))
         if found.seeds > 1:

@@ -15,7 +15,7 @@ from sounding.simulate import tables
 from sounding.simulate.charts import simulation_chart
 from sounding.simulate.command import SimulateOptions
 from sounding.simulate.result import Simulation
-from sounding.simulate.reuse import prior_when_back
+from sounding.simulate.sentences import truth_note
 from sounding.simulate.simulation import simulate, strategy_kind
 from sounding.terminal.options import (
     PEOPLE,
@@ -64,7 +64,7 @@ def run(options: SimulateOptions) -> None:
         save(simulation_chart(found, drawn, options.view), options.chart)
         remark(f"chart: {options.chart}", quiet=options.quiet)
     if options.format_name not in PEOPLE:
-        for note in (tables.truth_note(found), *([] if found.cut is None else [found.cut])):
+        for note in (truth_note(found), *([] if found.cut is None else [found.cut])):
             remark(note, quiet=options.quiet)
 
 
@@ -138,22 +138,9 @@ def _drawn(options: SimulateOptions) -> list[str]:
 def _tables(found: Simulation, views: list[str], options: SimulateOptions) -> list[Table]:
     """All that was asked for, for people and in json; one table in other formats for programs."""
     brief = options.format_name in PEOPLE
-    (_, first), *others = made = [(view, _view(found, view, options, brief=brief)) for view in views]
+    made = {view: tables.view_tables(found, view, options.sets, brief=brief) for view in views}
     if brief:
-        return [table for _, parts in made for table in parts]
-    rows = {view: [row for table in parts for row in table.rows()] for view, parts in others}
-    return [replace(first[0], facts={**first[0].facts, **rows}), *first[1:]]
-
-
-def _view(found: Simulation, view: str, options: SimulateOptions, *, brief: bool) -> list[Table]:
-    prior = found.parameters.prior
-    if view == "curves":
-        return [tables.curve_table(found, brief=brief)]
-    if found.list_pairs is not None and view == "pairs":
-        return [tables.list_pairs_table(found.list_pairs, found.sure, brief=brief)]
-    if found.reuse is not None and view == "leave-out":
-        return tables.reuse_tables(found.reuse, prior_when_back(prior), brief=brief)
-    if found.normality is not None and found.histogram is not None and view == "histogram":
-        where = "all topics" if found.topic is None else f"topic {found.topic}"
-        return [tables.normality_table(found.normality, found.histogram, where, prior)]
-    return [tables.end_table(found, view, options.sets, brief=brief)]
+        return [table for parts in made.values() for table in parts]
+    first, *more = made.pop(views[0])
+    rows = {view: [row for table in parts for row in table.rows()] for view, parts in made.items()}
+    return [replace(first, facts={**first.facts, **rows}), *more]

@@ -9,8 +9,7 @@ from sounding.measures.forms import Form
 from sounding.runs.retrieved import Retrieved
 from sounding.selection.mtc.confidence import Confidence
 from sounding.selection.mtc.session import SessionParameters
-from sounding.simulate.list_pairs import ListPair, Normality
-from sounding.simulate.reuse import Reuse
+from sounding.simulate.experiments import ListPair, Normality, Reuse
 from sounding.simulate.trial import Checkpoint, Truth
 
 

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.errors import DataError
 from sounding.core.policies import ANY_GRADES, Policies
-from sounding.core.workers import Bars, Progress, map_items, no_bars, worth_sharing
-from sounding.data.finding import RunIndex
+from sounding.core.workers import Bars, Progress, no_bars, worth_sharing
 from sounding.data.formats import run_sources
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels
 from sounding.measures.forms import form_of
 from sounding.relevance.priors import DEFAULT
 from sounding.runs.pool import read_judged_lists
-from sounding.runs.retrieved import Retrieved
-from sounding.selection.mtc.session import Session, SessionParameters, session_parameters
+from sounding.selection.mtc.session import session_parameters
 from sounding.selection.strategies import find_strategy, make_strategy
-from sounding.simulate.list_pairs import ListPair, Normality, list_pairs, normality
+from sounding.simulate.experiments import Reuse, list_pairs, normality_of_difference, reuse
 from sounding.simulate.result import Simulation, Trial
-from sounding.simulate.reuse import Reuse, reuse
-from sounding.simulate.trial import Truth, doublings, run_trial
+from sounding.simulate.trial import TrialSetup, Truth, doublings, run_trial
 
 MTC = "mtc"
 ALSO_CALLED = {"pooling": "rank"}  # the paper's word for a pool that is deepened rank by rank
-HISTOGRAM_DRAWS = 5000  # as in the paper
 
 
 def simulate(
@@ -84,15 +77,15 @@ def simulate(
     form = form_of(parameters.measure, depth, read.retrieved.lists.shape[2])
     truth = Truth.of(read.retrieved, read.qrels, form)
     _check_truth(truth, read.qrels, depth)
-    work = _Work(read.retrieved, truth, parameters, tuple(seeds), sure, jobs, bars)
+    setup = TrialSetup(read.retrieved, truth, parameters, tuple(seeds), sure, jobs, bars)
     looks = sorted({*(doublings(judgments) if at is None else at), judgments})
     return Simulation(
         retrieved=read.retrieved, truth=truth, form=form, parameters=parameters, sure=sure,
         policies=policies, cut=read.cut, histogram=histogram, topic=topic,
-        trials=tuple(work.trials(strategies, looks)),
-        list_pairs=None if pairs is None else tuple(work.list_pairs(pairs)),
-        reuse=tuple(work.reuse(judgments)) if leave_out else None,
-        normality=None if histogram is None else work.normality(histogram, topic),
+        trials=tuple(_trials(setup, strategies, looks)),
+        list_pairs=None if pairs is None else tuple(list_pairs(setup, pairs)),
+        reuse=tuple(_reuse(setup, judgments)) if leave_out else None,
+        normality=None if histogram is None else normality_of_difference(setup, histogram, topic),
     )  # fmt: skip
 
 
@@ -112,82 +105,33 @@ def _check_truth(truth: Truth, qrels: Qrels, depth: int) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Work:
-    """What every part of a simulation needs."""
+def _trials(setup: TrialSetup, strategies: Sequence[str], looks: Sequence[int]) -> list[Trial]:
+    """Have every strategy judge with every seed."""
+    items = [(name, seed) for name in strategies for seed in setup.seeds]
+    if worth_sharing(len(items), setup.jobs) > 1:  # a bar cannot be sent to another process
+        return setup.map("judging", lambda item: _trial(setup, *item, looks, None), items)
+    with setup.bars(len(items) * min(looks[-1], len(setup.truth.pool)), "judging") as progress:
+        return [_trial(setup, *item, looks, progress) for item in items]
 
-    retrieved: Retrieved
-    truth: Truth
-    parameters: SessionParameters
-    seeds: tuple[int, ...]
-    sure: float
-    jobs: int | None
-    bars: Bars
 
-    def trials(self, strategies: Sequence[str], looks: Sequence[int]) -> list[Trial]:
-        """One for every strategy and seed."""
-        items = [(name, seed) for name in strategies for seed in self.seeds]
-        processes = worth_sharing(len(items), self.jobs)
-        alone = processes == 1
-        total = len(items) * (min(looks[-1], len(self.truth.pool)) if alone else 1)
-        with self.bars(total, "judging") as progress:
-            each = progress if alone else None  # a bar cannot be sent to another process
-            return map_items(
-                lambda item: self._trial(*item, looks, each),
-                items, processes=processes, progress=None if alone else progress,
-            )  # fmt: skip
+def _trial(setup: TrialSetup, name: str, seed: int, looks: Sequence[int], progress: Progress | None) -> Trial:
+    session = setup.session(seed)
+    kind, strategy = strategy_kind(name), None
+    if kind is not None:
+        adaptive = "level" in find_strategy(kind).parameters
+        level = {"level": session.form.level} if adaptive else {}
+        strategy = make_strategy(kind, setup.retrieved, seed=seed, **level)
+    rows = run_trial(
+        session, setup.truth, looks, name=name, strategy=strategy, sure=setup.sure, progress=progress
+    )
+    documents = [document for document, _ in session.state()["judgments"]]
+    return Trial(name, seed, rows, documents, session.up_to_date().confidence())
 
-    def _trial(self, name: str, seed: int, looks: Sequence[int], progress: Progress | None) -> Trial:
-        session = Session(self.retrieved, seed=seed, **asdict(self.parameters))
-        kind, strategy = strategy_kind(name), None
-        if kind is not None:
-            adaptive = "level" in find_strategy(kind).parameters
-            level = {"level": session.form.level} if adaptive else {}
-            strategy = make_strategy(kind, self.retrieved, seed=seed, **level)
-        rows = run_trial(
-            session, self.truth, looks, name=name, strategy=strategy, sure=self.sure, progress=progress
-        )
-        documents = [document for document, _ in session.state()["judgments"]]
-        return Trial(name, seed, rows, documents, session.up_to_date().confidence())
 
-    def list_pairs(self, most: int) -> list[ListPair]:
-        """Pairs of lists with the judgments that tell them apart."""
-        with self.bars(most * len(self.seeds), "pairs of lists") as progress:
-            return list_pairs(
-                self.retrieved, self.truth, self.parameters, sure=self.sure, most=most, seeds=self.seeds,
-                processes=worth_sharing(most, self.jobs), progress=progress,
-            )  # fmt: skip
-
-    def reuse(self, judgments: int) -> list[Reuse]:
-        """Each run left out."""
-        runs = len(self.retrieved.runs)
-        if runs < 3:
-            raise DataError("--leave-out needs three runs or more: one alone is no ranking")
-        quarters = sorted({max(1, judgments * quarter // 4) for quarter in range(1, 5)})
-        with self.bars(runs * len(self.seeds), "leaving out") as progress:
-            rows = reuse(
-                self.retrieved, self.truth, self.parameters, quarters, seeds=self.seeds,
-                processes=worth_sharing(runs, self.jobs), progress=progress,
-            )  # fmt: skip
-        if not rows:
-            raise DataError(f"fewer than {quarters[0]} documents can be judged; lower --judgments")
-        return rows
-
-    def normality(self, runs: tuple[str, str], topic: str | None) -> Normality:
-        """Whether the difference of two runs over completions of the judgments is normal."""
-        index, topics = RunIndex(self.retrieved.runs, self.retrieved.tags), self.retrieved.topics
-        two = self.retrieved.pick([index.place(name) for name in runs])
-        if topic is not None and topic not in topics:
-            raise UnknownNameError("topic", topic, topics)
-        asked = asdict(replace(self.parameters, draws=HISTOGRAM_DRAWS))
-        chosen = slice(None) if topic is None else [topics.index(topic)]
-        gaps = []
-        for seed in self.seeds:
-            values = Session(two, seed=seed, **asked).drawn_values()[chosen]
-            gaps.append((values[:, 0] - values[:, 1]).mean(axis=0, dtype=float))
-        result = normality(np.concatenate(gaps))
-        if result is None:
-            raise DataError(
-                f"{two.runs[0]} and {two.runs[1]} differ by the same in every completion: nothing varies"
-            )
-        return result
+def _reuse(setup: TrialSetup, judgments: int) -> list[Reuse]:
+    """Leave each run out, and look after each quarter of the judgments."""
+    quarters = sorted({max(1, judgments * quarter // 4) for quarter in range(1, 5)})
+    rows = reuse(setup, quarters)
+    if not rows:
+        raise DataError(f"fewer than {quarters[0]} documents can be judged; lower --judgments")
+    return rows

@@ -1,109 +1,55 @@
-"""Tables and sentences of a simulation: curves over judgments, values, topics, pairs, reuse."""
+"""Tables of a simulation: curves over judgments, values, topics, pairs, reuse; and the rows of its charts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
-from sounding.core.text import percent, plural
-from sounding.relevance.basis import LEAST_JUDGMENTS, LEAST_RUNS
-from sounding.render.tables import UNKNOWN, Column, Table, decimal
+from sounding.core.text import plural
+from sounding.render.tables import Column, Table
 from sounding.runs.ranking import Values
-from sounding.selection.mtc.notes import EQUAL, OPEN, SHOWN, how_note, missing_notes
-from sounding.simulate.list_pairs import ListPair, Normality, correlations
-from sounding.simulate.result import Simulation, Trial
-from sounding.simulate.reuse import Reuse
+from sounding.selection.mtc.sentences import EQUAL, OPEN, SHOWN
+from sounding.simulate import sentences
+from sounding.simulate.experiments import ListPair, Normality, Reuse, prior_when_back
+from sounding.simulate.result import Simulation
 from sounding.simulate.trial import Checkpoint
 from sounding.statistics.testing import NORMAL_95
 
 EDGES = (0, 0.01, 0.05, 0.1, 0.25, 1.01)  # of true differences that people see together
-NAMED = 3  # topics that a sentence names
-
-# -- sentences -------------------------------------------------------------------------------------
-
-BINS = (
-    "A run begins the next bin where it differs significantly from the best of the one before"
-    " (paired t test, 0.05); ±: the middle 95% of the model, no confidence interval."
-)
-RESCALED = "Rescaled: expected values stretched to the range of the true ones."
-NO_BINS = "One topic tells no runs apart, so there are no bins."
-DISTANCE = "Distance: sum over documents of the difference between reciprocal ranks."
-PLAN_STATES = (
-    f"Confidence: the model's own. sounding plan states it from {LEAST_RUNS} runs and {LEAST_JUDGMENTS}"
-    " judgments on."
-)
 
 
-def truth_note(found: Simulation) -> str:
-    """What a trial is held against."""
-    truth, parameters = found.truth, found.parameters
-    return (
-        f"Truth: {parameters.measure} of the first {plural(parameters.depth, 'document')} of each run on"
-        f" {plural(len(found.retrieved.topics), 'topic')}, with all given judgments;"
-        f" what nobody judged, {truth.never_judged:,} of {plural(len(truth.pool), 'document')}, is not"
-        " relevant."
-    )
+def view_tables(found: Simulation, view: str, sets: int | None, *, brief: bool) -> list[Table]:
+    """Return the tables of a view; `sets`: of how many sets of topics the values are wanted as well.
+
+    `brief` is what people see; programs get every row.
+    """
+    if view == "curves":
+        return [_mean_curve_table(found) if brief else _curve_table(found)]
+    if view == "values":
+        return [_values_table(found, sets)]
+    if view == "topics":
+        return [_topics_table(found)]
+    if view == "documents":
+        return [_documents_table(found)]
+    if view == "pairs" and found.list_pairs is not None:
+        pairs = found.list_pairs
+        return [_list_pairs_table(pairs, found.sure) if brief else _records(ListPair._fields, pairs)]
+    if view == "leave-out" and found.reuse is not None:
+        return _reuse_tables(found, found.reuse) if brief else [_records(Reuse._fields, found.reuse)]
+    if view == "histogram" and found.normality is not None:
+        return [_normality_table(found, found.normality)]
+    return [_differences_table(found, brief=brief)]
 
 
-def _topic_notes(found: Simulation) -> list[str]:
-    """Which topics can tell nothing."""
-    none = [found.retrieved.topics[topic] for topic in (found.truth.relevant == 0).nonzero()[0]]
-    named = ", ".join(none[:NAMED]) + (", ..." if len(none) > NAMED else "")
-    told = f"{plural(len(none), 'topic')} ({named}) without a relevant document: every run has 0 there."
-    return [told] if none else []
-
-
-def _curve_notes(found: Simulation) -> list[str]:
-    """What the columns of the curves are."""
-    columns = (
-        "Tau: with the truth, of expected values, of plain ones (unjudged documents not relevant), of bpref."
-        f" Claimed: pairs said to be {found.sure:g} sure. In bin: runs in their bin of the truth. As pool:"
-        " share of the judged documents that a pool of as many documents has, deepened rank by rank."
-    )
-    return [
-        columns, PLAN_STATES, *([NO_BINS] if found.truth.bins is None else []), *_seed_notes(found.seeds),
-    ]  # fmt: skip
-
-
-def _seed_notes(seeds: int) -> list[str]:
-    return [f"Means over {seeds} seeds."] if seeds > 1 else []
-
-
-def _cost_notes(found: Simulation) -> list[str]:
-    """When each strategy was first as sure as wanted, and when its bins were right for good."""
-    notes, pool, sure = [], len(found.truth.pool), found.sure
-    means = mean_rows(found.checkpoints)
-    for strategy in dict.fromkeys(row["strategy"] for row in means):
-        own = [row for row in means if row["strategy"] == strategy]
-        enough = next((row for row in own if row["confidence"] >= sure), None)
-        last = own[-1]
-        text = (
-            f"{strategy}: confidence {sure:g} by {enough['judgments']:,} judgments, {percent(enough['cost'])}"
-            f" of a pool of {pool:,}"
-            if enough
-            else f"{strategy}: confidence {last['confidence']:.3f} after {last['judgments']:,} judgments,"
-            f" {percent(last['cost'])} of a pool of {pool:,}"
-        )
-        bins, pairs = _right_from(own, "bins"), _right_from(own, "accuracy")
-        if not np.isnan(last["bins"]):
-            text += "; bins not right yet" if bins is None else f"; bins right from {bins:,} on"
-        if not np.isnan(last["accuracy"]):
-            text += "; not every pair is right" if pairs is None else f"; every pair right from {pairs:,} on"
-        notes.append(f"{text}.")
-    return notes
-
-
-def _right_from(rows: Sequence[dict[str, Any]], name: str) -> int | None:
-    """The number of judgments from which on a share was 1; None: it is not in the end."""
-    wrong = [place for place, row in enumerate(rows) if row[name] != 1]
-    after = wrong[-1] + 1 if wrong else 0
-    return rows[after]["judgments"] if after < len(rows) else None
+def _records(names: Sequence[str], rows: Sequence[NamedTuple]) -> Table:
+    """For programs: one row for each tuple."""
+    return Table([Column(name, [getattr(row, name) for row in rows], digits=4) for name in names], keys=3)
 
 
 # -- curves ----------------------------------------------------------------------------------------
@@ -117,16 +63,14 @@ CURVES = {
 }  # fmt: skip
 
 
-def curve_table(found: Simulation, *, brief: bool) -> Table:
-    """For people means over seeds; for programs one row for every strategy, seed and number of judgments."""
-    if brief:
-        return _mean_curve_table(found)
+def _curve_table(found: Simulation) -> Table:
+    """One row for every strategy, seed and number of judgments."""
     digits = {"cost": 4, "relevant": None}
     rows = found.checkpoints
     names = Checkpoint._fields if rows else Checkpoint._fields[:3]
     facts = {
-        "truth": truth_note(found), "parameters": asdict(found.parameters), "pool": len(found.truth.pool),
-        "sure": found.sure,
+        "truth": sentences.truth_note(found), "parameters": asdict(found.parameters),
+        "pool": len(found.truth.pool), "sure": found.sure,
         "policies": {name: getattr(found.policies, name) for name in ("ties", "compat", "duplicates")},
     }  # fmt: skip
     columns = [
@@ -136,23 +80,16 @@ def curve_table(found: Simulation, *, brief: bool) -> Table:
 
 
 def _mean_curve_table(found: Simulation) -> Table:
+    """Means over seeds."""
     means = mean_rows(found.checkpoints)
-    notes = [
-        *_cost_notes(found), truth_note(found), *([] if found.cut is None else [found.cut]),
-        *_topic_notes(found), *missing_notes(found.retrieved), how_note(found.parameters),
-        *_curve_notes(found),
-    ]  # fmt: skip
+    columns = {"strategy": ("strategy", None), "judgments": ("judgments", None), **CURVES}
     return Table(
         [
-            Column("strategy", [row["strategy"] for row in means]),
-            Column("judgments", [row["judgments"] for row in means]),
-            *(
-                Column(name.strip(), [row[key] for row in means], digits=digits, joined=name[0] == " ")
-                for name, (key, digits) in CURVES.items()
-            ),
+            Column(name.strip(), [row[key] for row in means], digits=digits, joined=name[0] == " ")
+            for name, (key, digits) in columns.items()
         ],
         title="Judging replayed",
-        notes=notes,
+        notes=sentences.curve_notes(found, means),
         keys=2,
     )
 
@@ -189,17 +126,8 @@ def agreement_rows(rows: Sequence[Checkpoint]) -> list[dict[str, Any]]:
 # -- how things stood when the first trial had ended -----------------------------------------------
 
 
-def end_table(found: Simulation, view: str, sets: int | None, *, brief: bool) -> Table:
-    """The table of this view: values, topics, documents or differences."""
-    first = found.trials[0]
-    who = f"{first.strategy}, seed {first.seed}"
-    if view == "values":
-        return _values_table(found, first, _topic_sets(found, sets), who)
-    if view == "topics":
-        return _topics_table(found, first, who)
-    if view == "documents":
-        return _documents_table(found, first, who)
-    return _differences_table(found, first, who, brief=brief)
+def _who(found: Simulation) -> str:
+    return f"{found.trials[0].strategy}, seed {found.trials[0].seed}"
 
 
 def _topic_sets(found: Simulation, number: int | None) -> list[NDArray[np.int64]]:
@@ -210,9 +138,9 @@ def _topic_sets(found: Simulation, number: int | None) -> list[NDArray[np.int64]
     return [] if number is None else np.array_split(np.arange(topics), number)
 
 
-def _values_table(found: Simulation, trial: Trial, sets: Sequence[NDArray[np.int64]], who: str) -> Table:
+def _values_table(found: Simulation, sets: int | None) -> Table:
     """One row a run, best in truth first: true value, by set of topics, expected value, rescaled, bin."""
-    confidence, truth = trial.confidence, found.truth
+    confidence, truth = found.trials[0].confidence, found.truth
     order = np.argsort(-truth.values, kind="stable")
     true, expected = truth.values[order], confidence.values[order]
     half = NORMAL_95 * confidence.deviations[order]
@@ -222,7 +150,7 @@ def _values_table(found: Simulation, trial: Trial, sets: Sequence[NDArray[np.int
         Column(f"true {found.parameters.measure}", true.tolist(), digits=4),
         *(
             Column(f"set {number}", truth.by_topic[topics][:, order].mean(axis=0).tolist(), digits=4)
-            for number, topics in enumerate(sets, 1)
+            for number, topics in enumerate(_topic_sets(found, sets), 1)
         ),
         Column("expected", expected.tolist(), digits=4),
         Column("±", half.tolist(), digits=4, joined=True),
@@ -231,8 +159,8 @@ def _values_table(found: Simulation, trial: Trial, sets: Sequence[NDArray[np.int
     ]
     return Table(
         columns,
-        title=f"Values after {plural(confidence.judgments, 'judgment')} ({who})",
-        notes=[BINS, RESCALED],
+        title=f"Values after {plural(confidence.judgments, 'judgment')} ({_who(found)})",
+        notes=[sentences.BINS, sentences.RESCALED],
     )
 
 
@@ -244,15 +172,14 @@ def rescaled(values: Values, to: Values) -> Values:
     return to.min() + (values - values.min()) / span * np.ptp(to)
 
 
-def _topics_table(found: Simulation, trial: Trial, who: str) -> Table:
+def _topics_table(found: Simulation) -> Table:
     """One row a topic: how many documents were judged, and how many of them are relevant."""
     retrieved, truth = found.retrieved, found.truth
-    chosen = np.array(trial.documents, np.int64)
+    chosen = np.array(found.trials[0].documents, np.int64)
     topic = retrieved.topic[chosen]
     hits = truth.grades[chosen] >= found.form.level
     size = len(retrieved.topics)
     judged, relevant = np.bincount(topic, minlength=size), np.bincount(topic[hits], minlength=size)
-    share = relevant.sum() / max(judged.sum(), 1)
     return Table(
         [
             Column("topic", list(retrieved.topics)),
@@ -260,14 +187,14 @@ def _topics_table(found: Simulation, trial: Trial, who: str) -> Table:
             Column("relevant", relevant.tolist()),
             Column("of all relevant", truth.relevant.tolist()),
         ],
-        title=f"Judgments by topic ({who})",
-        notes=[f"{percent(share)} of the {plural(int(judged.sum()), 'judged document')} are relevant."],
+        title=f"Judgments by topic ({_who(found)})",
+        notes=[sentences.relevant_note(int(relevant.sum()), int(judged.sum()))],
     )
 
 
-def _documents_table(found: Simulation, trial: Trial, who: str) -> Table:
+def _documents_table(found: Simulation) -> Table:
     """One row a judgment, the first one first."""
-    retrieved, documents = found.retrieved, trial.documents
+    retrieved, documents = found.retrieved, found.trials[0].documents
     docs, grades = retrieved.docs.texts(), found.truth.grades[documents].tolist()
     return Table(
         [
@@ -276,13 +203,13 @@ def _documents_table(found: Simulation, trial: Trial, who: str) -> Table:
             Column("doc", [docs[document] for document in documents]),
             Column("grade", [int(grade) if grade.is_integer() else grade for grade in grades]),
         ],
-        title=f"Documents in the order of judging ({who})",
+        title=f"Documents in the order of judging ({_who(found)})",
     )
 
 
-def _differences_table(found: Simulation, trial: Trial, who: str, *, brief: bool) -> Table:
+def _differences_table(found: Simulation, *, brief: bool) -> Table:
     """One row a pair, the better in truth first: true difference, and the chance that it is none."""
-    confidence, truth, sure = trial.confidence, found.truth, found.sure
+    confidence, truth, sure = found.trials[0].confidence, found.truth, found.sure
     order = np.argsort(-truth.values, kind="stable")
     first, second = np.triu_indices(len(order), 1)
     run, other = order[first], order[second]
@@ -293,10 +220,7 @@ def _differences_table(found: Simulation, trial: Trial, who: str, *, brief: bool
         for one, apart in zip(chance.tolist(), gap.tolist(), strict=True)
     ]
     shown = np.arange(len(run))
-    notes = [
-        f"P(≤ 0): chance that the first run, the better in truth, is not above the other. At {sure:g}:"
-        f" {words.count('right')} right, {words.count('wrong')} wrong, {words.count(OPEN)} open."
-    ]
+    notes = [sentences.differences_note(words, sure)]
     if brief and len(run) > SHOWN:
         shown = np.sort(np.argsort(np.abs(chance - 0.5), kind="stable")[:SHOWN])
         notes.insert(0, f"The {SHOWN} least sure of {plural(len(run), 'pair')}.")
@@ -308,7 +232,7 @@ def _differences_table(found: Simulation, trial: Trial, who: str, *, brief: bool
             Column("P(≤ 0)", chance[shown].tolist(), digits=3),
             Column("order", [words[place] for place in shown.tolist()]),
         ],
-        title=f"Pairs of runs ({who})",
+        title=f"Pairs of runs ({_who(found)})",
         notes=notes,
         keys=2,
     )
@@ -317,58 +241,36 @@ def _differences_table(found: Simulation, trial: Trial, who: str, *, brief: bool
 # -- pairs of lists, runs left out, normality ------------------------------------------------------
 
 
-def list_pairs_table(found: Sequence[ListPair], sure: float, *, brief: bool) -> Table:
-    """For people judgments by size of the difference, for programs one row a pair of lists."""
-    if not brief:
-        return Table(
-            [Column(name, [getattr(pair, name) for pair in found], digits=4) for name in ListPair._fields],
-            keys=3,
-        )
-    reached = [pair for pair in found if pair.judgments is not None]
-    right = [pair.right for pair in reached if pair.right is not None]
-    related = correlations(found)
-    parts = [[pair for pair in reached if low <= pair.difference < high] for low, high in pairwise(EDGES)]
-    numbers = [np.array([pair.judgments for pair in part], np.float64) for part in parts]
-    notes = [
-        f"Told apart at {sure:g}: {len(reached):,} of {plural(len(found), 'pair')} of lists"
-        + (f"; {percent(float(np.mean(right)))} of their orders are right." if right else "."),
-        f"Correlations: difference and judgments {_known(related.difference_judgments)}, distance and"
-        f" judgments {_known(related.distance_judgments)}, difference and distance"
-        f" {_known(related.difference_distance)}.",
-        DISTANCE,
+def _list_pairs_table(pairs: Sequence[ListPair], sure: float) -> Table:
+    """Judgments by size of the difference."""
+    ranges = list(pairwise(EDGES))
+    reached = [pair for pair in pairs if pair.judgments is not None]
+    parts = [
+        np.array([pair.judgments for pair in reached if low <= pair.difference < high])
+        for low, high in ranges
     ]
     return Table(
         [
-            Column("true difference", [f"{low:g} to {min(high, 1):g}" for low, high in
-                                       pairwise(EDGES)]),
+            Column("true difference", [f"{low:g} to {min(high, 1):g}" for low, high in ranges]),
             Column("pairs", [len(part) for part in parts]),
-            Column("median judgments", [_median(part) for part in numbers], digits=0),
-            Column("most", [int(part.max()) if len(part) else None for part in numbers]),
+            Column("median judgments", [float(np.median(part)) if len(part) else None for part in parts],
+                   digits=0),
+            Column("most", [int(part.max()) if len(part) else None for part in parts]),
         ],
         title=f"Judgments that tell two lists of a topic apart at {sure:g}",
-        notes=notes,
+        notes=sentences.list_pair_notes(pairs, sure),
     )  # fmt: skip
 
 
-def _known(value: float) -> str:
-    return UNKNOWN if np.isnan(value) else decimal(value, 3)
-
-
-def _median(values: NDArray[np.float64]) -> float | None:
-    return float(np.median(values)) if len(values) else None
-
-
-def reuse_tables(rows: Sequence[Reuse], prior: str, *, brief: bool) -> list[Table]:
-    """Means over the runs left out and where each landed; for programs one row a run and number."""
-    if not brief:
-        return [
-            Table(
-                [Column(name, [getattr(row, name) for row in rows], digits=4) for name in Reuse._fields],
-                keys=3,
-            )
-        ]
+def _by_judgments(rows: Sequence[Reuse]) -> dict[int, list[Reuse]]:
+    """The rows after each number of judgments."""
     numbers = sorted({row.judgments for row in rows})
-    parts = [[row for row in rows if row.judgments == number] for number in numbers]
+    return {number: [row for row in rows if row.judgments == number] for number in numbers}
+
+
+def _reuse_tables(found: Simulation, rows: Sequence[Reuse]) -> list[Table]:
+    """Means over the runs left out, and where each landed."""
+    numbers, parts = zip(*_by_judgments(rows).items(), strict=True)
     runs, seeds = len({row.run for row in rows}), len({row.seed for row in rows})
     means = Table(
         [
@@ -380,12 +282,8 @@ def reuse_tables(rows: Sequence[Reuse], prior: str, *, brief: bool) -> list[Tabl
             Column("or next to it", [_landed(part, 1) for part in parts], percent=True),
         ],
         title="Each run left out, and put back when the others' documents are judged",
-        notes=[
-            f"Confidence in the order of the other runs, and of all with the prior {prior} once the run is"
-            f" back; means over {plural(runs, 'run')} left out"
-            + (f" and {seeds} seeds." if seeds > 1 else ".")
-        ],
-    )  # fmt: skip
+        notes=[sentences.reuse_note(prior_when_back(found.parameters.prior), runs, seeds)],
+    )
     return [means, _landing_table(parts[-1], seeds)]
 
 
@@ -400,14 +298,13 @@ def _landing_table(rows: Sequence[Reuse], seeds: int) -> Table:
             Column("tau", _means(by_run, "tau"), digits=3),
         ],
         title=f"Where each landed after {plural(rows[0].judgments, 'judgment')}",
-        notes=_seed_notes(seeds),
+        notes=sentences.seed_notes(seeds),
     )
 
 
 def reuse_rows(rows: Sequence[Reuse]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """For charts: confidence without and with the run left out, and tau with it; means over all of them."""
-    numbers = sorted({row.judgments for row in rows})
-    parts = [[row for row in rows if row.judgments == number] for number in numbers]
+    numbers, parts = zip(*_by_judgments(rows).items(), strict=True)
     kinds = {"without": "without the run left out", "confidence": "all, when it is back"}
     confidence = [
         {"strategy": word, "judgments": number, "confidence": mean, "lower": min(ends), "upper": max(ends)}
@@ -445,10 +342,11 @@ def _landed(rows: Sequence[Reuse], within: int) -> float:
     return float(np.mean([abs(row.place - row.true_place) <= within for row in rows]))
 
 
-def normality_table(normality: Normality, runs: Sequence[str], where: str, prior: str) -> Table:
+def _normality_table(found: Simulation, normality: Normality) -> Table:
     """The Anderson-Darling test in one row, with the share of draws within so many deviations."""
     within = [float((np.abs(normality.standardized) <= width).mean()) for width in (1, 2, 3)]
-    verdict = "not rejected" if normality.p > 0.05 else "rejected"
+    where = "all topics" if found.topic is None else f"topic {found.topic}"
+    first, second = found.histogram or ("", "")
     return Table(
         [
             Column("draws", [len(normality.standardized)]),
@@ -458,10 +356,6 @@ def normality_table(normality: Normality, runs: Sequence[str], where: str, prior
             Column("p", [normality.p], digits=4),
             *(Column(f"within {width}", [share], digits=3) for width, share in enumerate(within, 1)),
         ],
-        title=f"{runs[0]} less {runs[1]} over completions of the judgments, {where}",
-        notes=[
-            f"Nothing judged, prior {prior}. That these differences are normally distributed is {verdict} by"
-            " the Anderson-Darling test at 0.05; a normal distribution has .683, .954 and .997 within 1, 2"
-            " and 3 deviations."
-        ],
-    )  # fmt: skip
+        title=f"{first} less {second} over completions of the judgments, {where}",
+        notes=[sentences.normality_note(normality, found.parameters.prior)],
+    )

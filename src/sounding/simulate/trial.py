@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.core.workers import Progress
+from sounding.core.workers import Bars, Progress, map_items, no_bars, worth_sharing
 from sounding.data.tables import Qrels
 from sounding.measures import Measure
 from sounding.measures.forms import Form, known_values
@@ -19,15 +19,18 @@ from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 from sounding.runs.retrieved import NONE, Retrieved
 from sounding.runs.topic_lists import topic_lists
 from sounding.selection.mtc.confidence import Confidence
-from sounding.selection.mtc.session import Session, known_judgments
+from sounding.selection.mtc.session import Session, SessionParameters, known_judgments
 from sounding.selection.strategies import Strategy, judging
 from sounding.statistics.pairwise import pairwise_tests
 from sounding.statistics.rank_correlation import kendall_tau
 
 ALPHA = 0.05
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
-def bins_of(by_topic: NDArray[np.float64], alpha: float = ALPHA) -> Counts:
+
+def bins_of(by_topic: NDArray[np.float64]) -> Counts:
     """(run,) the bin of each run, 0 the best, from values by topic and run; two topics or more are needed.
 
     From the best run down, the first that differs significantly from the best of its bin begins the next
@@ -39,7 +42,7 @@ def bins_of(by_topic: NDArray[np.float64], alpha: float = ALPHA) -> Counts:
         return bins
     pairs = all_pairs(runs)
     tests = pairwise_tests(
-        by_topic.T, pairs, test="t", correction="none", alpha=alpha, rng=np.random.default_rng(0)
+        by_topic.T, pairs, test="t", correction="none", alpha=ALPHA, rng=np.random.default_rng(0)
     )
     differ = np.zeros((runs, runs), np.bool_)
     differ[pairs[:, 0], pairs[:, 1]] = tests.significant_alone
@@ -86,6 +89,28 @@ class Truth:
             grades, by_topic, by_topic.mean(axis=0), bins, total.astype(np.int64), pool,
             int(np.count_nonzero(np.isnan(judged[pool]))),
         )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrialSetup:
+    """What all parts of a simulation share: the runs, the truth, and how judging is replayed."""
+
+    retrieved: Retrieved
+    truth: Truth
+    parameters: SessionParameters
+    seeds: Sequence[int] = (0,)
+    sure: float = 0.95  # from which on the order of two runs counts as claimed
+    jobs: int | None = 1
+    bars: Bars = no_bars
+
+    def session(self, seed: int, retrieved: Retrieved | None = None) -> Session:
+        """Begin a session over all runs, or over what others retrieved."""
+        return Session(retrieved or self.retrieved, seed=seed, **asdict(self.parameters))
+
+    def map(self, label: str, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Do the work for every item, in several processes where that pays."""
+        with self.bars(len(items), label) as progress:
+            return map_items(work, items, processes=worth_sharing(len(items), self.jobs), progress=progress)
 
 
 class Checkpoint(NamedTuple):

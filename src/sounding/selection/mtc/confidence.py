@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sounding.core.arrays import NDArray
+from sounding.core.lazy import special
 from sounding.relevance.basis import Basis
 from sounding.runs.ranking import Counts, Values
 
@@ -74,8 +75,6 @@ class Confidence:
 
 def normal_chances(mean: Values, covariance: Matrix) -> Matrix:
     """The chance that each value is at most each other one, were differences normally distributed."""
-    from scipy.special import ndtr
-
     first, second = np.triu_indices(len(mean), 1)
     own = np.diagonal(covariance)
     both = own[first] + own[second]
@@ -86,7 +85,7 @@ def normal_chances(mean: Values, covariance: Matrix) -> Matrix:
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = difference / np.sqrt(spread)
     distance[(spread == 0) & (difference == 0)] = 0
-    chance = ndtr(distance)
+    chance = special.ndtr(distance)
     result = np.full((len(mean), len(mean)), 0.5)
     result[first, second] = chance
     result[second, first] = 1 - chance

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sounding.core.lazy import alt, polars
 from sounding.core.text import plural
 from sounding.render.style import COLOURS, FAINT, data, names, needs, pane_title, titled, value_domain
 
 if TYPE_CHECKING:
-    import altair as alt
-    import polars
-
     from sounding.render.style import Chart
 
 NAMED_RUNS = 60  # more names than this run into each other: runs are numbered
@@ -25,9 +23,6 @@ def values_with_bounds(frame: polars.DataFrame) -> Chart:
     Columns: `run`, `measure`, `value`, `lower`, `upper` (null: no bounds are known). Measures stand side by
     side, runs under each other.
     """
-    import altair as alt
-    import polars
-
     runs, measures = names(frame, "run"), names(frame, "measure")
     place = polars.col("run").replace_strict(runs, range(1, len(runs) + 1), return_dtype=polars.Int64)
     drawn = frame.select("run", "measure", "value", "lower", "upper", place=place)
@@ -50,9 +45,6 @@ def values_with_bounds(frame: polars.DataFrame) -> Chart:
 
 def _pane(frame: polars.DataFrame, measure: str, runs: Sequence[str], *, first: bool) -> alt.LayerChart:
     """A bar and a point for each run; their names, or numbers, stand left of the first pane."""
-    import altair as alt
-    import polars
-
     columns = [frame[name].cast(polars.Float64).rename("") for name in ("value", "lower", "upper")]
     low, high = value_domain(polars.concat(columns), from_zero=True, room=ROOM)
     scale = alt.Scale(domain=[low, high], nice=False)

@@ -19,6 +19,7 @@ from sounding import __version__
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, SoundingError
 from sounding.core.files import located, write_whole
+from sounding.core.lazy import polars
 from sounding.core.policies import Policies
 from sounding.core.workers import Progress, apart, map_outcomes
 from sounding.data.fast.tokens import Tokens
@@ -69,8 +70,6 @@ class ResultsFolder:
 
     def keep(self, place: Place, row: RunValues) -> None:
         """Write what a run gave; the file appears whole or not at all."""
-        import polars
-
         topics, measures = len(self.topics), len(self.measures)
         texts = [
             row.texts[measure].tolist() if measure in row.texts else [None] * topics
@@ -104,8 +103,6 @@ class ResultsFolder:
 
     def _read(self, place: Place) -> RunValues | None:
         """What a file holds of a run; None where there is none, or where it is of something else."""
-        import polars
-
         path = self._path(place)
         try:
             frame = polars.read_parquet(path)

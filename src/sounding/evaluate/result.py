@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.display import Displayed
+from sounding.core.lazy import polars
 from sounding.core.policies import Policies
 from sounding.data.fast.tokens import refuse_stray_bytes
 from sounding.measures.registry import Measure
 from sounding.measures.summaries import GEOMETRIC_FLOOR, mean_over_topics, summaries
-
-if TYPE_CHECKING:
-    import polars
 
 BOUNDS = ("lower", "upper", "residual_unjudged", "residual_tail")  # arrays of ValueBounds
 RUN, MEASURE, TOPIC = 0, 1, 2  # axes of the arrays
@@ -169,8 +167,6 @@ class Scores(Displayed):
     @property
     def frame(self) -> polars.DataFrame:
         """Columns run, measure, topic, value (and bounds or expected): one row a value, no summaries."""
-        import polars
-
         refuse_stray_bytes(self.runs, "run")
         refuse_stray_bytes(self.topics, "topic")
         runs, measures, topics = len(self.runs), len(self.measures), len(self.topics)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
+from sounding.core.lazy import polars
 from sounding.core.text import natural_places
 from sounding.evaluate.notes import notes_on, silent_bounds, warnings
 from sounding.evaluate.result import Scores
@@ -18,9 +19,6 @@ from sounding.measures.sampled import interval_of
 from sounding.measures.summaries import mean_over_topics
 from sounding.measures.trec import trec_format, trec_name, trec_order
 from sounding.render.tables import UNKNOWN, Cell, Column, Table
-
-if TYPE_CHECKING:
-    import polars
 
 MANY_MEASURES = 6  # so many columns are hard to read for one run: the table is turned
 ALL = "all"  # what trec_eval calls the summary over topics
@@ -126,8 +124,6 @@ def board_frame(scores: Scores, order: Sequence[int] | None = None) -> polars.Da
 
     The bounds are null where none are known. Counts and texts are left out: they share no axis with a mean.
     """
-    import polars
-
     rows = scores.order(leading_order(scores)) if order is None else order
     measures, means, bounds = scores.measures, scores.mean(), scores.bounds
     within = None if bounds is None else bounds.over_topics(measures)

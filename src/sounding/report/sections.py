@@ -17,6 +17,7 @@ from sounding.audit.tables import Extras
 from sounding.compare import notes as comparison_notes
 from sounding.compare import tables as comparison_tables
 from sounding.compare.result import Comparison
+from sounding.core.lazy import polars
 from sounding.core.text import plural
 from sounding.depth import charts as depth_charts
 from sounding.depth import tables as stability_tables
@@ -29,8 +30,6 @@ from sounding.report.result import SECTIONS, MissingPart, Report
 from sounding.report.summary import Sentence, summary
 
 if TYPE_CHECKING:
-    import polars
-
     from sounding.evaluate.result import Scores
     from sounding.render.style import Chart
 
@@ -196,8 +195,6 @@ def _assessment(report: Report) -> ReportSection:
 
 def _leaders(report: Report) -> Iterator[Shown | Drawn]:
     """The two best runs over depth, with the case at each."""
-    import polars
-
     if isinstance(report.stability, MissingPart) or not report.leaders:
         return
     depths, pool = report.stability.depths, report.stability.pool.depth or None
@@ -228,8 +225,6 @@ def _depth(report: Report) -> ReportSection:
 
 
 def _depth_charts(stable: DepthStudy) -> Iterator[Drawn]:
-    import polars
-
     pool, reference, ks = stable.pool.depth or None, stable.reference_depth, stable.ks_to_draw()
     drawn = sorted({*ks, reference, *([pool] if pool else [])})
     at_depths = polars.col("k").is_in(drawn)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.agree.panels import NONE, made, panel_of, random_panel, random_runs
 
-from sounding.agree.bias import grade_biases, top_effects
-from sounding.agree.resampling import resample
+from sounding.agree.agreement import grade_biases
+from sounding.agree.resampling import resample, top_effects
 from sounding.agree.study import agree
 from sounding.statistics.assessor_agreement import Bootstrap
 

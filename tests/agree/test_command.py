@@ -17,7 +17,7 @@ from sounding.agree.combining import COMBINATIONS, NONRELEVANT, RELEVANT
 from sounding.agree.reading import SETTLING
 from sounding.agree.result import StudyChoices
 from sounding.agree.study import agree
-from sounding.agree.tables import OF_RUNS, PEOPLE, SECTIONS
+from sounding.agree.tables import OF_RUNS, SECTIONS
 from sounding.data.finding import find_runs
 from sounding.data.formats import read_qrels
 
@@ -213,7 +213,7 @@ def test_charts_hold_the_assessors_and_where_there_are_runs_the_systems(call: Ca
 
 
 def test_names_that_the_command_knows_are_those_of_the_library() -> None:
-    assert tuple(SECTIONS) == tuple(PEOPLE) == options.SECTIONS
+    assert tuple(SECTIONS) == options.SECTIONS
     assert tuple(SETTLING) == get_args(options.Repeated)
     helps = {one.name: one.help for one in options.command.params if isinstance(one, click.Option)}
     assert ", ".join(COMBINATIONS) in str(helps["combinations"])

@@ -269,14 +269,14 @@ def _rejection(panel: Panel, place: int, level: float, bootstrap: Bootstrap) -> 
     counts = np.stack([panel.count(refused), panel.count(found)], axis=1).astype(np.float64)
     used = counts[:, 1] > 0
     reason = "no document found relevant that all others judged"
-
-    def share(pairs: Floats) -> Floats:
-        return ratio(pairs[..., 0], pairs[..., 1])
-
     return Rejection(
         assessor=panel.assessors[place], relevant=int(counts[:, 1].sum()), rejected=int(counts[:, 0].sum()),
-        share=bootstrap.estimate(counts, share, used, reason), mean=bootstrap.mean(share(counts), reason),
+        share=bootstrap.estimate(counts, _share, used, reason), mean=bootstrap.mean(_share(counts), reason),
     )  # fmt: skip
+
+
+def _share(pairs: Floats) -> Floats:
+    return ratio(pairs[..., 0], pairs[..., 1])
 
 
 # -- topics ----------------------------------------------------------------------------------------
@@ -314,3 +314,46 @@ def upper_limits(overlaps: Floats, documents: Places | Sequence[int]) -> Floats:
     centre = overlaps + NORMAL_95**2 / (2 * size)
     spread = NORMAL_95 * np.sqrt(overlaps * (1 - overlaps) / size + NORMAL_95**2 / (4 * size**2))
     return np.nan_to_num((centre + spread) / (1 + NORMAL_95**2 / size), nan=2.0)
+
+
+# -- bias ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeBias:
+    """How often one assessor gives a grade, and how often the others do on the same documents."""
+
+    assessor: str
+    grade: float
+    documents: int  # that the assessor and somebody else judged
+    given: float  # share of these documents; NaN: there are none
+    by_others: float  # mean share among the others' judgments
+    bias: Estimate  # the difference
+
+
+def grade_biases(panel: Panel, *, bootstrap: Bootstrap | None = None) -> list[GradeBias]:
+    """One row for every assessor and grade; every document counts once, however many others judged it."""
+    bootstrap = bootstrap or Bootstrap()
+    found = []
+    for place, assessor in enumerate(panel.assessors):
+        mine, others = panel.grades[:, place], np.delete(panel.grades, place, axis=1)
+        others_judged = np.count_nonzero(~np.isnan(others), axis=1)
+        rows = (~np.isnan(mine) & (others_judged > 0)).nonzero()[0]
+        topic = panel.topic[rows]
+        size = np.bincount(topic, minlength=len(panel.topics)).astype(np.float64)
+        for grade in panel.scale().tolist():
+            given = (mine[rows] == grade).astype(np.float64)
+            theirs = np.count_nonzero(others[rows] == grade, axis=1) / others_judged[rows]
+            difference = np.bincount(topic, given - theirs, len(panel.topics))
+            found.append(
+                GradeBias(
+                    assessor=assessor, grade=grade, documents=len(rows),
+                    given=float(given.mean()) if len(rows) else np.nan,
+                    by_others=float(theirs.mean()) if len(rows) else np.nan,
+                    bias=bootstrap.estimate(
+                        np.stack([difference, size], axis=1), _share, size > 0,
+                        "no document that somebody else judged as well",
+                    ),
+                )
+            )  # fmt: skip
+    return found

@@ -9,8 +9,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from sounding.agree import tables
-from sounding.agree.bias import TOP
+from sounding.agree import sentences, tables
 from sounding.agree.charts import charts_of
 from sounding.agree.combining import (
     COMBINATIONS,
@@ -24,6 +23,7 @@ from sounding.agree.combining import (
 from sounding.agree.command import AgreeOptions
 from sounding.agree.panel import Panel
 from sounding.agree.reading import read_panel
+from sounding.agree.resampling import TOP
 from sounding.agree.result import Study
 from sounding.agree.study import DEFAULT_MEASURES, agree
 from sounding.core.files import write_whole
@@ -220,5 +220,5 @@ def _write_tables(study: Study, options: AgreeOptions) -> None:
         made = tables.people_tables(study, possible if options.everything else wanted or shown, top)
     write_tables(made, form, options.output)
     if form in NO_NOTES:
-        for note in tables.notes(study):
+        for note in sentences.notes(study):
             remark(note, quiet=options.quiet)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import sounding.statistics.rank_overlap  # noqa: F401 - registers the coefficients of RBO
 from sounding.agree.combining import combine
 from sounding.agree.panel import Panel
 from sounding.core.arrays import NDArray
@@ -23,6 +24,7 @@ from sounding.statistics.rank_correlation import (
     Agreement,
     agreement_matrix,
     find_coefficient,
+    most_places,
     on_a_grid,
     rank_agreement,
 )
@@ -189,6 +191,10 @@ class Effect:
         """(system,): whether the value under `union` or `intersection` lies in the range over qrels."""
         value = getattr(self, which)
         return (value >= self.least - 1e-12) & (value <= self.most + 1e-12)
+
+    def outside(self, which: str) -> list[str]:
+        """The systems whose value under `union` or `intersection` lies outside the range over qrels."""
+        return [name for name, good in zip(self.systems, self.inside(which), strict=True) if not good]
 
     def mean_correlation(self) -> tuple[float, float]:
         """Mean and least correlation of two systems' values over qrels; NaN where values do not vary."""
@@ -483,3 +489,50 @@ def _swap_difference(reference: Floats, share: Floats) -> Floats:
         return np.full(len(SWAP_SHARES), np.nan)
     wanted = np.array(SWAP_SHARES) * reached[-1] * (1 - 1e-12)
     return gaps[order][np.searchsorted(reached, wanted)]
+
+
+# -- the best systems ------------------------------------------------------------------------------
+
+TOP = 10  # systems that people look at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopEffect:
+    """What one assessor does to the best systems, against the mean of the other assessors' values."""
+
+    assessor: str
+    top: int  # systems looked at: the best by the mean over assessors
+    shift: float  # mean of their values less that by the others
+    tau: float  # among them; NaN: `reason` says why
+    reason: str
+    best: str  # system that is best by this assessor
+    best_by_others: str
+    favoured: str  # gains most by this assessor, beyond the shift of all
+    favour: float  # so much
+    moved: str  # moves most places
+    places: float
+
+
+def top_effects(effect: Effect, *, top: int = TOP) -> list[TopEffect]:
+    """One row for every assessor, among the `top` best systems by the mean over assessors."""
+    means = effect.by_assessor.mean(axis=0)
+    chosen = sorted(range(len(means)), key=lambda row: (-means[row], effect.systems[row]))[:top]
+    names = [effect.systems[row] for row in chosen]
+    found = []
+    for place, assessor in enumerate(effect.assessors):
+        mine = effect.by_assessor[place, chosen]
+        others = np.delete(effect.by_assessor, place, axis=0)[:, chosen].mean(axis=0)
+        gains = mine - others
+        agreed = named_agreement(others, mine, effect.coefficient, "the others", assessor)
+        moves = most_places(others, mine)
+        favoured = int(np.argmax(gains))
+        found.append(
+            TopEffect(
+                assessor=assessor, top=len(chosen), shift=float(gains.mean()), tau=agreed.value,
+                reason=agreed.reason, best=names[int(np.argmax(mine))],
+                best_by_others=names[int(np.argmax(others))], favoured=names[favoured],
+                favour=float(gains[favoured] - gains.mean()),
+                moved=names[moves.systems[0]] if moves.places else "none", places=moves.places,
+            )
+        )  # fmt: skip
+    return found

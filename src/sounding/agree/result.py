@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sounding.agree.agreement import Agreements
-from sounding.agree.bias import TOP, GradeBias, TopEffect
+from sounding.agree.agreement import Agreements, GradeBias
 from sounding.agree.command import Outside
 from sounding.agree.panel import Panel
-from sounding.agree.resampling import SAMPLES, Effect
+from sounding.agree.resampling import SAMPLES, TOP, Effect, TopEffect
 from sounding.core.policies import Policies
 from sounding.statistics.assessor_agreement import RESAMPLES
 

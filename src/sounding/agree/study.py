@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sounding.agree.agreement import assessor_agreements
-from sounding.agree.bias import TOP, grade_biases, top_effects
+from sounding.agree.agreement import assessor_agreements, grade_biases
 from sounding.agree.command import By, Outside, Repeated
 from sounding.agree.panel import Panel, fill_outside
 from sounding.agree.reading import read_panel
-from sounding.agree.resampling import SAMPLES, Effect, evaluate_assessors, resample
+from sounding.agree.resampling import SAMPLES, TOP, Effect, evaluate_assessors, resample, top_effects
 from sounding.agree.result import Study, StudyChoices
 from sounding.core.errors import DataError
 from sounding.core.limits import check_count, check_finite

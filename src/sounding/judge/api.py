@@ -6,7 +6,8 @@ Topics that are assigned to an assessor are judged, those that the assessor bega
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import anyio
@@ -21,7 +22,7 @@ from sounding.judge.export_kinds import EXPORT_KINDS, JSON_LINES, TEXT
 from sounding.judge.exports import EXPORTS
 from sounding.judge.organizing import guide_of
 from sounding.judge.project import digest_of
-from sounding.judge.records import Lease, Receipt, Seen, StandingJudgment, Topic, User
+from sounding.judge.records import AssessorProgress, Receipt, Seen, StandingJudgment, Topic, User
 from sounding.judge.store import Store
 from sounding.judge.texts import Presented, presented, titled
 
@@ -107,7 +108,6 @@ watching = APIRouter(
     responses=problems(400, 401, 403, 404, 422, 500, 503),
 )
 
-Assessor = Annotated[User, Depends(web.assessor)]
 TopicId = Annotated[messages.Id, Query(description="one of your topics")]
 
 
@@ -156,26 +156,17 @@ def leave(here: web.Context, who: User, secret: str) -> None:
 
 
 @judging.get("/topics")
-def topics(here: web.Here, who: Assessor) -> list[messages.TopicProgress]:
+def topics(here: web.Here, who: web.Assessor) -> list[messages.TopicProgress]:
     """Your topics, and how far you are with each."""
-    return progress_of(here, who)
-
-
-def progress_of(here: web.Context, who: User) -> list[messages.TopicProgress]:
-    """The topics of an assessor, and how far each is."""
-    project = here.project
-    done = {one.topic: one for one in project.store.progress(who.pseudonym, project.settings.level)}
-    return [
-        messages.TopicProgress(
-            topic=topic.id, title=topic.title,
-            judged=done[topic.id].judged if topic.id in done else 0,
-            cannot=done[topic.id].cannot if topic.id in done else 0,
-            relevant=done[topic.id].relevant if topic.id in done else 0,
-            coming=coming(here, who, topic),
-        )
-        for topic in project.store.topics_of(who.pseudonym)
-        if not topic.dropped
-    ]  # fmt: skip
+    store, level = here.project.store, here.project.settings.level
+    done = {one.topic: one for one in store.progress(who.pseudonym, level)}
+    answer = []
+    for topic in store.topics_of(who.pseudonym):
+        if not topic.dropped:
+            own = done.get(topic.id) or AssessorProgress(topic=topic.id, judged=0, cannot=0, relevant=0)
+            ahead = coming(here, who, topic)
+            answer.append(messages.TopicProgress(title=topic.title, coming=ahead, **asdict(own)))
+    return answer
 
 
 def coming(here: web.Context, who: User, topic: Topic) -> messages.Coming:
@@ -197,7 +188,7 @@ def coming(here: web.Context, who: User, topic: Topic) -> messages.Coming:
 @judging.get("/next")
 def next_documents(
     here: web.Here,
-    who: Assessor,
+    who: web.Assessor,
     topic: TopicId,
     count: Annotated[int, Query(ge=1, le=5)] = 2,
     have: Annotated[list[messages.DocId], Query(max_length=10)] = [],  # noqa: B006 - FastAPI copies it
@@ -207,19 +198,32 @@ def next_documents(
     with here.project.engine.together(topic):
         leases = here.project.engine.next(who.pseudonym, topic, count)
         still = coming(here, who, asked)
+    judged = here.project.store.judged_by(who.pseudonym, topic)
+    return at_hand(here, asked, (lease.doc for lease in leases), have, still, judged)
+
+
+def at_hand(
+    here: web.Context,
+    topic: Topic,
+    docs: Iterable[str],
+    have: list[str],
+    coming: messages.Coming,
+    judged: int,
+) -> messages.DocumentsAtHand:
+    """The documents at hand, without the text of those that the page has already."""
     return messages.DocumentsAtHand(
-        topic=topic,
-        documents=_texts(here, asked, leases, have),
-        coming=still,
-        judged=here.project.store.judged_by(who.pseudonym, topic),
-        guide=guide_of(here.project, asked),
+        topic=topic.id,
+        documents=[shown_document(here, doc, words_of(topic), None, text=doc not in have) for doc in docs],
+        coming=coming,
+        judged=judged,
+        guide=guide_of(here.project, topic),
     )
 
 
 @judging.get("/document")
 def document(
     here: web.Here,
-    who: Assessor,
+    who: web.Assessor,
     topic: TopicId,
     doc: messages.DocId,
     query: Annotated[str, Query(max_length=1000)] = "",
@@ -233,25 +237,30 @@ def document(
 
 
 @judging.post("/judge")
-def judge(given: messages.Grading, here: web.Here, who: Assessor) -> messages.Recorded:
+def judge(given: messages.Grading, here: web.Here, who: web.Assessor) -> messages.Recorded:
     """Record a grade, or the change of one; when this answers, it is on the disk.
 
     One that comes in after its topic was dropped or given to others is recorded as well.
     """
-    return _recorded(here, who, given, given.doc, lambda: _graded(here, who, given), late=True)
+
+    def act() -> Receipt:
+        return here.project.engine.judge(
+            who.pseudonym, given.topic, given.doc, checked_grade(here, given), key=given.key,
+            comment=given.comment, active=given.active, away=given.away, seen=seen_of(given),
+        )  # fmt: skip
+
+    return _recorded(here, who, given, given.doc, act, late=True)
 
 
-def _graded(here: web.Context, who: User, given: messages.Grading) -> Receipt:
+def checked_grade(here: web.Context, given: messages.Grading) -> float | None:
+    """Return a grade; refuse one that is not on the scale, or of a document without a text."""
     if given.grade is not None and here.project.corpus.document(given.doc) is None:
         raise RefusedError(400, "the text is missing, so there is no grade; say that it cannot be judged")
     try:
         here.project.settings.check_grade(given.grade)
     except DataError as error:
         raise RefusedError(400, str(error)) from None
-    return here.project.engine.judge(
-        who.pseudonym, given.topic, given.doc, given.grade, key=given.key, comment=given.comment,
-        active=given.active, away=given.away, seen=seen_of(given),
-    )  # fmt: skip
+    return given.grade
 
 
 def seen_of(given: messages.Grading) -> Seen | None:
@@ -260,7 +269,7 @@ def seen_of(given: messages.Grading) -> Seen | None:
 
 
 @judging.post("/skip")
-def skip(given: messages.Skipping, here: web.Here, who: Assessor) -> messages.Recorded:
+def skip(given: messages.Skipping, here: web.Here, who: web.Assessor) -> messages.Recorded:
     """Put a document off: it comes again when nothing else is left."""
     return _recorded(
         here, who, given, given.doc,
@@ -271,32 +280,36 @@ def skip(given: messages.Skipping, here: web.Here, who: Assessor) -> messages.Re
 
 
 @judging.post("/undo")
-def undo(given: messages.Withdrawal, here: web.Here, who: Assessor) -> messages.Recorded:
+def undo(given: messages.Withdrawal, here: web.Here, who: web.Assessor) -> messages.Recorded:
     """Take back what you did last: a judgment or a skip, whose document is at hand again, or a change.
 
     A change goes back to the judgment before it.
     """
     before = here.project.store.standing(topic=given.topic, assessor=who.pseudonym, doc=given.doc)
-    comments = {one.doc: one.comment for one in before}
-    recorded = _recorded(
+    answer = _recorded(
         here, who, given, None,
         lambda: here.project.engine.withdraw(who.pseudonym, given.topic, given.doc, key=given.key), late=True,
     )  # fmt: skip
-    for one in recorded.documents:
-        if one.doc == recorded.doc:
-            one.comment = comments.get(one.doc, "")
-    return recorded
+    return with_comment(answer, before)
+
+
+def with_comment(answer: messages.Recorded, before: list[StandingJudgment]) -> messages.Recorded:
+    """The answer to an undo: the document, if it is at hand again, has the comment that it had before."""
+    for shown in answer.documents:
+        if shown.doc == answer.doc:
+            shown.comment = next((one.comment for one in before if one.doc == shown.doc), "")
+    return answer
 
 
 @judging.post("/at-work")
-def at_work(here: web.Here, who: Assessor) -> messages.Leases:
+def at_work(here: web.Here, who: web.Assessor) -> messages.Leases:
     """Keep what you have at hand for longer."""
     seconds = here.project.settings.lease_seconds
     return messages.Leases(held=here.project.store.renew(who.pseudonym, seconds))
 
 
 @judging.get("/judgments")
-def judgments(here: web.Here, who: Assessor, topic: TopicId) -> list[messages.Judgment]:
+def judgments(here: web.Here, who: web.Assessor, topic: TopicId) -> list[messages.Judgment]:
     """Your judgments of a topic that stand, the newest first."""
     own_topic(here.project.store, who, topic)
     return [
@@ -308,7 +321,7 @@ def judgments(here: web.Here, who: Assessor, topic: TopicId) -> list[messages.Ju
 @judging.get("/search")
 def search(
     here: web.Here,
-    who: Assessor,
+    who: web.Assessor,
     topic: TopicId,
     query: Annotated[str, Query(min_length=1, max_length=1000)],
     first: Annotated[int, Query(ge=1, le=MOST_PLACES, description="from which place on")] = 1,
@@ -328,9 +341,8 @@ def searched(here: web.Context, who: User, topic: str, query: str, first: int = 
         who.pseudonym, topic, query, len(results.hits), first=first, total=results.total
     )
     return messages.SearchResults(
-        found=results.hits,
-        first=first, total=results.total, complete=results.complete,
-    )  # fmt: skip
+        found=results.hits, first=first, total=results.total, complete=results.complete
+    )
 
 
 def words_of(topic: Topic) -> str:
@@ -345,14 +357,6 @@ def existing(here: web.Context, who: User, topic: str, doc: str) -> None:
         held = doc in [lease.doc for lease in leases] or _standing(here, who, topic, doc) is not None
         if not held and not here.project.engine.brings(topic, doc):
             raise RefusedError(404, "the collection has no such document; go back and choose another")
-
-
-def _texts(
-    here: web.Context, topic: Topic, leases: list[Lease], have: list[str]
-) -> list[messages.ShownDocument]:
-    return [
-        shown_document(here, lease.doc, words_of(topic), None, text=lease.doc not in have) for lease in leases
-    ]
 
 
 def shown_document(
@@ -401,26 +405,28 @@ def _recorded(
     with engine.together(topic.id):  # or what is to come would wait behind the judgments of others once more
         receipt, leases = engine.and_next(doing, who.pseudonym, topic.id, count)
         still = NO_MORE if own is None else coming(here, who, topic)
+    judged = store.judged_by(who.pseudonym, topic.id)
+    documents = at_hand(here, topic, (lease.doc for lease in leases), given.have, still, judged)
+    return recorded(here, documents, receipt)
+
+
+def recorded(
+    here: web.Context, documents: messages.DocumentsAtHand, receipt: Receipt | None
+) -> messages.Recorded:
+    """The answer to an act: what it came to (None: there was nothing to take back), and what is at hand."""
+    if receipt is None:
+        return messages.Recorded(**dict(documents), sequence=0, repeated=False, doc=None)
+    event = receipt.event
+    undone = here.project.corpus.document(event.doc) if event.undid and event.doc else None
     return messages.Recorded(
-        topic=topic.id,
-        documents=_texts(here, topic, leases, given.have),
-        coming=still,
-        judged=store.judged_by(who.pseudonym, topic.id),
-        sequence=0 if receipt is None else receipt.event.sequence,
-        repeated=receipt is not None and receipt.repeated,
-        doc=None if receipt is None else receipt.event.doc,
-        undid=None if receipt is None else receipt.event.undid,
-        restored=receipt.event.grade if receipt is not None and receipt.event.undid == "change" else None,
-        title=title_taken_back(here, receipt),
-        guide=guide_of(here.project, topic),
+        **dict(documents),
+        sequence=event.sequence,
+        repeated=receipt.repeated,
+        doc=event.doc,
+        undid=event.undid,
+        restored=event.grade if event.undid else None,  # which only a change that is taken back has
+        title="" if undone is None else titled(undone)[0],
     )
-
-
-def title_taken_back(here: web.Context, receipt: Receipt | None) -> str:
-    """The title of the document of which something was taken back; empty: it has none, or nothing was."""
-    event = None if receipt is None else receipt.event
-    found = here.project.corpus.document(event.doc) if event and event.undid and event.doc else None
-    return "" if found is None else titled(found)[0]
 
 
 # ---- watching

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -11,19 +11,7 @@ from fastapi.responses import Response
 from markupsafe import Markup
 
 from sounding.core.text import plural
-from sounding.judge import web
-from sounding.judge.api import (
-    MOST_FOUND,
-    MOST_PLACES,
-    Assessor,
-    coming,
-    existing,
-    find_own,
-    own_topic,
-    progress_of,
-    searched,
-    written_topic,
-)
+from sounding.judge import api, web
 from sounding.judge.auth import RefusedError
 from sounding.judge.ids import MOST_DOC, MOST_TOPIC
 from sounding.judge.messages import SearchResults
@@ -41,7 +29,7 @@ entrance = APIRouter(include_in_schema=False, dependencies=[Depends(web.user)])
 TopicId = Annotated[str, Query(max_length=MOST_TOPIC)]
 AnyDoc = Annotated[str, Query(max_length=MOST_DOC)]  # or none
 Words = Annotated[str, Query(max_length=1000)]
-Place = Annotated[int, Query(ge=1, le=MOST_PLACES)]
+Place = Annotated[int, Query(ge=1, le=api.MOST_PLACES)]
 
 
 @entrance.get("/")
@@ -51,7 +39,7 @@ def home(request: Request, here: web.Here, asking: web.Asking) -> Response:
     if who.role == "organiser":
         return web.went_to("/organise")
     return web.page(
-        request, "topics.html", topics=progress_of(here, who), instructions=instructions_of(here.project)
+        request, "topics.html", topics=api.topics(here, who), instructions=instructions_of(here.project)
     )
 
 
@@ -59,32 +47,38 @@ def home(request: Request, here: web.Here, asking: web.Asking) -> Response:
 def judge_page(
     request: Request,
     here: web.Here,
-    who: Assessor,
+    who: web.Assessor,
     topic: TopicId,
     doc: AnyDoc = "",
     query: Words = "",
     first: Place = 1,
 ) -> Response:
     """Judging, one document after the other; or one document that is named."""
-    asked = own_topic(here.project.store, who, topic)
+    asked = api.own_topic(here.project.store, who, topic)
     if doc:
-        existing(here, who, topic, doc)
+        api.existing(here, who, topic, doc)
     store, name = here.project.store, quote(topic, safe="")
     results = f"/develop/topic?id={name}&query={quote(query, safe='')}&first={first}"
     back = results if query else f"/history?topic={name}"
     back_words = "back" if doc else "my judgments"
+    return judging_page(
+        request, here, asked, doc=doc, query=query, judged=store.judged_by(who.pseudonym, topic),
+        coming=api.coming(here, who, asked), back=back, back_words=back_words, after="/", audit=None,
+    )  # fmt: skip
+
+
+def judging_page(request: Request, here: web.Context, topic: Topic, **values: Any) -> Response:
+    """The page on which documents are judged, with what a judge of the topic reads beside them."""
     return web.page(
-        request, "judge.html", topic=asked, doc=doc, query=query, scale=here.project.settings.scale,
-        judged=store.judged_by(who.pseudonym, topic), instructions=instructions_of(here.project),
-        back=back, back_words=back_words, coming=coming(here, who, asked), after="/", audit=None,
-        pause=here.pause, guide=guide_of(here.project, asked),
+        request, "judge.html", topic=topic, scale=here.project.settings.scale, pause=here.pause,
+        instructions=instructions_of(here.project), guide=guide_of(here.project, topic), **values,
     )  # fmt: skip
 
 
 @router.get("/history")
-def history(request: Request, here: web.Here, who: Assessor, topic: TopicId) -> Response:
+def history(request: Request, here: web.Here, who: web.Assessor, topic: TopicId) -> Response:
     """What I judged, the newest first."""
-    asked = own_topic(here.project.store, who, topic)
+    asked = api.own_topic(here.project.store, who, topic)
     judgments = here.project.store.standing(topic=topic, assessor=who.pseudonym)[::-1]
     labels = {grade.value: grade.label for grade in here.project.settings.scale}
     corpus = here.project.corpus
@@ -93,61 +87,62 @@ def history(request: Request, here: web.Here, who: Assessor, topic: TopicId) -> 
 
 
 @router.get("/develop")
-def develop(request: Request, here: web.Here, who: Assessor) -> Response:
+def develop(request: Request, here: web.Here, who: web.Assessor) -> Response:
     """The topics that I write."""
     return web.page(request, "develop.html", topics=here.project.store.topics_by(who.pseudonym))
 
 
 @router.post("/develop")
-def begin_topic(here: web.Here, who: Assessor, given: web.Given) -> Response:
+def begin_topic(here: web.Here, who: web.Assessor, given: web.Given) -> Response:
     """A new topic under an id of its own."""
+    topic = here.project.store.begin_topic(title=_title(given), author=who.pseudonym)
+    return web.went_to(f"/develop/topic?id={topic.id}&said=begun")
+
+
+def _title(given: web.FormFields) -> str:
     title = given.text("title", most=500).strip()
     if not title:
         raise RefusedError(400, "a topic without a title; give it one")
-    topic = here.project.store.begin_topic(title=title, author=who.pseudonym)
-    return web.went_to(f"/develop/topic?id={topic.id}&said=begun")
+    return title
 
 
 @router.get("/develop/topic")
 def topic_page(
     request: Request,
     here: web.Here,
-    who: Assessor,
+    who: web.Assessor,
     id: TopicId,  # noqa: A002
     query: Words = "",
     first: Place = 1,
 ) -> Response:
     """One topic: its text, its versions, and a search over the corpus."""
-    return _topic_page(request, here, who, written_topic(here.project.store, who, id), query.strip(), first)
+    topic = api.written_topic(here.project.store, who, id)
+    return _topic_page(request, here, who, topic, query.strip(), first)
 
 
 @router.post("/develop/topic")
-def save_topic(request: Request, here: web.Here, who: Assessor, given: web.Given) -> Response:
+def save_topic(request: Request, here: web.Here, who: web.Assessor, given: web.Given) -> Response:
     """A new version of a topic; one that was made meanwhile is not written over unseen."""
     store = here.project.store
-    topic = written_topic(store, who, given.text("id", most=MOST_TOPIC))
-    title, query = given.text("title", most=500).strip(), given.text("query", most=1000)
-    if not title:
-        raise RefusedError(400, "a topic without a title; give it one")
+    topic = api.written_topic(store, who, given.text("id", most=MOST_TOPIC))
+    query = quote(given.text("query", most=1000), safe="")
     written = replace(
         topic,
-        title=title,
+        title=_title(given),
         description=given.text("description", most=20_000).strip(),
         narrative=given.text("narrative", most=20_000).strip(),
         estimate=given.whole("estimate", least=0, most=here.project.corpus.count),
     )
     try:
         store.save_topic(
-            topic.id, title=title, description=written.description, narrative=written.narrative,
+            topic.id, title=written.title, description=written.description, narrative=written.narrative,
             estimate=written.estimate, author=who.pseudonym,
             after=given.whole("version", least=0, most=1_000_000) or 0,
         )  # fmt: skip
     except ConflictError:
         newest = store.topic_versions(topic.id)[-1].version
         return _topic_page(request, here, who, written, "", changed=newest, status=409)
-    return web.went_to(
-        f"/develop/topic?id={quote(topic.id, safe='')}&query={quote(query, safe='')}&said=saved"
-    )
+    return web.went_to(f"/develop/topic?id={quote(topic.id, safe='')}&query={query}&said=saved")
 
 
 def _topic_page(
@@ -165,14 +160,14 @@ def _topic_page(
     judged = store.standing(topic=topic.id, assessor=who.pseudonym)
     level = here.project.settings.level
     relevant = sum(is_relevant(one.grade, level) for one in judged)
-    may_search = find_own(store, who, topic.id) is not None
-    results = searched(here, who, topic.id, query, first) if query and may_search else NOTHING_ASKED
+    may_search = api.find_own(store, who, topic.id) is not None
+    results = api.searched(here, who, topic.id, query, first) if query and may_search else NOTHING_ASKED
     return web.page(
         request, "develop_topic.html", status=status, topic=topic, query=query, changed=changed,
         versions=store.topic_versions(topic.id), looked=len(judged), may_search=may_search,
         relevant=relevant,
         grades={one.doc: one.grade for one in judged}, advice=advice(topic.estimate, relevant),
-        instructions=instructions_of(here.project), results=results, at_once=MOST_FOUND,
+        instructions=instructions_of(here.project), results=results, at_once=api.MOST_FOUND,
         documents=here.project.corpus.count,
         # What `marked` gives is escaped.
         found=[

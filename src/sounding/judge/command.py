@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -33,9 +34,6 @@ _PARAMETER = click.option(
 )  # fmt: skip
 FEEDS = ("first", "majority", "adjudicated")
 _MINUTES = click.FloatRange(0, min_open=True)
-_IN_FOLDER = click.argument(
-    "folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
-)
 _NO_REMARKS = declare.flag("--quiet", "No remarks.")
 
 
@@ -218,6 +216,25 @@ def command() -> None:
     """  # noqa: D301 - click wants the control character
 
 
+def _subcommand(
+    name: str,
+    kind: type[declare.Kind],
+    *,
+    short_help: str | None = None,
+    help: str | None = None,  # noqa: A002 - as click has it
+) -> Callable[[Callable[[declare.Kind], None]], click.Command]:
+    """Add a command about the project in a folder, which has its options as one object."""
+    folder = click.argument(
+        "folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
+    )
+
+    def add(function: Callable[[declare.Kind], None]) -> click.Command:
+        taken = declare.taking(kind)(function)
+        return command.command(name, short_help=short_help, help=help)(folder(taken))
+
+    return add
+
+
 @command.command("init")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option(
@@ -270,21 +287,18 @@ def init(options: InitOptions) -> None:
     _run(options)
 
 
-@command.command("serve")
-@_IN_FOLDER
+@_subcommand("serve", ServeOptions)
 @declare.text(
     "--host", "Address to listen on; beyond this machine only once somebody has a password.", default=LOOPBACK
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True)
 @declare.flag("--access-log", "Write a line for every request to standard output.")
-@declare.taking(ServeOptions)
 def serve(options: ServeOptions) -> None:
     """Serve the project in DIR until it is stopped."""
     _run(options)
 
 
-@command.command("user")
-@_IN_FOLDER
+@_subcommand("user", UserOptions)
 @click.argument("name", required=False)
 @declare.choice(
     "--role",
@@ -303,7 +317,6 @@ def serve(options: ServeOptions) -> None:
     metavar="URL",
 )
 @declare.output_options(otherwise="the link alone, or a table where there is none")
-@declare.taking(UserOptions)
 def user(options: UserOptions) -> None:
     """List the users of a project, or add or change the one called NAME, and say what NAME is now.
 
@@ -313,8 +326,7 @@ def user(options: UserOptions) -> None:
     _run(options)
 
 
-@command.command("topics", short_help="Which topics are judged, and by whom.")
-@_IN_FOLDER
+@_subcommand("topics", TopicsOptions, short_help="Which topics are judged, and by whom.")
 @declare.texts(
     "--choose",
     "Topics to be judged and counted from now on; all: every topic. May be repeated.",
@@ -334,7 +346,6 @@ def user(options: UserOptions) -> None:
     "--each", "Assessors of a topic to share out to.  [default: as many as judge each document]", metavar="N"
 )
 @declare.output_options()
-@declare.taking(TopicsOptions)
 def topics(options: TopicsOptions) -> None:
     """List the topics of a project: status, order, assessors, judged, left; or change them first.
 
@@ -348,8 +359,7 @@ def topics(options: TopicsOptions) -> None:
     _run(options)
 
 
-@command.command("order", short_help="In which order documents are judged.")
-@_IN_FOLDER
+@_subcommand("order", OrderOptions, short_help="In which order documents are judged.")
 @click.argument("policy", required=False, metavar="[ORDER]")
 @_PARAMETER
 @declare.count("--batch", "Documents of a topic that are shuffled together.  [default: 1]", metavar="N")
@@ -365,7 +375,6 @@ def topics(options: TopicsOptions) -> None:
     metavar="ID,...",
 )
 @declare.output_options()
-@declare.taking(OrderOptions)
 def order(options: OrderOptions) -> None:
     """List in which order the documents of each topic are judged, or have ORDER from now on.
 
@@ -379,8 +388,7 @@ def order(options: OrderOptions) -> None:
     _run(options)
 
 
-@command.command("settings", short_help="Overlap, which grade counts, instructions, ...")
-@_IN_FOLDER
+@_subcommand("settings", SettingsOptions, short_help="Overlap, which grade counts, instructions, ...")
 @declare.text("--title", "What assessors see above every page.", metavar="TEXT")
 @declare.count("--overlap", "Assessors who judge each document.", metavar="N")
 @declare.choice("--feed", FEEDS, "Which of several grades counts.")
@@ -395,7 +403,6 @@ def order(options: OrderOptions) -> None:
     help="What assessors read beside every topic; -: from the standard input.",
 )  # fmt: skip
 @declare.output_options()
-@declare.taking(SettingsOptions)
 def settings(options: SettingsOptions) -> None:
     """List the settings of a project that may change while people judge, or change some of them first.
 
@@ -408,8 +415,7 @@ def settings(options: SettingsOptions) -> None:
     _run(options)
 
 
-@command.command("differences", short_help="Where assessors differ, and what is settled.")
-@_IN_FOLDER
+@_subcommand("differences", DifferencesOptions, short_help="Where assessors differ, and what is settled.")
 @declare.flag("--open only_open", "Those alone that nobody has settled yet.")
 @declare.text(
     "--settle",
@@ -419,7 +425,6 @@ def settings(options: SettingsOptions) -> None:
 )
 @declare.text("--by", "The organiser who settled them.", metavar="NAME")
 @declare.output_options()
-@declare.taking(DifferencesOptions)
 def differences(options: DifferencesOptions) -> None:
     """List the documents on which assessors differ, or settle some first.
 
@@ -434,13 +439,11 @@ def differences(options: DifferencesOptions) -> None:
     _run(options)
 
 
-@command.command("audit", short_help="Samples of judgments that experts grade anew.")
-@_IN_FOLDER
+@_subcommand("audit", ExpertAuditOptions, short_help="Samples of judgments that experts grade anew.")
 @click.argument("assessor", required=False)
 @declare.text("--expert", "The organiser who grades the sample on the page Audit.", metavar="NAME")
 @declare.count("--size", f"Judgments to draw, if there are so many.  [default: {SAMPLED}]", metavar="N")
 @declare.output_options()
-@declare.taking(ExpertAuditOptions)
 def audit(options: ExpertAuditOptions) -> None:
     """Draw a random sample of ASSESSOR's judgments, or list the draws, what is graded, the agreement.
 
@@ -454,8 +457,7 @@ def audit(options: ExpertAuditOptions) -> None:
     _run(options)
 
 
-@command.command("import")
-@_IN_FOLDER
+@_subcommand("import", ImportOptions)
 @declare.texts("--qrels", "Judgments to add; nothing that people judged is touched.", metavar="FILE")
 @declare.texts("--runs", "Runs to add: files, folders, globs.", metavar="FILE")
 @declare.text("--topics", "Topics to add; changed ones become new versions.", metavar="FILE")
@@ -467,40 +469,33 @@ def audit(options: ExpertAuditOptions) -> None:
 @declare.text("--qrels-format", "Format of the qrels, where it is not recognised.", metavar="F")
 @declare.run_format
 @declare.quiet
-@declare.taking(ImportOptions)
 def import_files(options: ImportOptions) -> None:
     """Add judgments, runs or topics to the project in DIR, while it is being judged or not."""
     _run(options)
 
 
-@command.command("export", help=EXPORT_HELP)
-@_IN_FOLDER
+@_subcommand("export", ExportOptions, help=EXPORT_HELP)
 @click.argument("what", type=click.Choice(list(EXPORT_KINDS)))
 @declare.count("--until", "As it was after event N of the log.", metavar="N")
 @declare.flag("--all-topics", "Judgments of candidate and dropped topics as well.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 @_NO_REMARKS
-@declare.taking(ExportOptions)
 def export(options: ExportOptions) -> None:
     """Write what was judged; see `EXPORT_HELP`."""
     _run(options)
 
 
-@command.command("status")
-@_IN_FOLDER
+@_subcommand("status", StatusOptions)
 @declare.choice("--view", ["topics", "runs"], "One of the two tables; csv, jsonl and parquet hold only one.")
 @declare.output_options()
-@declare.taking(StatusOptions)
 def status(options: StatusOptions) -> None:
     """How far judging is, and how sure the order of the runs."""
     _run(options)
 
 
-@command.command("backup")
-@_IN_FOLDER
+@_subcommand("backup", BackupOptions)
 @click.argument("target", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @_NO_REMARKS
-@declare.taking(BackupOptions)
 def backup(options: BackupOptions) -> None:
     """Copy the database of the project to FILE, while it is being judged or not.
 
@@ -510,10 +505,8 @@ def backup(options: BackupOptions) -> None:
     _run(options)
 
 
-@command.command("verify")
-@_IN_FOLDER
+@_subcommand("verify", VerifyOptions)
 @declare.quiet
-@declare.taking(VerifyOptions)
 def verify(options: VerifyOptions) -> None:
     """Replay the log in a new process and compare: choices, next documents, confidences, exports.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import singledispatch
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 import click
 from click.core import ParameterSource
@@ -59,10 +60,10 @@ def run(options: command.ProjectOptions) -> None:
     raise TypeError(f"no command takes {type(options).__name__}")
 
 
-def _write(table: Table, options: OutputOptions) -> None:
-    """Write a table, with its remarks unless nobody wants to hear them."""
-    shown = replace(table, notes=()) if options.quiet else table
-    write_tables([shown], options.format_name, options.output)
+def _write(options: OutputOptions, *found: Table) -> None:
+    """Write tables, with their remarks unless nobody wants to hear them."""
+    shown = [replace(table, notes=()) if options.quiet else table for table in found]
+    write_tables(shown, options.format_name, options.output)
 
 
 # ---- the project
@@ -208,19 +209,23 @@ def _left_out(store: Store, moment: int, sampled: bool) -> list[str]:
 
 
 def _write_lines(lines: Iterable[str], output: Path | None) -> int:
-    """Write lines one by one to standard output, or to a file that appears whole or not at all."""
+    """Write lines one by one to standard output, or to a file that appears whole; return how many."""
     count = 0
-    if output is None:
-        for line in lines:
-            sys.stdout.buffer.write(line.encode("utf-8", "surrogateescape"))
-            count += 1
-        sys.stdout.buffer.flush()
-        return count
-    with written_whole(output) as part, part.open("wb") as stream:
+    with _opened(output) as stream:
         for line in lines:
             stream.write(line.encode("utf-8", "surrogateescape"))
             count += 1
     return count
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[BinaryIO]:
+    if output is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        with written_whole(output) as part, part.open("wb") as stream:
+            yield stream
 
 
 @run.register(command.StatusOptions)
@@ -237,9 +242,7 @@ def status(options: command.StatusOptions) -> None:
         both = {name: {**table.facts, "rows": table.rows()} for name, table in found.items()}
         write_text(json_text(both, indent=1), options.output)
         return
-    wanted = [found[view]] if view else list(found.values())
-    shown = [replace(one, notes=()) if options.quiet else one for one in wanted]
-    write_tables(shown, layout, options.output)
+    _write(options, *([found[view]] if view else found.values()))
 
 
 @run.register(command.BackupOptions)
@@ -281,7 +284,7 @@ def user(options: command.UserOptions) -> None:
         if options.name is None:
             _refuse_changes(options)
             _refuse_unknown_suffix(options)
-            _write(tables.user_table(project.store), options)
+            _write(options, tables.user_table(project.store))
             return
         store, link = project.store, options.link
         present = store.user_by_name(options.name)
@@ -452,7 +455,7 @@ def topics(options: command.TopicsOptions) -> None:
                 done.append(f"{plural(given, 'assignment')} given out: {why}")
         if done:
             remark("; ".join(done), quiet=options.quiet)
-        _write(tables.topic_table(project), options)
+        _write(options, tables.topic_table(project))
 
 
 def _listed(store: Store, given: Iterable[str]) -> list[str]:
@@ -504,16 +507,15 @@ def order(options: command.OrderOptions) -> None:
             changed = organizing.set_order(project, named, wanted)
             another = f"another order for {plural(changed, 'topic')}"
             remark(another if changed else "they had this order already", quiet=options.quiet)
-        _write(tables.order_table(project, named), options)
+        _write(options, tables.order_table(project, named))
 
 
 @run.register(command.SettingsOptions)
 def settings(options: command.SettingsOptions) -> None:
     """Change settings where some are given; then list them."""
     text = None if options.instructions is None else _read(options.instructions)
-    given = {name: getattr(options, name) for name in ("title", "overlap", "feed", "level", "measure")}
-    given["lease_seconds"] = None if options.lease is None else 60 * options.lease
-    changes = {name: value for name, value in given.items() if value is not None}
+    names = ("title", "overlap", "feed", "level", "measure", "lease")
+    changes = {name: value for name in names if (value := getattr(options, name)) is not None}
     for name in ("title", "measure"):
         if not changes.get(name, name).strip():
             raise click.UsageError(f"--{name} is blank; give what it is to be, or leave it out")
@@ -525,7 +527,7 @@ def settings(options: command.SettingsOptions) -> None:
                 organizing.set_instructions(project, text)
         if "overlap" in changes and (short := organizing.staffing_note(project.engine)):
             remark(short, quiet=options.quiet)
-        _write(tables.settings_table(project, brief=options.format_name in PEOPLE), options)
+        _write(options, tables.settings_table(project, brief=options.format_name in PEOPLE))
 
 
 def _read(file: TextIO) -> str:
@@ -553,7 +555,7 @@ def differences(options: command.DifferencesOptions) -> None:
             )
         found = differing_documents(project, project.store.standing())
         brief = options.format_name in PEOPLE
-        _write(tables.difference_table(project, found, options.only_open, brief=brief), options)
+        _write(options, tables.difference_table(project, found, options.only_open, brief=brief))
 
 
 @run.register(command.ExpertAuditOptions)
@@ -570,7 +572,7 @@ def audit(options: command.ExpertAuditOptions) -> None:
             table = tables.audit_table(project, store.users() if expert is None else [expert])
         else:
             table = _draw(project, organizing.judge_of(store, options.assessor), expert, options)
-        _write(table, options)
+        _write(options, table)
 
 
 def _draw(project: Project, assessor: str, expert: User, options: command.ExpertAuditOptions) -> Table:

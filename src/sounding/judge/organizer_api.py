@@ -7,11 +7,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 
-from sounding.core.errors import DataError
 from sounding.judge import messages, organizing
-from sounding.judge.api import problems, seen_of, shown_document, title_taken_back, words_of
+from sounding.judge.api import at_hand, checked_grade, problems, recorded, seen_of, with_comment
 from sounding.judge.auth import RefusedError
-from sounding.judge.organizing import guide_of, judge_of
 from sounding.judge.records import MOST_EVENTS, Receipt, Topic, User
 from sounding.judge.review import (
     DifferingDocument,
@@ -23,7 +21,7 @@ from sounding.judge.review import (
     settle_document,
 )
 from sounding.judge.settings import Order, Settings
-from sounding.judge.web import Asking, Context, Here, from_our_page, organizer
+from sounding.judge.web import Context, Here, Organizer, from_our_page, organizer
 
 router = APIRouter(
     prefix="/api/organise",
@@ -40,7 +38,6 @@ audits = APIRouter(
     dependencies=[Depends(organizer), Depends(from_our_page)],
     responses=problems(400, 401, 403, 404, 409, 412, 413, 422, 500, 503),
 )
-Expert = Annotated[User, Depends(organizer)]
 Documents = Annotated[list[messages.DocId], Query(max_length=100)]
 
 
@@ -59,10 +56,10 @@ def topics(here: Here) -> list[messages.OrganizedTopic]:
 
 
 @router.post("/status")
-def set_status(given: messages.StatusChange, here: Here, asking: Asking) -> messages.Changed:
+def set_status(given: messages.StatusChange, here: Here, who: Organizer) -> messages.Changed:
     """Choose topics, drop them, or make them candidates again; all of them or none."""
-    by = asking.signed_in().pseudonym
-    return messages.Changed(changed=organizing.set_statuses(here.project, given.topics, given.status, by=by))
+    changed = organizing.set_statuses(here.project, given.topics, given.status, by=who.pseudonym)
+    return messages.Changed(changed=changed)
 
 
 @router.post("/assign")
@@ -78,11 +75,11 @@ def share_out(given: messages.Sharing, here: Here) -> messages.Changed:
 
 
 @router.post("/order")
-def set_order(given: messages.OrderChange, here: Here, asking: Asking) -> messages.Changed:
+def set_order(given: messages.OrderChange, here: Here, who: Organizer) -> messages.Changed:
     """Change the order of judging of topics, or of all."""
     order = Order(policy=given.policy, parameters=given.parameters, batch=given.batch, warm_up=given.warm_up)
-    by = asking.signed_in().pseudonym
-    return messages.Changed(changed=organizing.set_order(here.project, given.topics, order, by=by))
+    changed = organizing.set_order(here.project, given.topics, order, by=who.pseudonym)
+    return messages.Changed(changed=changed)
 
 
 @router.get("/settings")
@@ -93,12 +90,10 @@ def settings(here: Here) -> messages.ProjectSettings:
 
 
 @router.post("/settings")
-def change_settings(given: messages.SettingsChange, here: Here, asking: Asking) -> messages.ProjectSettings:
+def change_settings(given: messages.SettingsChange, here: Here, who: Organizer) -> messages.ProjectSettings:
     """Change some of the settings; judgments stay, and what follows is worked out anew."""
     changes = given.model_dump(exclude_none=True)
-    if "lease" in changes:
-        changes["lease_seconds"] = 60 * changes.pop("lease")
-    return _shown(organizing.change_settings(here.project, by=asking.signed_in().pseudonym, **changes))
+    return _shown(organizing.change_settings(here.project, by=who.pseudonym, **changes))
 
 
 def _shown(settings: Settings) -> messages.ProjectSettings:
@@ -115,9 +110,9 @@ def instructions(here: Here) -> messages.Instructions:
 
 
 @router.post("/instructions")
-def set_instructions(given: messages.Instructions, here: Here, asking: Asking) -> messages.Instructions:
+def set_instructions(given: messages.Instructions, here: Here, who: Organizer) -> messages.Instructions:
     """Change what assessors read beside every topic."""
-    organizing.set_instructions(here.project, given.text, by=asking.signed_in().pseudonym)
+    organizing.set_instructions(here.project, given.text, by=who.pseudonym)
     return instructions(here)
 
 
@@ -128,15 +123,16 @@ def differences(here: Here) -> list[DifferingDocument]:
 
 
 @router.post("/differences", responses=problems(409))
-def settle(given: messages.Settlement, here: Here, asking: Asking) -> messages.Changed:
+def settle(given: messages.Settlement, here: Here, who: Organizer) -> messages.Changed:
     """Settle a document on which assessors differ; one that is settled so already stays as it is."""
-    by = asking.signed_in().pseudonym
-    is_new = settle_document(here.project, given.topic, given.doc, given.grade, by=by, key=given.key)
+    is_new = settle_document(
+        here.project, given.topic, given.doc, given.grade, by=who.pseudonym, key=given.key
+    )
     return messages.Changed(changed=int(is_new))
 
 
 @audits.post("/draw")
-def draw(given: messages.AuditDraw, here: Here, expert: Expert) -> messages.AuditDrawn:
+def draw(given: messages.AuditDraw, here: Here, expert: Organizer) -> messages.AuditDrawn:
     """Draw a random sample of somebody's judgments; it stays, and the same one again is the same audit."""
     number = drawn(here, expert, given.assessor, given.size)
     if number is None:
@@ -148,7 +144,7 @@ def draw(given: messages.AuditDraw, here: Here, expert: Expert) -> messages.Audi
 @audits.get("/next")
 def next_documents(
     here: Here,
-    expert: Expert,
+    expert: Organizer,
     audit: Annotated[int, Query(ge=1, le=MOST_EVENTS, description="number of the audit")],
     topic: Annotated[messages.Id, Query(description="a topic of the sample")],
     count: Annotated[int, Query(ge=1, le=5)] = 2,
@@ -158,29 +154,18 @@ def next_documents(
     """The documents of a topic of the sample that you have not graded yet; nobody's grades are told."""
     sample = audited(here, expert, audit)
     asked = _topic(here, sample, topic)
-    return messages.DocumentsAtHand(
-        topic=topic,
-        documents=_documents(here, sample, asked, count, have, later),
-        coming=coming(sample, topic),
-        judged=len(sample.graded(topic)),
-        guide=guide_of(here.project, asked),
-    )
+    docs = _open_documents(sample, topic, count, later)
+    return at_hand(here, asked, docs, have, coming(sample, topic), len(sample.graded(topic)))
 
 
 @audits.post("/judge")
-def judge(given: messages.AuditGrading, here: Here, expert: Expert) -> messages.Recorded:
+def judge(given: messages.AuditGrading, here: Here, expert: Organizer) -> messages.Recorded:
     """Record your grade for a judgment of the sample; when this answers, it is on the disk."""
     audit, pair = audited(here, expert, given.audit), (given.topic, given.doc)
     if pair not in audit.drawn:
         raise RefusedError(400, NOT_DRAWN)
-    try:
-        here.project.settings.check_grade(given.grade)
-    except DataError as error:
-        raise RefusedError(400, str(error)) from None
-    if given.grade is not None and here.project.corpus.document(given.doc) is None:
-        raise RefusedError(400, "the text is missing, so there is no grade; say that it cannot be judged")
     receipt = record_audit(
-        here.project.store, audit, pair, given.grade, key=given.key, comment=given.comment,
+        here.project.store, audit, pair, checked_grade(here, given), key=given.key, comment=given.comment,
         active=given.active, away=given.away, seen=seen_of(given),
     )  # fmt: skip
     here.project.engine.catch_up()
@@ -188,7 +173,7 @@ def judge(given: messages.AuditGrading, here: Here, expert: Expert) -> messages.
 
 
 @audits.post("/undo")
-def undo(given: messages.AuditWithdrawal, here: Here, expert: Expert) -> messages.Recorded:
+def undo(given: messages.AuditWithdrawal, here: Here, expert: Organizer) -> messages.Recorded:
     """Take back your last grade for a document of the sample; a change goes back to the grade before it."""
     store = here.project.store
     before = store.standing(topic=given.topic, assessor=expert.pseudonym, doc=given.doc)
@@ -196,16 +181,13 @@ def undo(given: messages.AuditWithdrawal, here: Here, expert: Expert) -> message
         raise RefusedError(400, NOT_DRAWN)
     receipt = here.project.engine.withdraw(expert.pseudonym, given.topic, given.doc, key=given.key)
     store.release(expert.pseudonym, given.topic)  # no order brings an audit its documents
-    recorded = _recorded(here, expert, given, receipt)
-    for one in recorded.documents:
-        one.comment = next((was.comment for was in before if was.doc == one.doc), "")
-    return recorded
+    return with_comment(_recorded(here, expert, given, receipt), before)
 
 
 def drawn(here: Context, expert: User, assessor: str, size: int) -> int | None:
     """The number of a new audit of somebody else's judgments; None: there are none for topics in use."""
     project = here.project
-    judge = judge_of(project.store, assessor)
+    judge = organizing.judge_of(project.store, assessor)
     if judge == expert.pseudonym:
         raise RefusedError(400, "these are your own judgments; draw from another one's")
     number = draw_audit(project.store, expert.pseudonym, judge, size, project.settings.seed)
@@ -236,43 +218,24 @@ def _topic(here: Context, audit: JudgmentAudit, topic: str) -> Topic:
     return found
 
 
-def _documents(
-    here: Context,
-    audit: JudgmentAudit,
-    topic: Topic,
-    count: int,
-    have: list[str],
-    later: list[str],
-    first: str = "",
-) -> list[messages.ShownDocument]:
-    """What is graded next: a document that is named, then the others, those that were put off at the end."""
-    wanted = sorted(audit.open(topic.id), key=lambda one: (one.doc != first, one.doc in later))
-    return [
-        shown_document(here, one.doc, words_of(topic), None, text=one.doc not in have)
-        for one in wanted[:count]
-    ]
-
-
 def _recorded(
     here: Context,
     expert: User,
     given: messages.AuditGrading | messages.AuditWithdrawal,
     receipt: Receipt | None,
 ) -> messages.Recorded:
+    """The answer to an act; a document of which something was taken back comes first."""
     audit = audited(here, expert, given.audit)
     topic = _topic(here, audit, given.topic)
-    event = None if receipt is None else receipt.event
-    back = event.doc or "" if event is not None and event.undid is not None else ""
-    return messages.Recorded(
-        topic=topic.id,
-        documents=_documents(here, audit, topic, given.count, given.have, given.later, back),
-        coming=coming(audit, topic.id),
-        judged=len(audit.graded(topic.id)),
-        guide=guide_of(here.project, topic),
-        sequence=0 if event is None else event.sequence,
-        repeated=receipt is not None and receipt.repeated,
-        doc=None if event is None else event.doc,
-        undid=None if event is None else event.undid,
-        restored=None if event is None or event.undid is None else event.grade,
-        title=title_taken_back(here, receipt),
-    )
+    back = receipt.event.doc if receipt is not None and receipt.event.undid is not None else None
+    docs = _open_documents(audit, topic.id, given.count, given.later, first=back)
+    graded = len(audit.graded(topic.id))
+    return recorded(here, at_hand(here, topic, docs, given.have, coming(audit, topic.id), graded), receipt)
+
+
+def _open_documents(
+    audit: JudgmentAudit, topic: str, count: int, later: list[str], *, first: str | None = None
+) -> list[str]:
+    """What is graded next: a document that is named, then the others, those that were put off at the end."""
+    docs = [judgment.doc for judgment in audit.open(topic)]
+    return sorted(docs, key=lambda doc: (doc != first, doc in later))[:count]

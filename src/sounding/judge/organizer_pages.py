@@ -14,13 +14,13 @@ from fastapi.responses import Response
 
 from sounding.core.errors import SoundingError
 from sounding.judge import organizing, web
+from sounding.judge.assessor_pages import judging_page
 from sounding.judge.auth import RefusedError
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import left_out, omission_note, omitted_from_qrels, omitted_from_samples
 from sounding.judge.ids import MOST_DOC, MOST_TOPIC
 from sounding.judge.messages import MOST_BATCH, MOST_INSTRUCTIONS, MOST_SAMPLED
 from sounding.judge.organizer_api import audited, coming, drawn
-from sounding.judge.organizing import notes_of, staffing_note
 from sounding.judge.people import MOST_NAME
 from sounding.judge.progress import FEWEST, agreements, opinion_of
 from sounding.judge.project import add_runs, invite
@@ -69,7 +69,7 @@ def topics_page(request: Request, here: web.Here) -> Response:
         request, "organise_topics.html", topics=organizing.topic_states(project),
         assessors=project.store.assessors(), names=project.store.names(),
         overlap=project.settings.overlap, general=project.engine.general_order(),
-        notes=notes_of(project.engine),
+        notes=organizing.notes_of(project.engine),
         policies={MTC: "the documents that tell most about the order of the runs"}
         | {name: kind.title for name, kind in STRATEGIES.items() if name != MTC},
     )  # fmt: skip
@@ -90,18 +90,18 @@ def share_out(here: web.Here, given: web.Given) -> Response:
 
 
 @router.post("/status")
-def set_status(here: web.Here, given: web.Given, asking: web.Asking) -> Response:
+def set_status(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
     """Choose a topic, drop it, or make it a candidate again."""
     organizing.set_statuses(
         here.project, [given.text("topic", most=MOST_TOPIC)],
         given.text("status", most=20),  # type: ignore[arg-type]  # it is checked there
-        by=asking.signed_in().pseudonym,
+        by=who.pseudonym,
     )  # fmt: skip
     return web.went_to("/organise/topics?said=saved")
 
 
 @router.post("/order")
-def set_order(here: web.Here, given: web.Given, asking: web.Asking) -> Response:
+def set_order(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
     """Change the order of judging of a topic, or of all."""
     topic = given.text("topic", most=MOST_TOPIC)
     order = Order(
@@ -110,7 +110,7 @@ def set_order(here: web.Here, given: web.Given, asking: web.Asking) -> Response:
         batch=given.whole("batch", least=1, most=MOST_BATCH) or 1,
         warm_up=given.whole("warm_up", least=0, most=MOST_BATCH) or 0,
     )
-    organizing.set_order(here.project, [topic] if topic else None, order, by=asking.signed_in().pseudonym)
+    organizing.set_order(here.project, [topic] if topic else None, order, by=who.pseudonym)
     return web.went_to("/organise/topics?said=saved")
 
 
@@ -145,12 +145,12 @@ def add_person(request: Request, here: web.Here, given: web.Given) -> Response:
 
 @router.post("/people/{act}")
 def change_person(
-    request: Request, here: web.Here, given: web.Given, asking: web.Asking, act: str
+    request: Request, here: web.Here, given: web.Given, who: web.Organizer, act: str
 ) -> Response:
     """A new link, another role, closing, opening, signing out, erasing; never of oneself."""
     store = here.project.store
     person = store.user(given.whole("id", least=1, most=10**9) or 0)
-    if person is None or person.id == asking.signed_in().id:
+    if person is None or person.id == who.id:
         raise RefusedError(400, "there is no such person, or it is you; ask another organiser")
     if act == "link":
         return _people(request, here, _link(request, here, person), person.name)
@@ -226,10 +226,10 @@ def _text(here: web.Context, doc: str) -> dict[str, str]:
 
 
 @router.post("/adjudicate")
-def adjudicate(here: web.Here, given: web.Given, asking: web.Asking) -> Response:
+def adjudicate(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
     """Settle a document on which assessors differ."""
     here.project.engine.adjudicate(
-        asking.signed_in().pseudonym, given.text("topic", most=MOST_TOPIC),
+        who.pseudonym, given.text("topic", most=MOST_TOPIC),
         given.text("doc", most=MOST_DOC),
         _grade(here, given), key=given.text("key", most=100) or uuid4().hex,
     )  # fmt: skip
@@ -240,16 +240,17 @@ def adjudicate(here: web.Here, given: web.Given, asking: web.Asking) -> Response
 
 
 @router.get("/audit")
-def audit_page(request: Request, here: web.Here, asking: web.Asking, audit: Number | None = None) -> Response:
+def audit_page(
+    request: Request, here: web.Here, expert: web.Organizer, audit: Number | None = None
+) -> Response:
     """A random sample of somebody's judgments: how much of it is graded anew, and the agreement."""
-    expert = asking.signed_in()
     return _audits(request, here, expert, None if audit is None else audited(here, expert, audit))
 
 
 @router.post("/audit/draw")
-def draw_audit(request: Request, here: web.Here, asking: web.Asking, given: web.Given) -> Response:
+def draw_audit(request: Request, here: web.Here, expert: web.Organizer, given: web.Given) -> Response:
     """Draw a sample of somebody's judgments, for good."""
-    expert, assessor = asking.signed_in(), given.text("assessor", most=100)
+    assessor = given.text("assessor", most=100)
     number = drawn(here, expert, assessor, given.whole("size", least=1, most=MOST_SAMPLED) or SAMPLED)
     if number is None:
         name = here.project.store.names().get(assessor, assessor)
@@ -295,10 +296,10 @@ def _audited_people(here: web.Context, expert: User) -> dict[str, str]:
 
 @router.get("/audit/judge")
 def audit_judge_page(
-    request: Request, here: web.Here, asking: web.Asking, audit: Number, topic: Text = ""
+    request: Request, here: web.Here, expert: web.Organizer, audit: Number, topic: Text = ""
 ) -> Response:
     """The judging page over what is left of a sample, topic by topic; where nothing is left, back."""
-    sample = audited(here, asking.signed_in(), audit)
+    sample = audited(here, expert, audit)
     asked = topic or next((one.topic for one in sorted(sample.open(), key=lambda one: one.topic)), "")
     found = here.project.store.topic(asked) if asked in sample.topics else None
     back = f"/organise/audit?audit={audit}"
@@ -309,16 +310,11 @@ def audit_judge_page(
     graded = sample.graded(asked)
     here_given = [one for one in graded if one.selection.policy == AUDIT]  # others stand for themselves
     last = max(here_given, key=lambda one: one.sequence).doc if here_given else ""
-    return web.page(
-        request, "judge.html", topic=found, doc="", query="", scale=here.project.settings.scale,
-        judged=len(graded), instructions=organizing.instructions_of(here.project),
-        coming=coming(sample, asked), back=back, back_words="the audit",
-        after=f"/organise/audit/judge?audit={audit}", pause=here.pause,
-        guide=organizing.guide_of(here.project, found),
-        audit={
-            "number": audit, "last": last,
-            "name": here.project.store.names().get(sample.assessor, sample.assessor),
-        },
+    name = here.project.store.names().get(sample.assessor, sample.assessor)
+    return judging_page(
+        request, here, found, doc="", query="", judged=len(graded), coming=coming(sample, asked), back=back,
+        back_words="the audit", after=f"/organise/audit/judge?audit={audit}",
+        audit={"number": audit, "last": last, "name": name},
     )  # fmt: skip
 
 
@@ -348,21 +344,21 @@ def _project(request: Request, here: web.Context, said: str = "") -> Response:
         exports=EXPORT_KINDS.values(), runs=project.engine.run_names(), settings=project.settings,
         documents=project.corpus.count, feeds=FEEDS, unused=left_out(project.store),
         omissions=[told for what, one in omitted.items() if (told := omission_note(what, one))],
-        staffing=staffing_note(project.engine),
+        staffing=organizing.staffing_note(project.engine),
         most_upload=web.MOST_UPLOAD, too_large=web.too_large(web.MOST_UPLOAD),
     )  # fmt: skip
 
 
 @router.post("/instructions")
-def set_instructions(here: web.Here, given: web.Given, asking: web.Asking) -> Response:
+def set_instructions(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
     """Change what assessors read beside every topic."""
     text = given.text("instructions", most=MOST_INSTRUCTIONS)
-    organizing.set_instructions(here.project, text, by=asking.signed_in().pseudonym)
+    organizing.set_instructions(here.project, text, by=who.pseudonym)
     return web.went_to("/organise/project?said=saved")
 
 
 @router.post("/settings")
-def set_settings(here: web.Here, given: web.Given, asking: web.Asking) -> Response:
+def set_settings(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
     """Change what was changed in the form: another organiser may have changed the rest meanwhile."""
     wanted: dict[str, str | float | None] = {
         "title": given.text("title", most=MOST_TITLE),
@@ -373,9 +369,7 @@ def set_settings(here: web.Here, given: web.Given, asking: web.Asking) -> Respon
         "lease": given.whole("lease", least=1, most=MOST_LEASE),
     }
     changed = {name: value for name, value in wanted.items() if value is not None and given.changed(name)}
-    if minutes := changed.pop("lease", None):
-        changed["lease_seconds"] = 60 * minutes
-    organizing.change_settings(here.project, by=asking.signed_in().pseudonym, **changed)
+    organizing.change_settings(here.project, by=who.pseudonym, **changed)
     return web.went_to("/organise/project?said=saved")
 
 

@@ -165,8 +165,8 @@ def set_order(project: Project, topics: Sequence[str] | None, order: Order, *, b
 def change_settings(project: Project, *, by: str | None = None, **given: Any) -> Settings:
     """The settings of a project with these changed, a blank text being no change; judgments stay.
 
-    What may be given are title, measure, level, overlap, feed and lease_seconds; choices on record rest on
-    the others.
+    What may be given are title, measure, level, overlap, feed and lease, in minutes; choices on record rest
+    on the others.
     """
     engine = project.engine
     with engine.together():
@@ -175,6 +175,8 @@ def change_settings(project: Project, *, by: str | None = None, **given: Any) ->
         known: dict[str, Any] = {
             name: value.strip() if isinstance(value, str) else value for name, value in given.items()
         }
+        if "lease" in known:
+            known["lease_seconds"] = 60 * known.pop("lease")
         wanted = replace(present, **{name: value for name, value in known.items() if value != ""})
         if wanted != present:
             engine.change_settings(wanted, by=by)

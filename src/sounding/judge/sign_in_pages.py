@@ -27,7 +27,6 @@ _SYSTEMS = {
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(web.from_our_page)])
 own = APIRouter(include_in_schema=False, dependencies=[Depends(web.user), Depends(web.from_our_page)])
-Self = Annotated[User, Depends(web.user)]
 
 
 @router.get("/sign-in")
@@ -116,7 +115,7 @@ def _new_password(given: web.FormFields) -> str:
 
 
 @own.get("/account")
-def account_page(request: Request, here: web.Here, who: Self, asking: web.Asking) -> Response:
+def account_page(request: Request, here: web.Here, who: web.SignedIn, asking: web.Asking) -> Response:
     """The own account."""
     return _account(request, here, who, asking)
 
@@ -144,7 +143,7 @@ def browser_of(note: str) -> str:
 
 @own.post("/account/password")
 async def change_password(
-    request: Request, here: web.Here, who: Self, asking: web.Asking, given: web.Given
+    request: Request, here: web.Here, who: web.SignedIn, asking: web.Asking, given: web.Given
 ) -> Response:
     """Change the own password; every other browser is signed out."""
     present = given.text("present", most=1000)
@@ -160,7 +159,7 @@ async def change_password(
 
 
 @own.post("/account/end")
-def end_one(here: web.Here, who: Self, given: web.Given) -> Response:
+def end_one(here: web.Here, who: web.SignedIn, given: web.Given) -> Response:
     """Sign out one of the own browsers."""
     digest = given.text("which", most=200)
     if digest not in [one.digest for one in here.project.store.sign_ins(who.id)]:
@@ -170,7 +169,7 @@ def end_one(here: web.Here, who: Self, given: web.Given) -> Response:
 
 
 @own.post("/account/end-all")
-def end_all(request: Request, here: web.Here, who: Self) -> Response:
+def end_all(request: Request, here: web.Here, who: web.SignedIn) -> Response:
     """Sign out everywhere."""
     here.project.store.end_sign_ins(who.id)
     response = web.went_to("/sign-in")
@@ -179,7 +178,7 @@ def end_all(request: Request, here: web.Here, who: Self) -> Response:
 
 
 @own.post("/sign-out")
-def sign_out(request: Request, here: web.Here, who: Self, asking: web.Asking) -> Response:
+def sign_out(request: Request, here: web.Here, who: web.SignedIn, asking: web.Asking) -> Response:
     """End this sign-in."""
     leave(here, who, asking.secret)
     response = web.went_to("/sign-in")

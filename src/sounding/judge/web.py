@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
@@ -169,6 +170,11 @@ async def assessor(asking: Asking) -> User:
 async def organizer(asking: Asking) -> User:
     """The organiser who asks; others are refused."""
     return asking.having("organiser")
+
+
+SignedIn = Annotated[User, Depends(user)]
+Assessor = Annotated[User, Depends(assessor)]
+Organizer = Annotated[User, Depends(organizer)]
 
 
 async def from_our_page(request: Request, asking: Asking) -> AsyncIterator[None]:
@@ -365,8 +371,6 @@ def refusal(
         response = JSONResponse({"detail": message}, status)
         keep_guest(request, response)
     elif status == 401 and request.url.path != "/sign-in":
-        from urllib.parse import quote
-
         target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         then = target if request.method == "GET" else "/"
         response = went_to(f"/sign-in?then={quote(then, safe='')}")

@@ -22,21 +22,27 @@ from tests.judge.web import make_project, signed_in
 from sounding.cli import cli
 from sounding.core.errors import DataError
 from sounding.data.corpus import Document
-from sounding.demo import models
 from sounding.demo import server as demo
-from sounding.demo.docstrings import compiled, documented, library_documents, library_sources
-from sounding.demo.models import (
+from sounding.demo.library import (
+    K1,
+    MU,
+    QUESTIONS,
+    B,
     Index,
     bm25,
+    compiled,
     cosine,
+    documented,
     expanded,
+    library_documents,
+    library_sources,
     likelihood,
     make_runs,
+    models,
     pieces,
     plain,
     stems,
 )
-from sounding.demo.questions import QUESTIONS
 from sounding.demo.server import create_demo, is_demo, judging_lines, open_demo
 from sounding.judge.app import can_listen
 from sounding.judge.project import Project
@@ -131,10 +137,7 @@ def test_the_likelihood_orders_documents_as_its_definition_does() -> None:
     words, counts = 9, Counter(word for text in TEXTS for word in text)
     query = ["b", "c"]
     by_hand = [
-        sum(
-            math.log((text.count(word) + models.MU * counts[word] / words) / (len(text) + models.MU))
-            for word in query
-        )
+        sum(math.log((text.count(word) + MU * counts[word] / words) / (len(text) + MU)) for word in query)
         for text in TEXTS
     ]
     empty = sum(math.log(counts[word] / words) for word in query)
@@ -174,19 +177,19 @@ def test_bm25s_with_our_words_ranks_as_our_bm25_does(library: list[Document]) ->
     bm25s = require("bm25s")
     texts = [plain(one.text) for one in library[:600]]
     index = Index.of(texts)
-    peer = bm25s.BM25(k1=models.K1, b=models.B, method="lucene")
+    peer = bm25s.BM25(k1=K1, b=B, method="lucene")
     peer.index(texts, show_progress=False)
     for asked in QUESTIONS:
         words = [word for word in plain(asked.title) if word in index.terms]
         np.testing.assert_allclose(
-            bm25(index, index.known(words)) / (models.K1 + 1), peer.get_scores(words), atol=1e-4
+            bm25(index, index.known(words)) / (K1 + 1), peer.get_scores(words), atol=1e-4
         )
 
 
 def test_without_the_package_there_are_fewer_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     documents = [Document(f"m.f{number}", f"m.f{number}\n\ncopy a tree {number}") for number in range(5)]
-    assert sorted(models.models(documents)) == [
+    assert sorted(models(documents)) == [
         "bm25", "bm25-expanded", "bm25-long", "bm25-stems", "cosine", "likelihood", "names", "pieces",
     ]  # fmt: skip
 

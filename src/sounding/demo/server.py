@@ -19,9 +19,7 @@ from sounding.core.errors import DataError
 from sounding.core.files import beside, write_whole
 from sounding.core.text import filled
 from sounding.data.corpus import Document
-from sounding.demo.docstrings import library_documents, library_sources
-from sounding.demo.models import Runs, make_runs
-from sounding.demo.questions import QUESTIONS
+from sounding.demo.library import QUESTIONS, Runs, library_documents, library_sources, make_runs
 from sounding.judge.app import can_listen, serve, stopped_alike
 from sounding.judge.auth import hash_password
 from sounding.judge.command import LOOPBACK, PORT

@@ -129,7 +129,7 @@ def test_a_text_that_was_saved_in_the_same_moment_is_not_written_over_unseen(
         project.store.save_topic("N001", title="whales", narrative="of the other tab", author=author)
         return found
 
-    monkeypatch.setattr("sounding.judge.assessor_pages.written_topic", and_saved_elsewhere)
+    monkeypatch.setattr("sounding.judge.api.written_topic", and_saved_elsewhere)
     fields = {"id": "N001", "title": "whales", "narrative": "of this tab", "estimate": "", "query": ""}
     answer = ann.post("/develop/topic", **fields, version="1")
     assert answer.status_code == 409

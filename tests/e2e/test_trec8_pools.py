@@ -20,7 +20,7 @@ from sounding.pool.tables import sampled_table
 from sounding.render.tables import Table
 from sounding.runs.align import prepare
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.selection.strategies import SampleStrategy, in_batches, make_strategy, replay
+from sounding.selection.strategies import TopicQueues, in_batches, make_strategy, replay
 from sounding.statistics.rank_correlation import kendall_tau
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -114,7 +114,7 @@ def test_samples_have_the_errors_that_the_page_of_strategies_tells(
             strategy = make_strategy(name, pool, **given)
             found = replay(strategy, pool.grades(qrels))
             assert f"{len(found.picks):,}" == documents
-            judged = qrels_of_sample(sampled_table(pool, found, cast("SampleStrategy", strategy)))
+            judged = qrels_of_sample(sampled_table(pool, found, cast("TopicQueues", strategy)))
         assert judged is not None
         values = evaluate(judged, runs, [measure]).mean()[:, 0]
         errors = values - truth

@@ -25,7 +25,7 @@ from sounding.runs.ranking import Values
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.sample.simulation import sample
 from sounding.selection.samples import capped_chances, judged_chances, make_sample, parse_strata
-from sounding.selection.strategies import SampleStrategy, make_strategy, replay, restore
+from sounding.selection.strategies import TopicQueues, make_strategy, replay, restore
 
 COPIES = 300
 DESIGNS: dict[str, dict[str, Any]] = {
@@ -71,7 +71,7 @@ def trial() -> Trial:
 def sampled_qrels(name: str, seed: int = 0, grades: Values | None = None) -> Qrels:
     strategy = make_strategy(name, trial().pool, seed=seed, **DESIGNS[name])
     known = trial().grades if grades is None else grades
-    table = sampled_table(trial().pool, replay(strategy, known), cast("SampleStrategy", strategy))
+    table = sampled_table(trial().pool, replay(strategy, known), cast("TopicQueues", strategy))
     columns: dict[str, Any] = {column.name: column.cells for column in table.columns}
     extra = {
         {"stratum": "strata", "probability": "probabilities"}[key]: columns[key]
@@ -83,7 +83,7 @@ def sampled_qrels(name: str, seed: int = 0, grades: Values | None = None) -> Qre
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_documents_are_drawn_as_often_as_their_chance_says(name: str) -> None:
-    strategy = cast("SampleStrategy", make_strategy(name, trial().pool, **DESIGNS[name]))
+    strategy = cast("TopicQueues", make_strategy(name, trial().pool, **DESIGNS[name]))
     drawn = strategy.next(count=len(trial().pool.docs))
     times = Counter(pick.document % int(trial().pool.starts[1]) for pick in drawn)
     inside = trial().pool.best_ranks()[: trial().pool.starts[1]].nonzero()[0].tolist()
@@ -185,7 +185,7 @@ def test_weighted_chances_are_the_part_of_a_rank_in_the_pairs_of_the_sum_of_prec
     assert either.sum() == pytest.approx(depth)  # every precision is 1 where all are relevant
     part = either.sum(axis=1) / either.sum()
     strategy = cast(
-        "SampleStrategy", make_strategy("weighted-sample", pool_of({"9": [list("abcdefg")]}), rate=0.3)
+        "TopicQueues", make_strategy("weighted-sample", pool_of({"9": [list("abcdefg")]}), rate=0.3)
     )
     chances = [strategy.design(document)[1] for document in range(depth)]
     assert chances == pytest.approx((0.3 * depth * part).tolist())
@@ -195,7 +195,7 @@ def test_weighted_chances_are_the_part_of_a_rank_in_the_pairs_of_the_sum_of_prec
 def test_weights_of_runs_add_up() -> None:
     # Lists of two: rank 1 weighs 1 + 1 + 1/2, rank 2 weighs 1 + 1/2. a: 2.5 + 2.5, b and c: 1.5.
     pool = pool_of({"9": [["a", "b"], ["a", "c"]]})
-    strategy = cast("SampleStrategy", make_strategy("weighted-sample", pool, rate=0.3))
+    strategy = cast("TopicQueues", make_strategy("weighted-sample", pool, rate=0.3))
     chances = [strategy.design(document)[1] for document in range(3)]
     assert chances == pytest.approx([0.9 * 5 / 8, 0.9 * 1.5 / 8, 0.9 * 1.5 / 8])
 
@@ -257,7 +257,7 @@ def test_a_rate_is_a_share(name: str) -> None:
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_sample_goes_on_from_what_was_drawn_before_more_runs_came(name: str, seed: int) -> None:
     pool = pool_of(draw_lists(seed))
-    whole = cast("SampleStrategy", make_strategy(name, pool, seed=seed, **DESIGNS[name]))
+    whole = cast("TopicQueues", make_strategy(name, pool, seed=seed, **DESIGNS[name]))
     at_once = make_sample(name, pool, draws={}, seed=seed, **DESIGNS[name])
     assert at_once.next(count=999) == whole.next(count=999)
     assert at_once.state() == whole.state()

@@ -17,7 +17,7 @@ from sounding.judge.records import IN_USE, DamagedError, Event, TopicStatus
 from sounding.judge.settings import Order, Settings, settings_of
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.samples import make_sample
-from sounding.selection.strategies import SampleStrategy
+from sounding.selection.strategies import TopicQueues
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ class Agenda:
         """What the runs have of one topic: each is drawn apart from the others, in use or not."""
         return self.every.of_topics([self.every.topics.index(topic)])
 
-    def _drawn(self, sample: Order, alone: Retrieved, draws: Sequence[int]) -> SampleStrategy:
+    def _drawn(self, sample: Order, alone: Retrieved, draws: Sequence[int]) -> TopicQueues:
         return make_sample(
             sample.policy, alone, draws={alone.topics[0]: draws}, seed=self.settings.seed,
             **sample.parameters,

@@ -21,8 +21,8 @@ from sounding.runs.retrieved import Retrieved
 from sounding.selection.strategies import (
     Kind,
     Pick,
-    SampleStrategy,
     Strategy,
+    TopicQueues,
     find_strategy,
     in_batches,
     judge_all,
@@ -117,7 +117,7 @@ def pool(
             replays[name] = replay(
                 one, result.grades, budget=budget, level=1.0 if level is None else level, progress=progress
             )
-    samples = {kind.name: cast("SampleStrategy", strategies[kind.name]) for kind in kinds if kind.sampled}
+    samples = {kind.name: cast("TopicQueues", strategies[kind.name]) for kind in kinds if kind.sampled}
     return made(replays=replays, samples=samples)
 
 

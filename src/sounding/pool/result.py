@@ -13,7 +13,7 @@ from sounding.pool.contributors import Contributors
 from sounding.pool.foresight import Foresight
 from sounding.runs.ranking import Values
 from sounding.runs.retrieved import Retrieved
-from sounding.selection.strategies import Kind, Pick, Replay, SampleStrategy
+from sounding.selection.strategies import Kind, Pick, Replay, TopicQueues
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -32,7 +32,7 @@ class Pooling:
     cut: str | None  # how the judgments were cut, in a sentence
     picks: tuple[Pick, ...] = ()  # the next documents to judge
     replays: Mapping[str, Replay] = field(default_factory=dict)  # strategy -> what it had judged
-    samples: Mapping[str, SampleStrategy] = field(default_factory=dict)  # those of the strategies that draw
+    samples: Mapping[str, TopicQueues] = field(default_factory=dict)  # those of the strategies that draw
     foresight: Foresight | None = None
 
     @property

@@ -15,7 +15,7 @@ from sounding.pool.result import Pooling
 from sounding.render.tables import Cell, Column, Table
 from sounding.runs.retrieved import Retrieved
 from sounding.selection.samples import judged_chances
-from sounding.selection.strategies import Pick, Replay, SampleStrategy
+from sounding.selection.strategies import Pick, Replay, TopicQueues
 
 DEPTHS = (1, 5, 10, 20, 30, 50, 100, 200, 500, 1000)  # pools that people see
 COVERED = (10, 100, 1000)  # first documents whose coverage is shown
@@ -237,7 +237,7 @@ def judged_table(result: Pooling) -> Table:
     return pick_table(result.pool, found.picks, _grades(found))
 
 
-def sampled_table(pool: Retrieved, found: Replay, strategy: SampleStrategy) -> Table:
+def sampled_table(pool: Retrieved, found: Replay, strategy: TopicQueues) -> Table:
     """A judged sample with its design: judgments from which `evaluate` estimates.
 
     With strata, what was in the pool and not drawn, or not judged, is listed with grade -1: estimates need

@@ -13,7 +13,7 @@ from sounding.relevance.growth import expected_beyond
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE
 from sounding.runs.topic_lists import TopicLists
-from sounding.selection.queues import Queue, Relevance, by_topic
+from sounding.selection.strategies import Queue, Relevance, register
 
 
 class FixedQueue(Queue):
@@ -42,7 +42,7 @@ def heaviest_first(weights: Values) -> FixedQueue:
     return FixedQueue(order.tolist(), weights.tolist())
 
 
-@by_topic("depth")
+@register("depth")
 def depth_pool(pool: TopicLists, _: np.random.Generator) -> FixedQueue:
     """Everything that the runs have down to the depth, in the order of doc ids.
 
@@ -51,13 +51,13 @@ def depth_pool(pool: TopicLists, _: np.random.Generator) -> FixedQueue:
     return FixedQueue(range(pool.size))
 
 
-@by_topic("rank")
+@register("rank")
 def rank_order(pool: TopicLists, _: np.random.Generator) -> FixedQueue:
     """By best rank in any run: a pool that is deepened rank by rank; equal ones by doc id."""
     return FixedQueue(by_best_rank(pool).tolist())
 
 
-@by_topic("rrf")
+@register("rrf")
 def reciprocal_rank_fusion(pool: TopicLists, _: np.random.Generator, *, c: float = 60) -> FixedQueue:
     """By the sum over runs of 1 / (c + rank): reciprocal-rank fusion.
 
@@ -83,7 +83,7 @@ def rbp_weights(p: float, depth: int) -> Values:
     return (1 - p) * np.power(p, np.arange(depth))
 
 
-@by_topic("rbp-a")
+@register("rbp-a")
 def rbp_sum(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) -> FixedQueue:
     """By what the document weighs in the RBP of all runs: the sum over runs of (1 - p) p^(rank - 1).
 
@@ -152,7 +152,7 @@ class InterestQueue(HeaviestQueue):
         return self._pool.sums(factor[:, np.newaxis] * self._by_rank)
 
 
-@by_topic("rbp-b", adaptive=True)
+@register("rbp-b", adaptive=True)
 def rbp_residual(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) -> InterestQueue:
     """As rbp-a, each run counting with its residual: runs of which least is known come first.
 
@@ -161,7 +161,7 @@ def rbp_residual(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) ->
     return InterestQueue(pool, p, lambda score, residual: residual)
 
 
-@by_topic("rbp-c", adaptive=True)
+@register("rbp-c", adaptive=True)
 def rbp_projected(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) -> InterestQueue:
     """As rbp-b, and runs that look good count more: residual times (score + residual / 2) cubed.
 
@@ -203,7 +203,7 @@ class HedgeQueue(HeaviestQueue):
         return self._pool.sums(excess) + say @ self._unlisted
 
 
-@by_topic("hedge", adaptive=True)
+@register("hedge", adaptive=True)
 def hedge(pool: TopicLists, _: np.random.Generator, *, beta: float = 0.1) -> HedgeQueue:
     """Hedge: the document that the runs rank highest, those that were right so far having more say.
 
@@ -277,7 +277,7 @@ def _move_to_front(pool: TopicLists, rng: np.random.Generator, *, across: bool) 
     return RunQueue(pool, lambda hits, misses: -float(misses), places, across=across)
 
 
-@by_topic("move-to-front", adaptive=True, drawn=True)
+@register("move-to-front", adaptive=True, drawn=True)
 def move_to_front(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
     """Move-to-front: a run goes on as long as its documents are relevant; each other one sets it back.
 
@@ -287,7 +287,7 @@ def move_to_front(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
     return _move_to_front(pool, rng, across=False)
 
 
-@by_topic("global-move-to-front", adaptive=True, drawn=True)
+@register("global-move-to-front", adaptive=True, drawn=True)
 def global_move_to_front(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
     """Move-to-front over all topics at once: topics that go on giving relevant documents get more.
 
@@ -296,7 +296,7 @@ def global_move_to_front(pool: TopicLists, rng: np.random.Generator) -> RunQueue
     return _move_to_front(pool, rng, across=True)
 
 
-@by_topic("max-mean", adaptive=True, drawn=True)
+@register("max-mean", adaptive=True, drawn=True)
 def max_mean(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
     """The bandit MaxMean: the run with the highest expected share of relevant documents is heard.
 
@@ -342,7 +342,7 @@ class DeepeningQueue(Queue):
             self._reached = deeper
 
 
-@by_topic("adaptive-depth", adaptive=True)
+@register("adaptive-depth", adaptive=True)
 def adaptive_depth(
     pool: TopicLists, _: np.random.Generator, *, initial: int = 20, step: int = 10
 ) -> DeepeningQueue:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import Retrieved
 from sounding.runs.topic_lists import TopicLists
 from sounding.selection.orders import FixedQueue
-from sounding.selection.queues import TurnTaking, by_topic
-from sounding.selection.strategies import SampleStrategy, State, find_strategy, judge_all
+from sounding.selection.strategies import State, TopicQueues, find_strategy, judge_all, register
 
 DEFAULT_STRATA = "10:1,30:0.2,100:0.05"
 LEAST = 2  # documents of a stratum, where it has as many: one tells no spread
@@ -38,22 +37,7 @@ class SampleQueue(FixedQueue):
         return stratum, float(self.chances[position])
 
 
-SampleMaker = Callable[..., SampleQueue]
-Maker = TypeVar("Maker", bound=SampleMaker)
-SAMPLES: dict[str, SampleMaker] = {}
-
-
-def _sample(name: str) -> Callable[[Maker], Maker]:
-    """Make a function from the lists of a topic to its sample known as a strategy."""
-
-    def add(maker: Maker) -> Maker:
-        SAMPLES[name] = maker
-        return by_topic(name, sampled=True, restored=_restored)(maker)
-
-    return add
-
-
-def _restored(pool: Retrieved, state: State) -> SampleStrategy:
+def _restored(pool: Retrieved, state: State) -> TopicQueues:
     strategy = make_sample(
         state["strategy"], pool, draws=state.get("draws", {}), seed=state["seed"], **state["parameters"]
     )
@@ -61,7 +45,7 @@ def _restored(pool: Retrieved, state: State) -> SampleStrategy:
     return strategy
 
 
-@_sample("uniform-sample")
+@register("uniform-sample", sampled=True, restored=_restored)
 def uniform_sample(pool: TopicLists, rng: np.random.Generator, *, rate: float = 0.1) -> SampleQueue:
     """A random part of every topic's pool, all documents having the same chance; for infAP, xinfAP, statAP.
 
@@ -71,7 +55,7 @@ def uniform_sample(pool: TopicLists, rng: np.random.Generator, *, rate: float = 
     return _stratified(np.zeros(pool.size, np.int64), [rate], rng)
 
 
-@_sample("stratified-sample")
+@register("stratified-sample", sampled=True, restored=_restored)
 def stratified_sample(
     pool: TopicLists, rng: np.random.Generator, *, strata: str = DEFAULT_STRATA
 ) -> SampleQueue:
@@ -90,7 +74,7 @@ def stratified_sample(
     return _stratified(stratum, rates, rng)
 
 
-@_sample("weighted-sample")
+@register("weighted-sample", sampled=True, restored=_restored)
 def weighted_sample(pool: TopicLists, rng: np.random.Generator, *, rate: float = 0.1) -> SampleQueue:
     """Every document drawn by itself, with the more chance the more AP may depend on it; for statAP.
 
@@ -110,7 +94,7 @@ def weighted_sample(pool: TopicLists, rng: np.random.Generator, *, rate: float =
 
 
 def drawn_in_turn(
-    maker: SampleMaker,
+    maker: Callable[..., SampleQueue],
     ends: Sequence[int],
     pool: TopicLists,
     rng: np.random.Generator,
@@ -146,7 +130,7 @@ def make_sample(
     seed: int = 0,
     where_possible: bool = False,
     **parameters: Any,
-) -> SampleStrategy:
+) -> TopicQueues:
     """Make a sample of a pool whose runs came one after the other: what was drawn from the first ones stays.
 
     `draws` has, by topic, how many runs there were at the end of each draw but the last; a topic that is not
@@ -154,11 +138,10 @@ def make_sample(
     is refused, or has nothing drawn (`where_possible`).
     """
     kind = find_strategy(name)
-    maker = SAMPLES[kind.name]
 
     def draw(lists: TopicLists, rng: np.random.Generator, **given: Any) -> SampleQueue:
         try:
-            return drawn_in_turn(maker, draws.get(lists.topic, ()), lists, rng, **given)
+            return drawn_in_turn(kind.function, draws.get(lists.topic, ()), lists, rng, **given)
         except DataError:
             if where_possible:
                 return SampleQueue([], None, np.zeros(lists.size))
@@ -166,7 +149,7 @@ def make_sample(
 
     ends = {topic: list(each) for topic, each in draws.items() if each}
     more = {"draws": ends} if ends else None
-    return TurnTaking(kind.name, pool, seed, kind.complete(parameters), draw, more)
+    return TopicQueues(kind.name, pool, seed, kind.complete(parameters), draw, more)
 
 
 def parse_strata(text: str) -> tuple[list[int], list[float]]:

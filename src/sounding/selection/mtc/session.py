@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -572,20 +572,13 @@ class Session:
         return means.mean(axis=0), covariances.sum(axis=0) / len(means) ** 2
 
 
+# Fits of a prior to the first judgments depend on which came first, so only its own state restores it.
+@register("mtc", by_topic=False, adaptive=True, drawn=True, restored=Session.restored)
 def minimal_test_collection(
-    pool: Retrieved, seed: int, level: float, *, prior: str = DEFAULT, selection: str = "informed"
+    pool: Retrieved, seed: int, *, level: float = 1.0, prior: str = DEFAULT, selection: str = "informed"
 ) -> Session:
     """What tells most about the order of the runs by average precision."""
     return Session(
         pool, seed=seed, depth=max(pool.depth, 1), measure=f"AP(rel={level:g})", prior=prior,
         selection=selection,
     )  # fmt: skip
-
-
-def _build(pool: Retrieved, seed: int, parameters: Mapping[str, Any]) -> Session:
-    chosen = {name: value for name, value in parameters.items() if name != "level"}
-    return minimal_test_collection(pool, seed, parameters["level"], **chosen)
-
-
-# Fits of a prior to the first judgments depend on which came first, so only its own state restores it.
-register("mtc", minimal_test_collection, _build, adaptive=True, drawn=True, restored=Session.restored)

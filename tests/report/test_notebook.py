@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sounding.compare.result import Comparison
-from sounding.render.notebook import ROWS
+from sounding.render.html import NOTEBOOK_ROWS
 from sounding.report.result import Report
 
 
@@ -37,8 +37,8 @@ def test_without_the_packages_for_charts_a_notebook_shows_the_tables_alone(
 def test_a_notebook_sees_the_first_rows_of_a_long_table(found: Report) -> None:
     assert isinstance(found.comparison, Comparison)
     shown = found.scores.of_runs([0] * 30)._repr_html_()
-    assert f"<p>{ROWS} of 30 rows.</p>" in shown
-    assert len(re.findall(r"<th scope=\"row\"", shown)) == ROWS
+    assert f"<p>{NOTEBOOK_ROWS} of 30 rows.</p>" in shown
+    assert len(re.findall(r"<th scope=\"row\"", shown)) == NOTEBOOK_ROWS
 
 
 def test_scores_by_some_measures_keep_values_bounds_and_judged_shares(found: Report) -> None:

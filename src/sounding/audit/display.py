@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sounding.audit.charts import audit_charts
 from sounding.audit.result import Audit
 from sounding.audit.tables import Extras, verdict_table
-from sounding.render.notebook import notebook_html
+from sounding.render.html import notebook_html
 
 if TYPE_CHECKING:
     from sounding.render.style import Chart

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from sounding.calibrate.charts import reliability_diagram
 from sounding.calibrate.result import Calibration
 from sounding.calibrate.tables import calibration_tables, reliability_rows
-from sounding.render.html import ungrouped
-from sounding.render.notebook import notebook_html
+from sounding.render.html import notebook_html, ungrouped
 
 if TYPE_CHECKING:
     from sounding.render.style import Chart

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sounding.compare.charts import chart_of
 from sounding.compare.result import Comparison
 from sounding.compare.tables import people_pairs
-from sounding.render.notebook import notebook_html
+from sounding.render.html import notebook_html
 
 
 def html(comparison: Comparison) -> str:

@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.files import located, write_whole, written_whole
+from sounding.core.lazy import polars
 from sounding.core.policies import Duplicates, Fractional
 from sounding.core.text import quoted
 from sounding.core.workers import Progress, apart
@@ -45,9 +46,6 @@ from sounding.data.problems import Problems
 from sounding.data.sources import STDIN, Content, open_zstd, read_content
 from sounding.data.tables import Places, Qrels, Run, byte_order
 from sounding.data.writing import run_lines, write_qrels
-
-if TYPE_CHECKING:
-    import polars
 
 GROUP = 1 << 20  # rows that Parquet keeps together: what is skipped, or read, at once
 PARQUET = (".parquet", ".parq", ".pq")
@@ -153,8 +151,6 @@ def _shape(source: str | Path, content: Content | None, form: str | None) -> _Sh
 
 
 def _column_names(source: str | Path, content: Content | None) -> list[str]:
-    import polars
-
     check_polars(str(source))
     with readable(str(source)):
         if content is not None:
@@ -192,8 +188,6 @@ def _convert_qrels(qrels: Qrels, path: Path, form: str) -> None:
 
 
 def _qrels_table(qrels: Qrels) -> bytes:
-    import polars
-
     columns: dict[str, Any] = {
         "topic": column_of(_repeated(qrels.topics, qrels.sizes), qrels.source),
         "doc": column_of(qrels.docs, qrels.source),
@@ -201,12 +195,7 @@ def _qrels_table(qrels: Qrels) -> bytes:
     }
     if qrels.groups is not None:
         columns["group"] = column_of(qrels.groups, qrels.source)
-    for name, column in (
-        ("pool_rank", qrels.pool_ranks), ("probability", qrels.probabilities), ("method", qrels.methods),
-        ("stratum", qrels.strata),
-    ):  # fmt: skip
-        if column is not None:
-            columns[name] = column
+    columns |= qrels.sampling
     stream = io.BytesIO()
     polars.DataFrame(columns).write_parquet(stream, row_group_size=GROUP, statistics=True)
     return stream.getvalue()
@@ -285,7 +274,6 @@ def _repeated(topics: Sequence[str], sizes: Places) -> Tokens:
 
 def _write_table(blocks: Iterator[Run], tag: str, path: Path, *, with_ranks: bool) -> None:
     """Write the blocks to one Parquet file, one after the other."""
-    import polars
     from polars.io.plugins import register_io_source
 
     schema = {"topic": polars.String, "doc": polars.String, "score": polars.Float64}
@@ -325,8 +313,6 @@ def _of_the_system(error: Exception) -> Exception:
 
 
 def _frame(run: Run, tag: str, *, with_ranks: bool) -> polars.DataFrame:
-    import polars
-
     columns: dict[str, Any] = {
         "topic": column_of(_repeated(run.topics, run.sizes), run.source),
         "doc": column_of(run.docs, run.source),

@@ -11,12 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from sounding.core.errors import DataError, FormatError
 from sounding.core.files import located
+from sounding.core.lazy import polars
 from sounding.core.policies import Duplicates
 from sounding.core.workers import Progress, apart
 from sounding.data.assembly import run_of
@@ -38,9 +39,6 @@ from sounding.data.sources import (
 )
 from sounding.data.tables import Run, byte_order
 from sounding.data.trec import RUN_SHAPE, read_trec_run
-
-if TYPE_CHECKING:
-    import polars
 
 LARGE = 256 << 20  # bytes of a file from which on it is read in parts
 PART = 32 << 20  # bytes of text in a part, about
@@ -215,8 +213,6 @@ def _next_topic(file: BinaryIO, place: int, size: int) -> int:
 
 
 def _cut_table(large: Large) -> list[Part]:
-    import polars
-
     check_polars(large.source)
     with readable(large.source):
         table = polars.scan_parquet(located(large.file))
@@ -307,8 +303,6 @@ def _records_of(part: Part, problems: Problems, with_ranks: bool) -> Records:
 
 def _rows_of(part: Part, *more: str) -> polars.DataFrame:
     """The rows of a part, of the columns that a run needs; more if asked for: rank, or the rows' numbers."""
-    import polars
-
     check_polars(part.source)
     with readable(part.source):
         table = polars.scan_parquet(located(part.file))

@@ -6,11 +6,11 @@ import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sounding.core.errors import FormatError, SoundingError
+from sounding.core.lazy import polars
 from sounding.core.text import LONGEST_LIST, shortened
 from sounding.core.workers import apart, may_use_polars
 from sounding.data.columns import NUMBERS, Kind, Records, recognize, records_of_frame
@@ -19,17 +19,12 @@ from sounding.data.problems import Problem, Problems
 from sounding.data.sources import Content
 from sounding.data.tables import Numbers
 
-if TYPE_CHECKING:
-    import polars
-
 
 def read_parquet(content: Content, kind: Kind, problems: Problems) -> Records | None:
     """The records of a Parquet table, its columns recognised by their names."""
     check_polars(content.source)
 
     def read() -> tuple[Records | None, list[Problem], int]:
-        import polars
-
         with readable(content.source):
             frame = polars.read_parquet(io.BytesIO(content.view))
         return records_of_table(frame, kind, problems), problems.found, problems.more
@@ -73,8 +68,6 @@ def _numbers_of(column: polars.Series) -> Numbers | None:
 
 def _texts_of(column: polars.Series) -> Tokens | None:
     """A column of texts or whole numbers as texts; None where it is none."""
-    import polars
-
     if column.null_count() or not len(column):
         return None
     if column.dtype.is_integer() or column.dtype in (polars.Categorical, polars.Enum):
@@ -99,8 +92,6 @@ def _repeated_texts_of(column: polars.Series) -> Tokens | None:
 
 def column_of(tokens: Tokens, source: str) -> polars.Series:
     """Texts as a Polars column, without a Python object for each; none of them holds a line end."""
-    import polars
-
     if not len(tokens):
         return polars.Series([], dtype=polars.String)
     ends = np.cumsum(tokens.length + 1)
@@ -128,8 +119,6 @@ def check_polars(source: str) -> None:
 @contextmanager
 def readable(source: str) -> Iterator[None]:
     """Polars at work on a file: its own traces stay unseen, its errors become ours."""
-    import polars
-
     try:
         with _silent():
             yield

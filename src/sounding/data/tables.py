@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, expect
+from sounding.core.lazy import polars
 from sounding.core.text import plural, quoted, shortened
 from sounding.data.fast.keys import pair_keys, repeated_rows
 from sounding.data.fast.tokens import Tokens, Words, digests, refuse_stray_bytes
-
-if TYPE_CHECKING:
-    import polars
 
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -61,19 +59,7 @@ class Run:
     @property
     def frame(self) -> polars.DataFrame:
         """Columns topic, doc, score: one row a retrieved document, in file order."""
-        import polars
-
-        docs = self.docs.texts()
-        for what, texts in (("topic", self.topics), ("document", docs)):
-            refuse_stray_bytes(texts, f"{self.source}: {what}")
-        return polars.DataFrame(
-            {
-                "topic": np.repeat(np.array(self.topics, dtype=object), self.sizes).tolist(),
-                "doc": docs,
-                "score": self.scores,
-            },
-            schema_overrides={"topic": polars.String, "doc": polars.String},
-        )
+        return _frame(self, {"score": self.scores})
 
     def keep(self, rows: NDArray[np.bool_]) -> Run:
         """Only these rows; topics that lose all of theirs stay, empty."""
@@ -96,18 +82,8 @@ class Run:
         tag: str | None = None,
     ) -> Run:
         """A run from three columns of equal length."""
-        order, names, starts = group_by_topic(topics)
-        values = np.array(list(scores), np.float64)
-        if not len(topics) == len(docs) == len(values):
-            raise DataError(
-                f"run {name!r}: {len(topics)} topics, {len(docs)} documents and {len(values)} scores;"
-                " the three columns must be equally long"
-            )
-        _refuse_endless(values, topics, docs, f"run {name!r}", "score")
-        run = Run(
-            name=name, tag=tag or name, source=name, topics=names, starts=starts,
-            docs=Tokens.from_strings(docs)[order], scores=values[order], lines=order + 1,
-        )  # fmt: skip
+        order, values, shared = _grouped(topics, docs, scores, f"run {name!r}", "score")
+        run = Run(name=name, tag=tag or name, source=name, scores=values, lines=order + 1, **shared)
         keys = run.pair_keys()
         _refuse_repeats(run, keys, f"run {name!r}")
         return replace(run, keys=keys)
@@ -115,11 +91,7 @@ class Run:
     @staticmethod
     def from_dict(ranking: Mapping[str, Mapping[str, float]], *, name: str) -> Run:
         """A run from {topic: {doc: score}}, the shape that pytrec_eval and ranx use."""
-        _refuse_no_dicts(ranking, f"run {name!r}", "score")
-        topics = [topic for topic, docs in ranking.items() for _ in docs]
-        docs = [doc for docs in ranking.values() for doc in docs]
-        scores = [score for docs in ranking.values() for score in docs.values()]
-        return Run.from_columns(topics, docs, scores, name=name)
+        return Run.from_columns(*_flat(ranking, f"run {name!r}", "score"), name=name)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)
@@ -161,31 +133,17 @@ class Qrels:
     @property
     def frame(self) -> polars.DataFrame:
         """Columns topic, doc, grade and whatever else is known of each judgment."""
-        import polars
+        groups = {} if self.groups is None else {"group": self.groups.texts()}
+        return _frame(self, {"grade": self.grades, **groups, **self.sampling})
 
-        columns: dict[str, Any] = {
-            "topic": np.repeat(np.array(self.topics, dtype=object), self.sizes).tolist(),
-            "doc": self.docs.texts(),
-            "grade": self.grades,
-        }
-        if self.groups is not None:
-            columns["group"] = self.groups.texts()
-        for what, texts in (
-            ("topic", self.topics),
-            ("document", columns["doc"]),
-            ("group", columns.get("group")),
-        ):
-            refuse_stray_bytes(texts or (), f"{self.source}: {what}")
-        for name, column in (
-            ("pool_rank", self.pool_ranks), ("probability", self.probabilities), ("method", self.methods),
-            ("stratum", self.strata),
-        ):  # fmt: skip
-            if column is not None:
-                columns[name] = column
-        overrides: dict[str, Any] = {
-            name: polars.String for name in ("topic", "doc", "group") if name in columns
-        }
-        return polars.DataFrame(columns, schema_overrides=overrides)
+    @property
+    def sampling(self) -> dict[str, Numbers | Places]:
+        """What is known of how documents came to be judged, by the names of columns."""
+        columns = {
+            "pool_rank": self.pool_ranks, "probability": self.probabilities, "method": self.methods,
+            "stratum": self.strata,
+        }  # fmt: skip
+        return {name: column for name, column in columns.items() if column is not None}
 
     def pair_keys(self) -> Words:
         """The key of every (topic, doc) pair."""
@@ -237,25 +195,16 @@ class Qrels:
         probabilities: Iterable[float] | None = None,
     ) -> Qrels:
         """Judgments from columns of equal length."""
-        order, names, starts = group_by_topic(topics, in_byte_order=True)
-        values = np.array(list(grades), np.float64)
-        if not len(topics) == len(docs) == len(values):
-            raise DataError(
-                f"{source}: {len(topics)} topics, {len(docs)} documents and {len(values)} grades;"
-                " the three columns must be equally long"
-            )
-        _refuse_endless(values, topics, docs, source, "grade")
+        order, values, shared = _grouped(topics, docs, grades, source, "grade", in_byte_order=True)
         qrels = Qrels(
             source=source,
-            topics=names,
-            starts=starts,
-            docs=Tokens.from_strings(docs)[order],
-            grades=values[order],
+            grades=values,
             groups=None if groups is None else Tokens.from_strings(groups)[order],
             pool_ranks=None if pool_ranks is None else np.array(list(pool_ranks), np.int64)[order],
             strata=None if strata is None else np.array(list(strata), np.int64)[order],
             probabilities=None if probabilities is None else np.array(list(probabilities))[order],
             lines=order + 1,
+            **shared,
         )
         _refuse_repeats(qrels, qrels.keys_of_judgments(), source)
         return qrels
@@ -263,21 +212,57 @@ class Qrels:
     @staticmethod
     def from_dict(judgments: Mapping[str, Mapping[str, float]], *, source: str = "qrels") -> Qrels:
         """Judgments from {topic: {doc: grade}}."""
-        _refuse_no_dicts(judgments, source, "grade")
-        topics = [topic for topic, docs in judgments.items() for _ in docs]
-        docs = [doc for docs in judgments.values() for doc in docs]
-        return Qrels.from_columns(
-            topics, docs, (g for d in judgments.values() for g in d.values()), source=source
+        return Qrels.from_columns(*_flat(judgments, source, "grade"), source=source)
+
+
+def _frame(table: Run | Qrels, columns: Mapping[str, Any]) -> polars.DataFrame:
+    """The topic and document of every row, and more columns; texts that are not UTF-8 are refused."""
+    docs = table.docs.texts()
+    for what, texts in (("topic", table.topics), ("document", docs), ("group", columns.get("group", ()))):
+        refuse_stray_bytes(texts, f"{table.source}: {what}")
+    topics = np.repeat(np.array(table.topics, dtype=object), table.sizes).tolist()
+    data = {"topic": topics, "doc": docs, **columns}
+    kinds: dict[str, Any] = {name: polars.String for name in ("topic", "doc", "group") if name in data}
+    return polars.DataFrame(data, schema_overrides=kinds)
+
+
+def _grouped(
+    topics: Sequence[str],
+    docs: Sequence[str],
+    numbers: Iterable[float],
+    source: str,
+    what: str,
+    *,
+    in_byte_order: bool = False,
+) -> tuple[Places, Numbers, dict[str, Any]]:
+    """The order of rows that brings topics together, the numbers in it, and what all tables have of it."""
+    order, names, starts = group_by_topic(topics, in_byte_order=in_byte_order)
+    values = np.array(list(numbers), np.float64)
+    if not len(topics) == len(docs) == len(values):
+        raise DataError(
+            f"{source}: {len(topics)} topics, {len(docs)} documents and {len(values)} {what}s;"
+            " the three columns must be equally long"
         )
+    _refuse_endless(values, topics, docs, source, what)
+    shared = {"topics": names, "starts": starts, "docs": Tokens.from_strings(docs)[order]}
+    return order, values[order], shared
 
 
-def _refuse_no_dicts(given: Mapping[str, Mapping[str, float]], source: str, value: str) -> None:
+def _flat(
+    given: Mapping[str, Mapping[str, float]], source: str, value: str
+) -> tuple[list[str], list[str], list[float]]:
+    """The topic, document and number of every row of {topic: {doc: number}}; other shapes are refused."""
     expected = f"{{topic: {{doc: {value}}}}}"
     expect(given, Mapping, source, expected)
     for docs in given.values():
         expect(docs, Mapping, source, expected)
         for number in docs.values():
             expect(number, Real, source, expected)
+    return (
+        [topic for topic, docs in given.items() for _ in docs],
+        [doc for docs in given.values() for doc in docs],
+        [number for docs in given.values() for number in docs.values()],
+    )
 
 
 def _refuse_endless(

@@ -8,11 +8,12 @@ import re
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sounding.core.errors import FormatError, expect
+from sounding.core.lazy import polars
 from sounding.core.text import listed, quoted
 from sounding.data.columns import NAMES, NumberText, folded, shown
 from sounding.data.delimited import COMMA, TAB, first_record, split_grid
@@ -20,10 +21,6 @@ from sounding.data.fast.text import NEWLINE, note_lone_returns
 from sounding.data.problems import Problems
 from sounding.data.sources import Content, extension, read_content
 from sounding.data.structured import decoded, decoded_lines
-
-if TYPE_CHECKING:
-    import polars
-
 
 FIELDS = {
     "id": ("num", "number", "id", "_id", *NAMES["topic"]),
@@ -56,8 +53,6 @@ class Topics:
     @property
     def frame(self) -> polars.DataFrame:
         """Columns topic, title, description, narrative."""
-        import polars
-
         return polars.DataFrame(
             {
                 "topic": self.ids,

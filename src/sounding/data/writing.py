@@ -63,15 +63,8 @@ def write_qrels(qrels: Any, path: str | Path, *, format: QrelsFormat | None = No
     The judgments are anything that `read_qrels` reads.
     """
     qrels = read_qrels(qrels, fractional="accept")
-    extra: dict[str, Numbers | Places] = {
-        name: column
-        for name, column in (
-            ("pool_rank", qrels.pool_ranks), ("method", qrels.methods), ("probability", qrels.probabilities),
-            ("stratum", qrels.strata),
-        )
-        if column is not None
-    }  # fmt: skip
-    form = format or ("tsv" if extra else "trec")
+    sampling = qrels.sampling
+    form = format or ("tsv" if sampling else "trec")
     if form not in ("trec", "tsv"):
         raise UnknownNameError("format of judgments", form, ("trec", "tsv"))
     topics = _repeated(_column(qrels.topics, "topic", qrels.source), qrels.sizes)
@@ -85,7 +78,8 @@ def write_qrels(qrels: Any, path: str | Path, *, format: QrelsFormat | None = No
     columns = {"topic": _quoted(topics), "doc": _quoted(docs), "grade": grades}
     if groups is not None:
         columns["group"] = _quoted(groups)
-    columns |= {name: _spelled(column) for name, column in extra.items()}
+    ordered = ("pool_rank", "method", "probability", "stratum")
+    columns |= {name: _spelled(sampling[name]) for name in ordered if name in sampling}
     lines = ["\t".join(row) for row in zip(*columns.values(), strict=True)]
     _write("\n".join(["\t".join(columns), *lines]) + "\n", path)
 

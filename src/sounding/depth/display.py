@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from sounding.depth.charts import stability_over_k
 from sounding.depth.result import DepthStudy
 from sounding.depth.tables import people_table
-from sounding.render.html import ungrouped
-from sounding.render.notebook import notebook_html
+from sounding.render.html import notebook_html, ungrouped
 
 if TYPE_CHECKING:
     from sounding.render.style import Chart

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sounding.evaluate import charts, tables
 from sounding.evaluate.result import Scores
-from sounding.render.notebook import notebook_html
+from sounding.render.html import notebook_html
 
 if TYPE_CHECKING:
     from sounding.render.style import Chart

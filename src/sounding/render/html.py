@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from html import escape
 
+from sounding.core.errors import MissingPartError
+from sounding.render.save import svg_of
+from sounding.render.style import Chart
 from sounding.render.tables import Column, Table, shown_cell, stands_left
 
 Explain = Callable[[str], str | None]
+
+NOTEBOOK_ROWS = 20  # of each table in a notebook
 
 
 def ungrouped(table: Table) -> Table:
@@ -89,3 +94,25 @@ def _head(
 def _title(name: str, explain: Explain | None) -> str:
     meaning = None if explain is None else explain(name)
     return "" if meaning is None else f' title="{escape(meaning)}"'
+
+
+def notebook_html(tables: Iterable[Table], charts: Iterable[Chart]) -> str:
+    """Tables, and charts where the packages that draw them are installed."""
+    return "\n".join([*map(_notebook_table, tables), *_drawings(charts)])
+
+
+def _notebook_table(table: Table) -> str:
+    if table.height > NOTEBOOK_ROWS:
+        columns = [replace(column, cells=column.cells[:NOTEBOOK_ROWS]) for column in table.columns]
+        notes = [f"{NOTEBOOK_ROWS} of {table.height:,} rows.", *table.notes]
+        table = replace(table, columns=columns, notes=notes)
+    notes = [f"<p>{escape(note)}</p>" for note in table.notes if note]
+    return f"{html_table(table)}\n{''.join(notes)}"
+
+
+def _drawings(charts: Iterable[Chart]) -> Iterator[str]:
+    try:
+        for chart in charts:
+            yield f'<div style="background:white;overflow-x:auto">{svg_of(chart)}</div>'
+    except MissingPartError:
+        return

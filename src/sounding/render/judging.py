@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sounding.core.errors import DataError
+from sounding.core.lazy import alt, polars
 from sounding.core.text import plural
+from sounding.render import style
 from sounding.render.lines import Values, series_pane, series_signs
-from sounding.render.style import (
-    FAINT,
-    MOST_POINTS,
-    data,
-    depth_x,
-    level_rule,
-    names,
-    needs,
-    span,
-    thinned,
-    titled,
-    value_domain,
-)
-
-if TYPE_CHECKING:
-    import altair as alt
-    import polars
-
-    from sounding.render.style import Chart
 
 NAMED_RUNS = 60  # more names than this run into each other: runs are numbered
 ROOM = 0.03  # beyond the outermost points
@@ -36,45 +18,40 @@ BAR = [
 ]
 
 
-@needs("run", "expected")
-def expected_values(frame: polars.DataFrame, *, measure: str = "AP") -> Chart:
+@style.needs("run", "expected")
+def expected_values(frame: polars.DataFrame, *, measure: str = "AP") -> style.Chart:
     """Every run's expected value, runs in the order of the frame, the first on top.
 
     Columns: `run`, `expected`; optional `true`, what all judgments give, and `lower` and `upper`, drawn as a
     bar. (Carterette et al., Table 1.) Up to 60 runs are named, more are numbered.
     """
-    import altair as alt
-    import polars
-
-    runs = names(frame, "run")
+    runs = style.names(frame, "run")
     drawn = frame.with_columns(place=polars.int_range(1, polars.len() + 1))
     kinds = [name for name in ("expected", "true") if name in frame.columns]
     bar = [name for name in ("lower", "upper") if {"lower", "upper"} <= set(frame.columns)]
     ends = polars.concat([frame[name].cast(polars.Float64).rename("") for name in (*kinds, *bar)])
-    scale = alt.Scale(domain=value_domain(ends, room=ROOM), nice=False)
+    scale = alt.Scale(domain=style.value_domain(ends, room=ROOM), nice=False)
     y = places_of_runs(runs)
     title = f"{measure}, mean over topics"
-    bars = alt.Chart(data(drawn)).mark_rule(color=FAINT, strokeWidth=4, opacity=0.75)
+    bars = alt.Chart(style.data(drawn)).mark_rule(color=style.FAINT, strokeWidth=4, opacity=0.75)
     tooltip = [
         alt.Tooltip("run:N"),
         *(alt.Tooltip(f"{name}:Q", format=".4f") for name in (*kinds, *bar)),
     ]
     long = drawn.unpivot(kinds, index=["run", "place"], variable_name="value", value_name="height")
     signs = series_signs("value", kinds, points=True, title=None, top=True)
-    points = alt.Chart(data(long)).mark_point(filled=True, size=45, opacity=1)
+    points = alt.Chart(style.data(long)).mark_point(filled=True, size=45, opacity=1)
     between = bars.encode(alt.X("lower:Q", scale=scale, title=title), alt.X2("upper:Q"), y, tooltip=tooltip)
     layers = [
         *([between] if bar else []),
         points.encode(alt.X("height:Q", scale=scale, title=title), y, signs.colour, signs.shape),
     ]
     pane = alt.LayerChart(layer=layers).properties(width=460, height=max(60, 17 * min(len(runs), NAMED_RUNS)))
-    return titled(pane, f"Expected values of {plural(len(runs), 'run')}", BAR if bar else [])
+    return style.titled(pane, f"Expected values of {plural(len(runs), 'run')}", BAR if bar else [])
 
 
 def places_of_runs(runs: Sequence[str]) -> alt.Y:
     """Runs from the top down, named as far as names fit."""
-    import altair as alt
-
     if len(runs) <= NAMED_RUNS:
         axis = alt.Axis(labelOverlap=False, grid=False)
         return alt.Y("run:N", sort=list(runs), scale=alt.Scale(domain=list(runs)), title=None, axis=axis)
@@ -84,26 +61,23 @@ def places_of_runs(runs: Sequence[str]) -> alt.Y:
 
 def over_judgments(frame: polars.DataFrame, column: str, title: str, level: float) -> alt.LayerChart:
     """A column over the number of judgments, a line for each strategy, with a level marked."""
-    import polars
-
     # A log axis has no place for the state before the first judgment.
     after = frame.filter(polars.col("judgments") > 0)
     if after.is_empty():
         raise DataError("no row after the first judgment; expected some with `judgments` of 1 or more")
-    x = depth_x(*span(after, "judgments"), "judgments", "judgments (log scale)")
+    x = style.depth_x(*style.span(after, "judgments"), "judgments", "judgments (log scale)")
     return drawn_over(after, x, column, title, level)
 
 
 def drawn_over(frame: polars.DataFrame, x: alt.X, column: str, title: str, level: float) -> alt.LayerChart:
     """The same over an x axis of one's own."""
-    import altair as alt
-    import polars
-
     band = [name for name in ("lower", "upper") if {"lower", "upper"} <= set(frame.columns)]
-    kept, _ = thinned(frame.select("strategy", "judgments", column, *band), "judgments", most=MOST_POINTS)
-    low, high = value_domain(
+    kept, _ = style.thinned(
+        frame.select("strategy", "judgments", column, *band), "judgments", most=style.MOST_POINTS
+    )
+    low, high = style.value_domain(
         polars.concat([kept[name].cast(float) for name in (column, *band)]), from_zero=False
     )
     values = Values(column=column, title=title, domain=(min(low, level), max(high, level)))
-    lines = series_pane(kept, x, values, "strategy", names(kept, "strategy"))
-    return alt.LayerChart(layer=[lines, level_rule(level, column)]).properties(width=460, height=300)
+    lines = series_pane(kept, x, values, "strategy", style.names(kept, "strategy"))
+    return alt.LayerChart(layer=[lines, style.level_rule(level, column)]).properties(width=460, height=300)

@@ -5,28 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 from sounding.core.errors import DataError
-from sounding.render.style import (
-    BAND_OPACITY,
-    FAINT,
-    data,
-    depth_domain,
-    depth_x,
-    names,
-    pane_title,
-    pool_rule,
-    series_colours,
-    series_dashes,
-    series_shapes,
-)
-
-if TYPE_CHECKING:
-    import altair as alt
-    import polars
-
+from sounding.core.lazy import alt, polars
+from sounding.render import style
 
 FEW_POINTS = 25  # of a line: more of them hide its dashes
 
@@ -43,8 +27,6 @@ class Values:
 
     def y(self, column: str | None = None) -> alt.Y:
         """The axis for the column itself, or for another that shares it."""
-        import altair as alt
-
         scale = alt.Scale(type="log" if self.log else "linear", domain=list(self.domain), nice=False)
         options: dict[str, Any] = {"format": self.format} if self.format else {}
         if self.log:
@@ -64,8 +46,6 @@ class Signs:
 
 def series_signs(series: str, order: Sequence[str], *, points: bool, title: str | None, top: bool) -> Signs:
     """Colour, dashes and shape for each name of a column, in the order given; no legend for a single one."""
-    import altair as alt
-
     names, field, count = list(order), f"{series}:N", len(order)
     look = alt.Legend(
         title=title, orient="top" if top else "right", symbolSize=80 if points else 400,
@@ -73,9 +53,9 @@ def series_signs(series: str, order: Sequence[str], *, points: bool, title: str 
     )  # fmt: skip
     shown = look if count > 1 else None
     return Signs(
-        alt.Color(field, scale=alt.Scale(domain=names, range=series_colours(count)), legend=shown),
-        alt.StrokeDash(field, scale=alt.Scale(domain=names, range=series_dashes(count)), legend=shown),
-        alt.Shape(field, scale=alt.Scale(domain=names, range=series_shapes(count)), legend=shown),
+        alt.Color(field, scale=alt.Scale(domain=names, range=style.series_colours(count)), legend=shown),
+        alt.StrokeDash(field, scale=alt.Scale(domain=names, range=style.series_dashes(count)), legend=shown),
+        alt.Shape(field, scale=alt.Scale(domain=names, range=style.series_shapes(count)), legend=shown),
     )
 
 
@@ -86,9 +66,7 @@ def series_pane(
 
     `top` puts the legend above the pane, without a title.
     """
-    import altair as alt
-
-    drawn = alt.Chart(data(frame))
+    drawn = alt.Chart(style.data(frame))
     # Points stand where there are few in every line: no chart has both kinds of legend.
     points = int(frame.get_column(series).value_counts().get_column("count").to_numpy().max()) <= FEW_POINTS
     signs = series_signs(series, order, points=points, title=None if top else series, top=top)
@@ -99,7 +77,7 @@ def series_pane(
     ]
     layers = []
     if {"lower", "upper"} <= set(frame.columns):
-        shade = drawn.mark_area(opacity=BAND_OPACITY)
+        shade = drawn.mark_area(opacity=style.BAND_OPACITY)
         layers.append(shade.encode(x, values.y("lower"), alt.Y2("upper:Q"), signs.colour))
     line = drawn.mark_line(strokeWidth=2, clip=values.log)
     layers.append(line.encode(x, values.y(), signs.colour, signs.dash, tooltip=tooltip))
@@ -204,11 +182,9 @@ def reference_depth(frame: polars.DataFrame, wanted: int | None) -> int:
 
 def standing_notes(frame: polars.DataFrame, column: str, words: Sequence[str], reference_k: int) -> list[str]:
     """What the colours mean, unless every run stands out, and which runs have no value to be ordered by."""
-    import polars
-
-    runs = names(frame, "run")
+    runs = style.names(frame, "run")
     known = frame.filter((polars.col("k") == reference_k) & polars.col(column).is_finite())
-    unknown = [run for run in runs if run not in set(names(known, "run"))]
+    unknown = [run for run in runs if run not in set(style.names(known, "run"))]
     notes = []
     if len(runs) > len(words):
         listed = f"{', '.join(words[:-1])} and {words[-1]}"
@@ -221,36 +197,31 @@ def standing_notes(frame: polars.DataFrame, column: str, words: Sequence[str], r
 
 def run_pane(frame: polars.DataFrame, pane: RunPane) -> alt.LayerChart:
     """One line for each run over k, with the five that stand out on top and their names at the right."""
-    import altair as alt
-    import polars
-
     at_reference = frame.filter(polars.col("k") == pane.reference_k)
     values = dict(zip(at_reference["run"].to_list(), at_reference[pane.column].to_list(), strict=True))
     standing = five_numbers(values, pane.words)
     shown = frame.select("run", "k", pane.column)
-    layers = [_everyone(shown, pane), *pool_rule(pane.pool_depth, *pane.depths)]
+    layers = [_everyone(shown, pane), *style.pool_rule(pane.pool_depth, *pane.depths)]
     for one in standing:
         colour, dash = LINES[one.place]
-        line = alt.Chart(data(shown.filter(polars.col("run") == one.run)))
+        line = alt.Chart(style.data(shown.filter(polars.col("run") == one.run)))
         point = {"size": 40, "color": colour} if pane.single else False
         layers.append(
             _encoded(line.mark_line(strokeWidth=2.2, color=colour, strokeDash=dash, point=point), pane)
         )
     layers += _labels(shown, pane, standing)
     chart = alt.LayerChart(layer=layers)
-    return chart.properties(width=pane.width, height=pane.height, title=pane_title(pane.title))
+    return chart.properties(width=pane.width, height=pane.height, title=style.pane_title(pane.title))
 
 
 def _everyone(frame: polars.DataFrame, pane: RunPane) -> alt.Chart:
     """All runs, thin and grey; on a page the one that is pointed at stands out."""
-    import altair as alt
-
-    lines = data(frame)
+    lines = style.data(frame)
     # Altair takes parameters of one name for one, and warns: each pane has a name of its own.
     sign = crc32(f"{pane}{lines.values}".encode())
     pointed = alt.selection_point(f"run_{sign:08x}", on="pointerover", fields=["run"], empty=False)
-    point = {"size": 12, "color": FAINT} if pane.single else False
-    drawn = _encoded(alt.Chart(lines).mark_line(color=FAINT, point=point), pane)
+    point = {"size": 12, "color": style.FAINT} if pane.single else False
+    drawn = _encoded(alt.Chart(lines).mark_line(color=style.FAINT, point=point), pane)
     return drawn.encode(
         alt.Detail("run:N"),
         opacity=alt.condition(pointed, alt.value(1.0), alt.value(0.55)),
@@ -259,23 +230,18 @@ def _everyone(frame: polars.DataFrame, pane: RunPane) -> alt.Chart:
 
 
 def _encoded(line: alt.Chart, pane: RunPane) -> alt.Chart:
-    import altair as alt
-
     values = Values(column=pane.column, title=pane.column_title, domain=pane.domain)
     tooltip = [alt.Tooltip("run:N"), alt.Tooltip("k:Q"), alt.Tooltip(f"{pane.column}:Q", format=".4f")]
-    return line.encode(depth_x(*pane.depths), values.y(), tooltip=tooltip)
+    return line.encode(style.depth_x(*pane.depths), values.y(), tooltip=tooltip)
 
 
 def _labels(frame: polars.DataFrame, pane: RunPane, standing: Sequence[Standing]) -> list[alt.Chart]:
     """Names beside the right ends of the lines, moved apart, with a short line from each end to its name."""
-    import altair as alt
-    import polars
-
     low, high = pane.domain
     last = frame.filter(polars.col(pane.column).is_finite()).sort("k").group_by("run").last()
     ends = {run: (k, value) for run, k, value in last.select("run", "k", pane.column).iter_rows()}
     heights = [(ends[one.run][1] - low) / (high - low) * pane.height for one in standing]
-    first, deepest = depth_domain(*pane.depths)
+    first, deepest = style.depth_domain(*pane.depths)
     label_k = deepest * (deepest / first) ** (LEADER / pane.width)
     layers = []
     for one, height in zip(standing, spread_labels(heights, pane.height), strict=True):
@@ -283,7 +249,7 @@ def _labels(frame: polars.DataFrame, pane: RunPane, standing: Sequence[Standing]
         colour, _ = LINES[one.place]
         label_value = low + height / pane.height * (high - low)
         place = {"label": one.label, "k": k, "value": value, "label_k": label_k, "label_value": label_value}
-        label = alt.Chart(data(polars.DataFrame([place])))
+        label = alt.Chart(style.data(polars.DataFrame([place])))
         leader = label.mark_rule(color=colour, strokeWidth=1, opacity=0.6)
         text = label.mark_text(
             align="left", baseline="middle", dx=3, color=colour, fontSize=11, fontWeight=600

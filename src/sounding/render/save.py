@@ -6,14 +6,12 @@ import html
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sounding.core.errors import DataError
 from sounding.core.files import write_whole
-from sounding.render.style import require_charts
-
-if TYPE_CHECKING:
-    from sounding.render.style import Chart
+from sounding.core.lazy import alt
+from sounding.render.style import Chart, require_charts
 
 SUFFIXES = (".html", ".svg", ".png", ".pdf")
 PIXELS = 2  # of a PNG for each one on screen, for print and fine displays
@@ -73,8 +71,6 @@ def together(charts: Sequence[Chart]) -> Chart:
     """Several charts under each other as one, each with its own axes and colours, their titles in line."""
     if not charts:
         raise DataError("no charts to put together; expected at least one")
-    import altair as alt
-
     # Only the outermost chart may say how things look, and all charts say the same.
     inner: list[Any] = [chart.copy(deep=False) for chart in charts]
     for chart in inner:
@@ -96,9 +92,7 @@ def vega_scripts() -> str:
 
 
 def _version() -> str:
-    from altair import SCHEMA_VERSION
-
-    return "_".join(SCHEMA_VERSION.split(".")[:2])  # v6.4.1 of the schema is v6_4 of its compiler
+    return "_".join(alt.SCHEMA_VERSION.split(".")[:2])  # v6.4.1 of the schema is v6_4 of its compiler
 
 
 def _encoded(specification: Mapping[str, Any], suffix: str) -> bytes:

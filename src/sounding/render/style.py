@@ -7,21 +7,14 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from itertools import product
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
+from typing import Any, Concatenate, ParamSpec, TypeAlias
 
 import numpy as np
 
 from sounding.core.errors import DataError, MissingPartError
+from sounding.core.lazy import alt, polars
 
-if TYPE_CHECKING:
-    import altair as alt
-    import polars
-
-
-if TYPE_CHECKING:
-    import altair as alt
-
-    Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.ConcatChart | alt.HConcatChart | alt.VConcatChart
+Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.ConcatChart | alt.HConcatChart | alt.VConcatChart"
 
 INK = "#222222"
 FAINT = "#9a9a9a"
@@ -62,15 +55,11 @@ def _signs(count: int) -> list[tuple[int, str]]:
 
 def pane_title(text: str) -> alt.TitleParams:
     """The heading of one pane among several, at its left."""
-    import altair as alt
-
     return alt.TitleParams(text, anchor="start", fontSize=12, offset=6)
 
 
 def titled(pane: Chart, title: str, notes: Sequence[str] = ()) -> Chart:
     """The finished chart: a title, notes in smaller type below it, and the common look."""
-    import altair as alt
-
     heading = alt.TitleParams(title, subtitle=[note for note in notes if note], anchor="start", offset=14)
     return pane.properties(title=heading).configure(**_look())
 
@@ -118,8 +107,6 @@ def depth_ticks(first: float, last: float) -> list[int]:
 
 def depth_axis(first: float, last: float) -> alt.Axis:
     """An axis over depths that names round ones."""
-    import altair as alt
-
     return alt.Axis(
         values=depth_ticks(*depth_domain(first, last)), format=",d", labelOverlap=True, labelFlush=False
     )
@@ -127,8 +114,6 @@ def depth_axis(first: float, last: float) -> alt.Axis:
 
 def depth_x(first: float, last: float, field: str = "k", title: str = DEPTH_TITLE) -> alt.X:
     """The x axis over depths, on a log scale from the first to the last."""
-    import altair as alt
-
     scale = alt.Scale(type="log", domain=list(depth_domain(first, last)), nice=False)
     return alt.X(f"{field}:Q", scale=scale, axis=depth_axis(first, last), title=title)
 
@@ -137,8 +122,6 @@ def pool_rule(pool_depth: int | None, first: float, last: float, field: str = "k
     """The pool depth as a dotted upright line with its name; nothing where it is outside the axis."""
     if pool_depth is None or not first <= pool_depth <= last:
         return []
-    import altair as alt
-
     place = alt.Chart(alt.InlineData(values=[{field: pool_depth, "name": f"pool depth {pool_depth:,}"}]))
     return [
         place.mark_rule(color=RULE, strokeDash=[2, 3]).encode(alt.X(f"{field}:Q")),
@@ -150,8 +133,6 @@ def pool_rule(pool_depth: int | None, first: float, last: float, field: str = "k
 
 def level_rule(height: float, field: str) -> alt.Chart:
     """A dotted level line."""
-    import altair as alt
-
     line = alt.Chart(alt.InlineData(values=[{field: height}]))
     return line.mark_rule(color=RULE, strokeDash=[2, 3]).encode(alt.Y(f"{field}:Q"))
 
@@ -227,14 +208,11 @@ def data(frame: polars.DataFrame) -> alt.InlineData:
 
     Floats are rounded to five significant digits; NaN and infinities become empty cells, which read as null.
     """
-    import altair as alt
-    import polars.selectors as kinds
-    from polars import when
-
-    floats = kinds.float()
-    known = frame.with_columns(when(floats.is_finite()).then(floats.round_sig_figs(DIGITS)).name.keep())
+    floats = polars.selectors.float()
+    rounded = polars.when(floats.is_finite()).then(floats.round_sig_figs(DIGITS)).name.keep()
     parse = {name: "number" if kind.is_numeric() else "string" for name, kind in frame.schema.items()}
-    return alt.InlineData(values=known.write_csv(), format=alt.CsvDataFormat(type="csv", parse=parse))
+    text = frame.with_columns(rounded).write_csv()
+    return alt.InlineData(values=text, format=alt.CsvDataFormat(type="csv", parse=parse))
 
 
 def names(frame: polars.DataFrame, column: str) -> list[str]:
@@ -275,6 +253,4 @@ def thin_depths(depths: Sequence[int], most: int, keep: Iterable[int] = ()) -> l
 
 def slanted_axis(*, labels: bool = True) -> alt.Axis:
     """Names below an axis, all of them."""
-    import altair as alt
-
     return alt.Axis(labels=labels, ticks=labels, labelAngle=-60, labelOverlap=False)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from sounding.core.errors import UnknownNameError
+from sounding.core.lazy import polars
 from sounding.core.text import filled, percent, whole_percent
 
 UNKNOWN = "–"
@@ -113,9 +114,7 @@ def parquet(tables: Sequence[Table]) -> bytes:
     """The rows of all tables as one Parquet file; texts that are not UTF-8 are refused."""
     import io
 
-    import polars
-
-    from sounding.data.fast.tokens import refuse_stray_bytes
+    from sounding.data.fast.tokens import refuse_stray_bytes  # NumPy, which --help does without
 
     for column in (column for table in tables for column in table.columns):
         refuse_stray_bytes((cell for cell in column.cells if isinstance(cell, str)), column.name)

@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 from sounding.depth import sentences as guidelines
-from sounding.depth.sentences import Finding, UnjudgedDocuments, heeded
-from sounding.measures.cumulative import measures_over_depth
+from sounding.depth.over_depth import UnjudgedDocuments
+from sounding.depth.sentences import Finding, heeded
+from sounding.measures import Measure
+from sounding.measures.cumulative import measures_over_depth, name_of
 from sounding.runs.pool import Pool
 from sounding.statistics.rank_correlation import most_places
+
+
+def named(texts: list[str]) -> dict[str, Measure]:
+    return {name_of(measure): measure for measure in measures_over_depth(texts)}
 
 
 def pool(*contributing: bool, depth: int = 100, guessed: bool = False) -> Pool:
@@ -28,23 +34,21 @@ def test_depths_that_others_do_not_use_are_named() -> None:
 
 def test_depths_that_no_plan_fixes_matter_for_recall_based_measures() -> None:
     spread = {"AP": (0.52, 0.725), "RBP": (0.6, 0.6)}
-    found = guidelines.fixed_beforehand(measures_over_depth(["RBP", "AP"]), spread, None)
+    found = guidelines.fixed_beforehand(named(["RBP", "AP"]), spread, None)
     assert found.heed
     assert "by AP the share of pairs told apart goes from 52.0% to 72.5%" in found.text
-    assert not guidelines.fixed_beforehand(measures_over_depth(["RBP"]), spread, None).heed
+    assert not guidelines.fixed_beforehand(named(["RBP"]), spread, None).heed
 
 
 def test_a_plan_that_is_followed_is_enough_and_deviations_are_named() -> None:
-    kept = guidelines.fixed_beforehand(measures_over_depth(["AP"]), {}, "plan p.toml")
+    kept = guidelines.fixed_beforehand(named(["AP"]), {}, "plan p.toml")
     assert (kept.heed, kept.text) == (False, "by plan p.toml; it is followed.")
-    broken = guidelines.fixed_beforehand(
-        measures_over_depth(["AP"]), {}, "plan p.toml", ["depths: 7 is used"]
-    )
+    broken = guidelines.fixed_beforehand(named(["AP"]), {}, "plan p.toml", ["depths: 7 is used"])
     assert (broken.heed, broken.text) == (True, "by plan p.toml; deviates: depths: 7 is used.")
 
 
 def test_the_form_of_truncation_and_the_command_are_told() -> None:
-    measures = measures_over_depth(["AP", "AP(norm='b')", "nDCG", "RBP", "P", "Q(norm='c')"])
+    measures = named(["AP", "AP(norm='b')", "nDCG", "RBP", "P", "Q(norm='c')"])
     told = guidelines.exact_form(measures, "sounding depth q r").text
     assert "AP@k divides by all known relevant documents, R (norm 'a'), as in trec_eval;" in told
     assert "AP(norm='b')@k divides by min(k, R)" in told
@@ -52,7 +56,7 @@ def test_the_form_of_truncation_and_the_command_are_told() -> None:
     assert "nDCG@k divides by the DCG of the best k of all judged documents" in told
     assert "RBP has p = 0.8" in told
     assert told.count("as in trec_eval") == 1  # which has no Q
-    assert "as in trec_eval" not in guidelines.exact_form(measures_over_depth(["Q"]), None).text
+    assert "as in trec_eval" not in guidelines.exact_form(named(["Q"]), None).text
     assert " P@k" not in told  # there is one P@k only
     assert told.endswith(": sounding depth q r.")
 
@@ -93,7 +97,7 @@ def test_without_a_pool_every_depth_may_be_too_deep() -> None:
     ("measures", "heed"), [(["AP"], True), (["AP", "nDCG"], True), (["AP", "RBP"], False), (["RBP"], False)]
 )
 def test_recall_based_measures_want_a_utility_one_beside_them(measures: list[str], heed: bool) -> None:
-    assert guidelines.utility_beside_recall(measures_over_depth(measures)).heed == heed
+    assert guidelines.utility_beside_recall(named(measures)).heed == heed
 
 
 def test_runs_outside_the_pool_come_with_number_and_ranks_of_their_unjudged_documents() -> None:
@@ -177,6 +181,6 @@ def test_a_run_without_a_value_neither_leads_nor_counts_as_least_assessed() -> N
 
 
 def test_depths_that_could_not_be_tested_have_no_range_of_pairs_told_apart() -> None:
-    ap = measures_over_depth(["AP"])
+    ap = named(["AP"])
     found = guidelines.fixed_beforehand(ap, {"AP": (np.nan, np.nan)}, None)
     assert found.text == "no plan file (--plan) fixes them. For AP another k is another measure."

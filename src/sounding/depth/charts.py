@@ -11,8 +11,8 @@ from sounding.core.lazy import alt, polars
 from sounding.core.text import plural
 from sounding.depth.fewer_judgments import JudgmentSubsets, PoolDepths
 from sounding.depth.intervals import PairOverDepth
+from sounding.depth.over_depth import EARLY
 from sounding.depth.result import DepthStudy
-from sounding.depth.sentences import EARLY
 from sounding.depth.tables import volatilities
 from sounding.render import lines, style
 

@@ -17,15 +17,18 @@ from sounding.data.tables import Qrels, Run
 from sounding.depth.intervals import Intervals, comparison_intervals
 from sounding.depth.ratios import Separation, coverage, inversions, is_quick, joined, separate
 from sounding.depth.volatility import Agreeing, Volatility, exact_agreement, volatility
-from sounding.measures import Measure
+from sounding.measures import Measure, parse
+from sounding.measures.bounds.registry import holes
 from sounding.measures.cumulative import name_of, values_at
 from sounding.measures.regrading import Regrading
 from sounding.measures.residuals import residuals_at_every_k
 from sounding.measures.summaries import mean_over_topics
 from sounding.runs.align import align, matches, prepare, treat_unjudged
 from sounding.runs.pairs import Pairs, all_pairs
+from sounding.runs.pool import Pool
 from sounding.runs.ranking import NO_JUDGMENTS, Judgments, Ranking
 from sounding.statistics.pairwise import Procedure
+from sounding.statistics.rank_correlation import MostPlaces, most_places, rank_agreement
 
 Floats = NDArray[np.float64]
 
@@ -281,3 +284,54 @@ def mean_residuals(
         counted = ~ranking.missing if rankings.policies.missing == "skip" else slice(None)
         parts.append([side[ks - 1][:, counted].mean(axis=1) for side in (found.unjudged, found.tail)])
     return np.stack([part[0] for part in parts], axis=1), np.stack([part[1] for part in parts], axis=1)
+
+
+# -- what stands beside the measures -----------------------------------------------------------------
+
+EARLY = 10  # where Baillie et al. put the runs in order, by AP
+
+
+def order_of_runs(rankings: Rankings) -> tuple[int, ...]:
+    """The runs by AP@10 of whole lists, best first; equal ones by name."""
+    values = rankings.values(parse(f"AP@{EARLY}"), np.array([EARLY]), rankings.plain)
+    means = np.nan_to_num(mean_over_topics(values)[0], nan=-np.inf)
+    return tuple(sorted(range(len(means)), key=lambda run: (-means[run], rankings.runs[run])))
+
+
+def tie_moves(rankings: Rankings, measures: Sequence[OverDepth]) -> dict[str, tuple[float, MostPlaces]]:
+    """By measure, cut at its reference depth: tau between the two tie rules, and who moves furthest."""
+    sides = [rankings.seen(), rankings.seen(rankings.other_ties)]
+    found = {}
+    for one in measures:
+        k = np.array([one.reference_depth])
+        ordered, other = (mean_over_topics(rankings.values(one.measure, k, side))[0] for side in sides)
+        tau = rank_agreement(ordered, other, "tau_b").value
+        found[f"{one.name}@{one.reference_depth}"] = (tau, most_places(ordered, other))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnjudgedDocuments:
+    """The unjudged documents of one run down to a depth."""
+
+    run: str
+    number: int  # over all topics
+    share: float  # of the documents that it has there
+    first: float  # median over topics of the first one's rank; NaN: no topic has one
+    middle: float  # median rank of all of them; NaN: none
+
+
+def unpooled(rankings: Rankings, pool: Pool, depth: int) -> Iterator[UnjudgedDocuments]:
+    """The unjudged documents down to a depth of the runs that did not contribute to the pool."""
+    if not pool.contributing.any():
+        return
+    for run in (~pool.contributing).nonzero()[0].tolist():
+        ranking = rankings.plain[run]
+        found = holes(ranking, depth)
+        first = found.rank[found.nth == 1]
+        listed = int(np.minimum(ranking.retrieved, depth).sum())
+        yield UnjudgedDocuments(
+            run=rankings.runs[run], number=len(found.rank), share=len(found.rank) / max(listed, 1),
+            first=float(np.median(first)) if len(first) else np.nan,
+            middle=float(np.median(found.rank)) if len(found.rank) else np.nan,
+        )  # fmt: skip

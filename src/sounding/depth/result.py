@@ -24,8 +24,15 @@ from sounding.depth.fewer_judgments import (
     pool_depths,
 )
 from sounding.depth.intervals import Intervals, PairOverDepth, pair_over_depth
-from sounding.depth.over_depth import OverDepth, Rankings, mean_residuals, other_tie_rule
-from sounding.depth.sentences import EARLY, Finding, UnjudgedDocuments
+from sounding.depth.over_depth import (
+    EARLY,
+    OverDepth,
+    Rankings,
+    UnjudgedDocuments,
+    mean_residuals,
+    other_tie_rule,
+)
+from sounding.depth.sentences import Finding
 from sounding.depth.volatility import Agreeing, ordering_row
 from sounding.measures import Measure, parse_measures
 from sounding.measures.assessed import assessment_measure
@@ -101,46 +108,41 @@ class DepthStudy(Displayed):
         self, *, plan: Plan | None = None, deviations: Sequence[str] = (), command: str | None = None
     ) -> tuple[Finding, ...]:
         """What the guidelines of Lu et al. ask to be heeded here; `command` is repeated in the exact form."""
-        measures = [one.measure for one in self.measures]
-        names = {one.measure: one.name for one in self.measures}
-        spread = {one.name: _range(self._discrimination(one)) for one in self.measures}
-        early, deep = min(EARLY, self.depths[-1]), self.depths[-1]
+        measures = {one.name: one.measure for one in self.measures}
+        discrimination = {one.name: self._discrimination(one) for one in self.measures}
+        early, deep = (self.place(k) for k in (min(EARLY, self.depths[-1]), self.depths[-1]))
         first = self.measures[0]
         return (
             guidelines.standard_depths(self.depths),
             guidelines.fixed_beforehand(
-                measures, spread, None if plan is None else f"plan {plan.source}", deviations, names
+                measures, discrimination, None if plan is None else f"plan {plan.source}", deviations
             ),
-            guidelines.exact_form(measures, command, names),
+            guidelines.exact_form(measures, command),
             guidelines.tie_rule(
                 self.policies.ties, other_tie_rule(self.policies.ties), self.tie_moves, self.runs
             ),
             guidelines.extended_evaluation(self.depths, self.pool, self._least_covered(), len(measures)),
-            guidelines.utility_beside_recall(measures, names),
+            guidelines.utility_beside_recall(measures),
             guidelines.unpooled_runs(self.unpooled, self.pool, self.reference_depth),
             guidelines.early_leaders(
-                self.runs, first.name, (early, first.means[self.place(early)]),
-                (deep, first.means[self.place(deep)]), self.assessment[self.place(deep)],
+                self.runs, first.name, (int(self.ks[early]), first.means[early]),
+                (int(self.ks[deep]), first.means[deep]), self.assessment[deep],
             ),
         )  # fmt: skip
 
-    def _discrimination(self, one: OverDepth) -> Floats:
-        """At the chosen depths."""
-        ratios = dict(zip(one.separation.ks, one.separation.discrimination().tolist(), strict=True))
-        return np.array([ratios[k] for k in self.depths])
+    def _discrimination(self, one: OverDepth) -> tuple[float, float]:
+        """The least and the largest share of pairs told apart at the chosen depths."""
+        chosen = one.separation.discrimination()[np.isin(one.separation.ks, self.depths)]
+        return float(chosen.min()), float(chosen.max())
 
     def _least_covered(self) -> dict[int, tuple[str, float, float]]:
         """By depth, the measure that confirms least of its reference; its coverage and inversions."""
-        found = {}
+        least = {}
         for k in self.depths:
-            rows = [
-                (float(one.coverage[place]), float(one.inversion[place]), one.name)
-                for one in self.measures
-                for place in [one.separation.ks.index(k)]
-            ]
-            least = min(rows, key=lambda row: np.nan_to_num(row[0], nan=2.0))
-            found[k] = (least[2], least[0], least[1])
-        return found
+            tested = [(one, one.separation.ks.index(k)) for one in self.measures]
+            rows = [(one.name, float(one.coverage[k]), float(one.inversion[k])) for one, k in tested]
+            least[k] = min(rows, key=lambda row: np.nan_to_num(row[1], nan=2.0))
+        return least
 
     def pair(self, names: tuple[str, str]) -> tuple[PairOverDepth, ...]:
         """Two runs over depth, by every measure: at the chosen depths and a few dozen between them."""
@@ -289,7 +291,6 @@ class DepthStudy(Displayed):
         return polars.concat(parts)
 
     def _by_run(self, measure: str, name: str, table: Floats) -> polars.DataFrame:
-
         return polars.DataFrame(
             {
                 "run": list(self.runs) * len(self.ks),
@@ -333,10 +334,6 @@ class DepthStudy(Displayed):
             )
             for name, found in tables
         )
-
-
-def _range(values: Floats) -> tuple[float, float]:
-    return float(values.min()), float(values.max())
 
 
 def _ravelled(table: Floats | None) -> Any:

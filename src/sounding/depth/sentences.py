@@ -1,30 +1,25 @@
-"""What to beware of in an evaluation over depth, and what stands beside its measures."""
+"""The sentences of `depth`: findings by the guidelines of Lu et al., and notes below the tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
 from sounding import __version__
 from sounding.core.arrays import NDArray
 from sounding.core.text import percent, plural, whole_percent
-from sounding.depth.over_depth import OverDepth, Rankings
+from sounding.depth.over_depth import OverDepth, Rankings, UnjudgedDocuments
 from sounding.depth.ratios import is_quick
 from sounding.evaluate.result import FEW_TOPICS
-from sounding.measures import Measure, parse
-from sounding.measures.bounds.registry import holes
-from sounding.measures.cumulative import name_of
-from sounding.measures.summaries import mean_over_topics
+from sounding.measures import Measure
 from sounding.runs.pool import Pool
 from sounding.statistics.pairwise import Procedure
-from sounding.statistics.rank_correlation import MostPlaces, most_places, rank_agreement
+from sounding.statistics.rank_correlation import MostPlaces
 
 Floats = NDArray[np.float64]
-Names = Mapping[Measure, str]  # what measures are called here; those that are not in it have their own names
-OWN_NAMES: Names = MappingProxyType({})
+Named = Mapping[str, Measure]  # measures by what they are called here
 
 STANDARD = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # the cut-offs of trec_eval
 LEADING = 0.1  # the share of the runs that are said to lead
@@ -43,8 +38,8 @@ class Finding:
     text: str
 
 
-def _called(measure: Measure, names: Names) -> str:
-    return names.get(measure, name_of(measure))
+def _by_basis(measures: Named, basis: str) -> list[str]:
+    return [name for name, measure in measures.items() if measure.definition.basis == basis]
 
 
 def standard_depths(depths: Sequence[int]) -> Finding:
@@ -52,34 +47,31 @@ def standard_depths(depths: Sequence[int]) -> Finding:
     odd = [k for k in depths if k not in STANDARD]
     known = _listed(STANDARD)
     if odd:
-        text = f"{_depths(odd)}: not among the cut-offs that others report ({known}); say why, or use those."
+        text = (
+            f"k = {_listed(odd)}: not among the cut-offs that others report ({known}); say why, or use those."
+        )
     else:
         text = f"all of {_listed(depths)} are cut-offs that others report."
     return Finding(guideline="standard depths", heed=bool(odd), text=text)
 
 
 def fixed_beforehand(
-    measures: Sequence[Measure],
+    measures: Named,
     discrimination: Mapping[str, tuple[float, float]],
     plan: str | None,
     deviations: Sequence[str] = (),
-    names: Names = OWN_NAMES,
 ) -> Finding:
     """Fix the depths of recall-based measures before the experiment.
 
     `discrimination` has, by the name of a measure, the least and the largest ratio over the depths.
     """
-    recall = [_called(measure, names) for measure in measures if measure.definition.basis == "recall"]
-    name = "depths fixed beforehand"
+    recall, name = _by_basis(measures, "recall"), "depths fixed beforehand"
     if plan is not None:
-        told = f"by {plan}" + (f"; deviates: {'; '.join(deviations)}" if deviations else "; it is followed")
-        return Finding(guideline=name, heed=bool(deviations), text=f"{told}.")
+        outcome = f"deviates: {'; '.join(deviations)}" if deviations else "it is followed"
+        return Finding(guideline=name, heed=bool(deviations), text=f"by {plan}; {outcome}.")
     if not recall:
-        return Finding(
-            guideline=name,
-            heed=False,
-            text="no recall-based measure: k only says how much of the sum is known.",
-        )
+        text = "no recall-based measure: k only says how much of the sum is known."
+        return Finding(guideline=name, heed=False, text=text)
     low, high = discrimination[recall[0]]
     text = f"no plan file (--plan) fixes them. For {_listed(recall)} another k is another measure"
     if not np.isnan(low):
@@ -87,8 +79,7 @@ def fixed_beforehand(
             f": by {recall[0]} the share of pairs told apart goes from {percent(low)} to"
             f" {percent(high)} over the depths shown"
         )
-    text += "."
-    return Finding(guideline=name, heed=True, text=text)
+    return Finding(guideline=name, heed=True, text=f"{text}.")
 
 
 _DIVISORS = {
@@ -102,9 +93,9 @@ _IDEALS = {
 }
 
 
-def exact_form(measures: Sequence[Measure], command: str | None, names: Names = OWN_NAMES) -> Finding:
+def exact_form(measures: Named, command: str | None) -> Finding:
     """Say how a truncated measure is computed, or name the tool and its options."""
-    forms = [text for measure in measures if (text := _form(measure, _called(measure, names)))]
+    forms = [text for name, measure in measures.items() if (text := _form(measure, name))]
     by = f"sounding {__version__}" + ("" if command is None else f": {command}")
     return Finding(guideline=EXACT_FORM, heed=False, text="; ".join([*forms, by]) + ".")
 
@@ -112,8 +103,8 @@ def exact_form(measures: Sequence[Measure], command: str | None, names: Names = 
 def _form(measure: Measure, name: str) -> str:
     norm = measure.get("norm")
     if measure.name in ("AP", "Q"):
-        told = f"{name}@k divides by {_DIVISORS[norm]}"
-        return f"{told}, as in trec_eval" if (measure.name, norm) == ("AP", "a") else told
+        as_in = ", as in trec_eval" if (measure.name, norm) == ("AP", "a") else ""
+        return f"{name}@k divides by {_DIVISORS[norm]}{as_in}"
     if measure.name == "RBP":
         return f"{name} has p = {measure.get('p'):g}, its sum cut at k"
     if measure.name == "nDCG":
@@ -137,7 +128,8 @@ def tie_rule(
     who = runs[moved.systems[0]]
     text = (
         f"{rules}: by {worst} tau is {tau:.3f}, and the run that moves furthest is {who},"
-        f" {_places(moved.places)} from {moved.before[0]:g} to {moved.after[0]:g}."
+        f" {moved.places:g} place{'s' * (moved.places != 1)}, from {moved.before[0]:g} to"
+        f" {moved.after[0]:g}."
     )
     return Finding(guideline=name, heed=True, text=text)
 
@@ -152,52 +144,36 @@ def extended_evaluation(
     """
     name = "extended evaluation"
     if not pool.contributing.any():
-        return Finding(
-            guideline=name,
-            heed=True,
-            text="no pool was recognised: every depth may lie below what was judged.",
-        )
+        text = "no pool was recognised: every depth may lie below what was judged."
+        return Finding(guideline=name, heed=True, text=text)
     beyond = [k for k in depths if k > pool.depth]
     how = "guessed" if pool.guessed else "listed"
     if not beyond:
         text = f"no depth is below the pool's, {pool.depth} (contributing runs {how})."
         return Finding(guideline=name, heed=False, text=text)
-    text = f"{_depths(beyond)}: below the pool depth {pool.depth} (contributing runs {how})"
-    told = covered.get(beyond[-1])
-    if told is not None and not np.isnan(told[1]):
+    text = f"k = {_listed(beyond)}: below the pool depth {pool.depth} (contributing runs {how})"
+    measure, coverage, inverted = covered.get(beyond[-1], ("", np.nan, np.nan))
+    if not np.isnan(coverage):
         text += (
-            f"; at {beyond[-1]} {told[0]} confirms {percent(told[1])} of what the reference separates and"
-            f" turns {percent(told[2])} round"
+            f"; at {beyond[-1]} {measure} confirms {percent(coverage)} of what the reference separates and"
+            f" turns {percent(inverted)} round"
             f"{', and other measures confirm as much or more' if measures > 1 else ''}"
         )
     return Finding(guideline=name, heed=True, text=f"{text}.")
 
 
-def utility_beside_recall(measures: Sequence[Measure], names: Names = OWN_NAMES) -> Finding:
+def utility_beside_recall(measures: Named) -> Finding:
     """Show utility-based measures beside recall-based ones."""
-    recall = [_called(measure, names) for measure in measures if measure.definition.basis == "recall"]
-    utility = [_called(measure, names) for measure in measures if measure.definition.basis == "utility"]
+    recall, utility = _by_basis(measures, "recall"), _by_basis(measures, "utility")
     alone = bool(recall) and not utility
     if alone:
-        text = (
-            f"{_listed(recall)} alone: give one beside it that does not ask for R, such as -m 'RBP(p=0.8)'."
-        )
+        advice = "give one beside it that does not ask for R, such as -m 'RBP(p=0.8)'."
+        text = f"{_listed(recall)} alone: {advice}"
     elif recall:
         text = f"{_listed(utility)} beside {_listed(recall)}."
     else:
         text = f"{_listed(utility)}, and no recall-based measure."
     return Finding(guideline="utility beside recall", heed=alone, text=text)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnjudgedDocuments:
-    """The unjudged documents of one run down to a depth."""
-
-    run: str
-    number: int  # over all topics
-    share: float  # of the documents that it has there
-    first: float  # median over topics of the first one's rank; NaN: no topic has one
-    middle: float  # median rank of all of them; NaN: none
 
 
 def unpooled_runs(found: Sequence[UnjudgedDocuments], pool: Pool, depth: int) -> Finding:
@@ -249,12 +225,12 @@ def early_leaders(
         text = f"no run {first} is assessed clearly less than the others at {deep[0]}."
         return Finding(guideline=name, heed=False, text=text)
     rule = f"{first} and the {len(least)} least assessed at {deep[0]}"
-    told = [
+    leaders = [
         f"{runs[run]} (place {places[early[0]][run]}, then {places[deep[0]][run]}; A_p {assessment[run]:.2f})"
         for run in both[:NAMED]
     ]
     more = f" and {len(both) - NAMED} more" if len(both) > NAMED else ""
-    return Finding(guideline=name, heed=True, text=f"{rule}: {_listed(told)}{more}.")
+    return Finding(guideline=name, heed=True, text=f"{rule}: {_listed(leaders)}{more}.")
 
 
 def _least_assessed(assessment: Floats, count: int) -> set[int]:
@@ -284,14 +260,6 @@ def _places_of(means: Floats) -> NDArray[np.int64]:
     return places
 
 
-def _places(count: float) -> str:
-    return f"{count:g} place{'s' * (count != 1)},"
-
-
-def _depths(ks: Sequence[int]) -> str:
-    return f"k = {_listed(ks)}"
-
-
 def _listed(items: Sequence[object]) -> str:
     words = [str(item) for item in items]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
@@ -299,50 +267,12 @@ def _listed(items: Sequence[object]) -> str:
 
 def heeded(findings: Sequence[Finding]) -> Iterator[str]:
     """Sentences for people: what is to be heeded, then in one line which guidelines are met."""
-    told = [finding for finding in findings if finding.heed or finding.guideline == EXACT_FORM]
-    for finding in told:
+    shown = [finding for finding in findings if finding.heed or finding.guideline == EXACT_FORM]
+    for finding in shown:
         yield f"{finding.guideline[0].upper()}{finding.guideline[1:]}: {finding.text}"
-    met = [finding.guideline for finding in findings if finding not in told]
+    met = [finding.guideline for finding in findings if finding not in shown]
     if met:
         yield f"Guidelines that are met: {', '.join(met)}."
-
-
-EARLY = 10  # where Baillie et al. put the runs in order, by AP
-
-
-def order_of_runs(rankings: Rankings) -> tuple[int, ...]:
-    """The runs by AP@10 of whole lists, best first; equal ones by name."""
-    values = rankings.values(parse(f"AP@{EARLY}"), np.array([EARLY]), rankings.plain)
-    means = np.nan_to_num(mean_over_topics(values)[0], nan=-np.inf)
-    return tuple(sorted(range(len(means)), key=lambda run: (-means[run], rankings.runs[run])))
-
-
-def tie_moves(rankings: Rankings, measures: Sequence[OverDepth]) -> dict[str, tuple[float, MostPlaces]]:
-    """By measure, cut at its reference depth: tau between the two tie rules, and who moves furthest."""
-    sides = [rankings.seen(), rankings.seen(rankings.other_ties)]
-    found = {}
-    for one in measures:
-        k = np.array([one.reference_depth])
-        ordered, other = (mean_over_topics(rankings.values(one.measure, k, side))[0] for side in sides)
-        tau = rank_agreement(ordered, other, "tau_b").value
-        found[f"{one.name}@{one.reference_depth}"] = (tau, most_places(ordered, other))
-    return found
-
-
-def unpooled(rankings: Rankings, pool: Pool, depth: int) -> Iterator[UnjudgedDocuments]:
-    """The unjudged documents down to a depth of the runs that did not contribute to the pool."""
-    if not pool.contributing.any():
-        return
-    for run in (~pool.contributing).nonzero()[0].tolist():
-        ranking = rankings.plain[run]
-        found = holes(ranking, depth)
-        first = found.rank[found.nth == 1]
-        listed = int(np.minimum(ranking.retrieved, depth).sum())
-        yield UnjudgedDocuments(
-            run=rankings.runs[run], number=len(found.rank), share=len(found.rank) / max(listed, 1),
-            first=float(np.median(first)) if len(first) else np.nan,
-            middle=float(np.median(found.rank)) if len(found.rank) else np.nan,
-        )  # fmt: skip
 
 
 def notes_on(
@@ -351,8 +281,7 @@ def notes_on(
     """What a reader should be warned of."""
     topics = len(rankings.judgments.topics)
     if topics < FEW_TOPICS:
-        seen = f"{plural(topics, 'topic')}"
-        yield f"Only {seen}, fewer than {FEW_TOPICS}: differences may well be chance."
+        yield f"Only {plural(topics, 'topic')}, fewer than {FEW_TOPICS}: differences may well be chance."
     lacking = sum(bool(ranking.missing.any()) for ranking in rankings.plain)
     if lacking:
         count = "are left out" if rankings.policies.missing == "skip" else "count as 0"
@@ -383,10 +312,10 @@ def _beyond_the_lists(deepest: int, depths: Sequence[int], measures: Sequence[Ov
 def _not_tested(one: OverDepth, depths: Sequence[int]) -> Iterator[str]:
     """How many pairs differ by the same on every topic, at the chosen depths."""
     counts = {k: int(one.separation.constant[one.separation.ks.index(k)]) for k in depths}
-    told = [f"{count:,} at {k}" for k, count in counts.items() if count]
-    if told:
+    constant = [f"{count:,} at {k}" for k, count in counts.items() if count]
+    if constant:
         yield (
             f"{one.name}: a difference that is the same on every topic leaves no error to test against. Pairs"
-            f" with one, of {one.separation.order.shape[1]:,}: {', '.join(told)}. They are not tested, nor"
+            f" with one, of {one.separation.order.shape[1]:,}: {', '.join(constant)}. They are not tested, nor"
             " counted in apart and p; --test randomisation tests them."
         )

@@ -21,12 +21,15 @@ from sounding.depth.over_depth import (
     Descent,
     Rankings,
     depth_of,
+    order_of_runs,
     other_tie_rule,
     rankings_of_lists,
     read_rankings,
+    tie_moves,
+    unpooled,
 )
 from sounding.depth.result import DepthStudy
-from sounding.depth.sentences import notes_on, order_of_runs, tie_moves, unpooled
+from sounding.depth.sentences import notes_on
 from sounding.depth.volatility import THRESHOLD, Agreeing
 from sounding.measures import Measure, named_measures, parse
 from sounding.measures.assessed import assessment_measure
@@ -84,7 +87,7 @@ def depth(
         qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
     )
     ranked = judgments.pool_ranks is None and needs_pool_ranks(wanted, asked)
-    told, regrading = None, None
+    cut, regrading = None, None
     if keep_lists or pool_depth is not None or ranked:
         lists = read_retrieved(
             runs, topics=judgments.topics, judged=True, policies=policies, run_format=run_format, jobs=jobs,
@@ -94,7 +97,7 @@ def depth(
         if pool_depth is not None:
             whole = pool_of_lists(lists, regrading.grades(), info)
             cut = cut_to_depth(judgments, pool_depth, lists, whole, info=info, policies=policies)
-            told, pool = cut.told, pool if judgments.pool_ranks is not None else cut.pool
+            pool = pool if judgments.pool_ranks is not None else cut.pool
             regrading = regrade(cut.qrels, lists, policies)
         elif ranked:
             regrading = _with_pool_ranks(regrading, pool_of_lists(lists, regrading.grades(), info))
@@ -109,7 +112,7 @@ def depth(
     )  # fmt: skip
     if regrading is not None and regrading.qrels.pool_ranks is None and found.pool.known:
         regrading = regrading.with_pool_ranks(found.pool.contributing)
-    notes = () if told is None else (f"{told[0].upper()}{told[1:]}.",)
+    notes = () if cut is None else (f"{cut.told[0].upper()}{cut.told[1:]}.",)
     return replace(found, notes=(*notes, *found.notes), regrading=regrading if keep_lists else None)
 
 

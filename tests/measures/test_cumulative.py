@@ -16,10 +16,10 @@ from sounding.measures.cumulative import (
     measures_over_depth,
     name_of,
     rank_weights,
+    residuals_at_every_k,
     values_at,
     values_once_per_k,
 )
-from sounding.measures.residuals import residuals_at_every_k
 from sounding.runs.ranking import Ranking
 
 DEPTH = 34  # four ranks beyond the longest list of the random topics

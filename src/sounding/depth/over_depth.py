@@ -19,9 +19,8 @@ from sounding.depth.ratios import Separation, coverage, inversions, is_quick, jo
 from sounding.depth.volatility import Agreeing, Volatility, exact_agreement, volatility
 from sounding.measures import Measure, parse
 from sounding.measures.bounds.registry import holes
-from sounding.measures.cumulative import name_of, values_at
+from sounding.measures.cumulative import name_of, residuals_at_every_k, values_at
 from sounding.measures.regrading import Regrading
-from sounding.measures.residuals import residuals_at_every_k
 from sounding.measures.summaries import mean_over_topics
 from sounding.runs.align import align, matches, prepare, treat_unjudged
 from sounding.runs.pairs import Pairs, all_pairs

@@ -10,63 +10,62 @@ from typing import Literal
 
 import numpy as np
 
-from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.measures.registry import measure
-from sounding.runs.ranking import Counts, Hits, Judgments, Ranking, Values
+from sounding.measures.totals import Cutoff, deepest, found, looked_at, share, total
+from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 
 Norm = Literal["a", "b", "c"]
 
 
-def share(gained: Values | Counts, possible: Values | Counts) -> Values:
-    """The quotient; 0 where nothing was possible, as trec_eval says (such topics are counted apart)."""
-    return np.divide(gained, possible, out=np.zeros(len(gained)), where=np.asarray(possible) > 0)
-
-
-@measure("P", basis="utility", monotone=True, additive=True)
+@measure("P", basis="utility", monotone=True, additive=True, handles_ties=True, handles_cuts=True)
 def precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
     """Share of the first k documents that are relevant; a short ranking is filled up with misses."""
-    return run.total(run.hits(rel, k).topic) / k
+    return found(run, rel, k) / k
 
 
-@measure("R", basis="recall", monotone=False, monotone_in_k=True, additive=True)
+@measure(
+    "R", basis="recall", monotone=False, monotone_in_k=True, additive=True,
+    handles_ties=True, handles_cuts=True,
+)  # fmt: skip
 def recall(run: Ranking, *, k: int, rel: float = 1) -> Values:
     """Share of the relevant documents that are among the first k."""
-    return share(run.total(run.hits(rel, k).topic), run.relevant(rel))
+    return share(found(run, rel, k), run.relevant(rel))
 
 
-@measure("RelP", basis="recall", monotone=False, additive=True)
+@measure("RelP", basis="recall", monotone=False, additive=True, handles_ties=True, handles_cuts=True)
 def relative_precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
     """Precision at k as a share of the best possible: relevant among the first k, by min(k, R)."""
-    return share(run.total(run.hits(rel, k).topic), np.minimum(k, run.relevant(rel)))
+    return share(found(run, rel, k), np.minimum(k, run.relevant(rel)))
 
 
-@measure("F", basis="recall", monotone=False, additive=True)
+@measure("F", basis="recall", monotone=False, additive=True, handles_ties=True, handles_cuts=True)
 def f_measure(run: Ranking, *, k: int, rel: float = 1, beta: float = 1.0) -> Values:
     """Weighted harmonic mean of P and R at k: (beta + 1) P R / (beta P + R).
 
     Precision is divided by k, however short the ranking, as in P. beta itself weighs recall, as in SetF.
     """
     weighed = beta * run.relevant(rel).astype(np.float64)
-    return share((beta + 1) * run.total(run.hits(rel, k).topic), weighed + k)
+    return share((beta + 1) * found(run, rel, k), weighed + k)
 
 
-@measure("Success", basis="utility", monotone=True, monotone_in_k=True)
+@measure("Success", basis="utility", monotone=True, monotone_in_k=True, handles_cuts=True)
 def success(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
     """1 where a relevant document is among the first k, or anywhere without k, otherwise 0."""
-    hit = run.hits(rel, k)
-    return run.total(hit.topic[hit.nth == 1])
+    hit = run.hits(rel, deepest(k))
+    first = hit.nth == 1
+    return total(run, hit.topic[first], hit.rank[first], None, k)
 
 
-@measure("RR", basis="utility", monotone=True, monotone_in_k=True)
+@measure("RR", basis="utility", monotone=True, monotone_in_k=True, handles_cuts=True)
 def reciprocal_rank(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
     """1 / rank of the first relevant document; 0 where none is among the first k."""
-    hit = run.hits(rel, k)
+    hit = run.hits(rel, deepest(k))
     first = hit.nth == 1
-    return run.total(hit.topic[first], 1 / hit.rank[first])
+    return total(run, hit.topic[first], hit.rank[first], 1 / hit.rank[first], k)
 
 
-@measure("AP", basis="recall", monotone=False, monotone_in_k=True)
+@measure("AP", basis="recall", monotone=False, monotone_in_k=True, handles_cuts=True)
 def average_precision(run: Ranking, *, k: int | None = None, rel: float = 1, norm: Norm = "a") -> Values:
     """Mean of the precisions at the relevant documents; one that is not among the first k adds 0.
 
@@ -79,7 +78,9 @@ def average_precision(run: Ranking, *, k: int | None = None, rel: float = 1, nor
 
     What is claimed of AP's range and of deeper cut-offs holds for 'a'.
     """
-    return share(_precisions_at(run, run.hits(rel, k)), relevant_by_norm(run, k, rel, norm, "AP"))
+    hit = run.hits(rel, deepest(k))
+    precisions = total(run, hit.topic, hit.rank, hit.nth / hit.rank, k)
+    return share(precisions, relevant_by_norm(run, k, rel, norm, "AP"))
 
 
 @measure("GMAP", basis="recall", monotone=False, aggregate="geometric", shown="summary")
@@ -94,23 +95,26 @@ def yet_another_average_precision(run: Ranking, *, rel: float = 1) -> Values:
 
     Between -ln(1 + R) and ln(1 + R) (Robertson 2012).
     """
-    gained = _precisions_at(run, run.hits(rel))
+    hit = run.hits(rel)
+    gained = run.total(hit.topic, hit.nth / hit.rank)
     return np.log((1 + gained) / (1 + run.relevant(rel) - gained))
 
 
-@measure("Rprec", basis="recall", monotone=False, additive=True)
+@measure("Rprec", basis="recall", monotone=False, additive=True, handles_ties=True)
 def r_precision(run: Ranking, *, rel: float = 1) -> Values:
     """Share of the first R documents that are relevant."""
-    return _precision_above(run, run.relevant(rel), rel)
+    depth = run.relevant(rel)
+    return share(found(run, rel, depth), depth)
 
 
-@measure("RprecMult", basis="recall", monotone=False, additive=True, at="x")
+@measure("RprecMult", basis="recall", monotone=False, additive=True, at="x", handles_ties=True)
 def r_precision_multiple(run: Ranking, *, x: float, rel: float = 1) -> Values:
     """Precision at the rank x times R, rounded up unless the part over a whole number is below 0.1.
 
     0 where that rank is 0.
     """
-    return _precision_above(run, multiple_of_relevant(run, x, rel), rel)
+    depth = (x * run.relevant(rel) + 0.9).astype(np.int64)
+    return share(found(run, rel, depth), depth)
 
 
 @measure("Bpref", basis="recall", monotone=False)
@@ -144,66 +148,48 @@ def binary_gain(run: Ranking, *, rel: float = 1) -> Values:
     return share(run.total(hit.topic, 1 / np.log2(2 + hit.rank - hit.nth)), run.relevant(rel))
 
 
-@measure("Accuracy", basis="utility", monotone=False)
+@measure("Accuracy", basis="utility", monotone=False, handles_cuts=True)
 def pair_accuracy(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
     """Chance that of two retrieved documents, one relevant and one not, the relevant one stands above.
 
     Unjudged documents count as not relevant. 0 where no relevant document is among the first k; 1 where
     only relevant ones are (ir_measures divides by 0 there).
     """
-    hit = run.hits(rel, k)
-    found = run.total(hit.topic)
-    others = run.retrieved if k is None else np.minimum(run.retrieved, k)
-    misplaced = run.total(hit.topic, (hit.rank - hit.nth).astype(np.float64))
-    return np.where(found > 0, 1 - share(misplaced, found * (others - found)), 0.0)
+    hit = run.hits(rel, deepest(k))
+    relevant = total(run, hit.topic, hit.rank, None, k)
+    misplaced = total(run, hit.topic, hit.rank, (hit.rank - hit.nth).astype(np.float64), k)
+    pairs = relevant * (looked_at(run, k) - relevant)
+    return np.where(relevant > 0, 1 - share(misplaced, pairs), 0.0)
 
 
-@measure("Judged", basis="utility", monotone=True)
+@measure("Judged", basis="utility", monotone=True, handles_ties=True, handles_cuts=True)
 def judged(run: Ranking, *, k: int | None = None) -> Values:
     """Share of the first k documents, or of all where there are fewer, that were judged.
 
     0 where nothing was retrieved. Pooled documents without a judgment (grade -1) are not judged, unlike
     in ir_measures.
     """
-    looked_at = run.retrieved if k is None else np.minimum(run.retrieved, k)
-    return share(run.judged(k), looked_at)
+    return share(found(run, 0, k), looked_at(run, k))
 
 
-@measure("Unjudged", basis="utility", monotone=False)
+@measure("Unjudged", basis="utility", monotone=False, handles_ties=True, handles_cuts=True)
 def unjudged(run: Ranking, *, k: int) -> Values:
     """Unjudged documents among the first k, divided by k: ranks past the end are not unjudged."""
-    return (np.minimum(run.retrieved, k) - run.judged(k)) / k
+    return (looked_at(run, k) - found(run, 0, k)) / k
 
 
-def _precisions_at(run: Ranking, hit: Hits) -> Values:
-    """The sum of the precisions at these documents, for every topic."""
-    return run.total(hit.topic, hit.nth / hit.rank)
-
-
-def _precision_above(run: Ranking, depth: Counts, rel: float) -> Values:
-    """Precision at a depth of each topic's own."""
-    return share(run.total(run.topic[(run.grade >= rel) & (run.rank <= depth[run.topic])]), depth)
-
-
-def multiple_of_relevant(run: Ranking, x: float, rel: float) -> Counts:
-    """The rank x times R, rounded as trec_eval's Rprec_mult does."""
-    return (x * run.relevant(rel) + 0.9).astype(np.int64)
-
-
-def pool_of_depth(judgments: Judgments, k: int, option: str) -> NDArray[np.bool_]:
-    """Which judged documents some contributing run has among its first k.
-
-    A document whose pool rank is not known (0) is in no pool.
-    """
+def ranks_in_pool(judgments: Judgments, k: int | Counts, option: str) -> Counts:
+    """(judgment,): the rank at which each was pooled; 0: that is not known, or not among the first k."""
+    depth = len(k) if isinstance(k, np.ndarray) else k
     if judgments.pool_ranks is None:
         raise DataError(
-            f"{option} looks at the pool of depth {k}, and these judgments do not say at which rank each"
+            f"{option} looks at the pool of depth {depth}, and these judgments do not say at which rank each"
             " document was pooled; give qrels with pool ranks (a pool_rank column)"
         )
-    return (judgments.pool_ranks > 0) & (judgments.pool_ranks <= k)
+    return judgments.pool_ranks * (judgments.pool_ranks <= depth)
 
 
-def relevant_by_norm(run: Ranking, k: int | None, rel: float, norm: Norm, name: str) -> Counts:
+def relevant_by_norm(run: Ranking, k: Cutoff, rel: float, norm: Norm, name: str) -> Values | Counts:
     """How many relevant documents a truncated measure is averaged over: R, min(k, R), or R_k."""
     relevant = run.relevant(rel)
     if norm == "a" or k is None:
@@ -211,5 +197,6 @@ def relevant_by_norm(run: Ranking, k: int | None, rel: float, norm: Norm, name: 
     if norm == "b":
         return np.minimum(relevant, k)
     judgments = run.judgments
-    pooled = pool_of_depth(judgments, k, f"{name} with norm='c'") & (judgments.grades >= rel)
-    return np.bincount(judgments.topic[pooled], minlength=len(judgments.topics))
+    ranks = ranks_in_pool(judgments, k, f"{name} with norm='c'")
+    pooled = (ranks > 0) & (judgments.grades >= rel)
+    return total(run, judgments.topic[pooled], ranks[pooled], None, k)

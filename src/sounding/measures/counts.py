@@ -8,6 +8,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.measures.registry import measure
+from sounding.measures.totals import found
 from sounding.runs.ranking import Ranking, Values
 
 Texts = NDArray[Any]  # one string a topic
@@ -33,7 +34,7 @@ def number_retrieved(run: Ranking, *, rel: float | None = None) -> Values:
     """Documents retrieved; with `rel`, only those judged `rel` or better."""
     if rel is None:
         return run.retrieved.astype(np.float64)
-    return run.total(run.topic[run.grade >= rel])
+    return found(run, rel)
 
 
 @measure("NumRel", basis="count", monotone=True, aggregate="sum", bounds=_NUMBER_OF)
@@ -44,11 +45,11 @@ def number_relevant(run: Ranking, *, rel: float = 1) -> Values:
 
 @measure(
     "NumRelRet", basis="count", monotone=True, monotone_in_k=True, additive=True, aggregate="sum",
-    bounds=_NUMBER_OF,
+    bounds=_NUMBER_OF, handles_ties=True,
 )  # fmt: skip
 def number_relevant_retrieved(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
     """Relevant documents retrieved; with k, those among the first k."""
-    return run.total(run.hits(rel, k).topic)
+    return found(run, rel, k)
 
 
 @measure("NumNonrelRet", basis="count", monotone=False, additive=True, aggregate="sum", bounds=_NUMBER_OF)

@@ -9,12 +9,14 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
-from sounding.measures.binary import pool_of_depth, relevant_by_norm, share
+from sounding.measures.binary import ranks_in_pool, relevant_by_norm
 from sounding.measures.registry import measure
+from sounding.measures.totals import Cutoff, placed, share, weighed
 from sounding.runs.ranking import Counts, Hits, Judgments, Ranking, Values
 
 Gains = Mapping[float, float]  # what single grades are worth; others are worth themselves
 Dcg = Literal["log2", "exp-log2", "zipf", "exp-zipf", "jk", "exp-jk"]
+QGain = Literal["linear", "exponential", "grade"]
 Scale = Literal["judgments", "topic"]  # where the grade is highest that gains are a share of
 
 _DIVISORS: Mapping[str, Callable[[Counts | Values], Values]] = {
@@ -140,8 +142,10 @@ def ideal_order(judgments: Judgments, gain: Values, pool: NDArray[np.bool_] | No
     return Ideal(starts, topic, np.arange(1, len(topic) + 1) - starts[topic], gain[chosen][order])
 
 
-def dcg_of(run: Ranking, k: int | None, form: DcgForm) -> Values:
+def dcg_of(run: Ranking, k: Cutoff, form: DcgForm) -> Values:
     """Sum of the discounted gains of the first k documents, for every topic."""
+    if run.ties is not None or isinstance(k, np.ndarray):
+        return weighed(run, form.gain(run.grade), form.discount, k)
     rows = np.arange(len(run.rank)) if k is None else (run.rank <= k).nonzero()[0]
     gain = form.gain(run.grade[rows])
     counts = gain != 0
@@ -149,13 +153,15 @@ def dcg_of(run: Ranking, k: int | None, form: DcgForm) -> Values:
     return run.total(run.topic[rows], form.discounted(gain, run.rank[rows]))
 
 
-def ideal_dcg_of(judgments: Judgments, k: int | None, form: DcgForm, norm: str = "a") -> Values:
+def ideal_dcg_of(judgments: Judgments, k: Cutoff, form: DcgForm, norm: str = "a") -> Values:
     """The largest DCG at k that each topic's judged documents allow; computed once for all runs."""
+    if isinstance(k, np.ndarray):
+        return _ideal_dcg_at_every_k(judgments, len(k), form, norm)
 
     def compute() -> Values:
         pool = None
         if norm == "b" and k is not None:
-            pool = pool_of_depth(judgments, k, "nDCG with norm='b'")
+            pool = ranks_in_pool(judgments, k, "nDCG with norm='b'") > 0
         best = ideal_order(judgments, form.gain(judgments.grades), pool)
         near = np.ones(len(best.place), np.bool_) if k is None else best.place <= k
         weight = form.discounted(best.gain[near], best.place[near])
@@ -164,7 +170,25 @@ def ideal_dcg_of(judgments: Judgments, k: int | None, form: DcgForm, norm: str =
     return judgments.remember(("ideal dcg", k, form.key, norm), compute)
 
 
-@measure("nDCG", basis="recall", monotone=False, additive=True)
+def _ideal_dcg_at_every_k(judgments: Judgments, depth: int, form: DcgForm, norm: str) -> Values:
+    """(k, topic): the largest DCG at every k; with norm 'b' of the documents that a pool of depth k has."""
+
+    def compute() -> Values:
+        pool, changing = None, 0
+        if norm == "b":
+            ranks = ranks_in_pool(judgments, depth, "nDCG with norm='b'")
+            pool, changing = ranks > 0, int(ranks.max(initial=0))
+        best = ideal_order(judgments, form.gain(judgments.grades), pool)
+        weight = best.gain * form.discount(best.place)
+        table = np.cumsum(placed(best.topic, best.place, weight, depth, len(judgments.topics)), axis=0)
+        for k in range(1, changing):  # from the deepest pool rank on the pool is the same for every k
+            table[k - 1] = ideal_dcg_of(judgments, k, form, norm)
+        return table
+
+    return judgments.remember(("ideal dcg at every k", depth, form.key, norm), compute)
+
+
+@measure("nDCG", basis="recall", monotone=False, additive=True, handles_ties=True, handles_cuts=True)
 def normalized_discounted_cumulative_gain(
     run: Ranking,
     *,
@@ -196,7 +220,10 @@ def normalized_discounted_cumulative_gain(
     return share(dcg_of(run, k, form), ideal_dcg_of(run.judgments, k, form, norm))
 
 
-@measure("DCG", basis="utility", monotone=True, monotone_in_k=True, additive=True, bounds=(0.0, np.inf))
+@measure(
+    "DCG", basis="utility", monotone=True, monotone_in_k=True, additive=True, bounds=(0.0, np.inf),
+    handles_ties=True, handles_cuts=True,
+)  # fmt: skip
 def discounted_cumulative_gain(
     run: Ranking,
     *,
@@ -341,6 +368,15 @@ def highest_grade(judgments: Judgments, topic: Counts, scale: Scale) -> float | 
     return judgments.highest if scale == "judgments" else judgments.best_grades[topic]
 
 
+def q_gain(
+    judgments: Judgments, grade: Values, topic: Counts, gain: QGain, gains: Gains | None, scale: Scale
+) -> Values:
+    """What documents of these grades and topics gain in Q."""
+    if gain != "grade":
+        return scaled(grade, gain, highest_grade(judgments, topic, scale))
+    return grade if gains is None else with_gains(grade, gains)
+
+
 def power_of_two(grade: Values | np.float64) -> Values:
     """2^g; grades that make it too large for a number are refused."""
     if np.max(grade, initial=0.0) > GRADE_LIMIT:
@@ -357,7 +393,7 @@ def q_measure(
     k: int | None = None,
     beta: float = 1,
     rel: float = 1,
-    gain: Literal["linear", "exponential", "grade"] = "linear",
+    gain: QGain = "linear",
     gains: Gains | None = None,
     norm: Literal["a", "b", "c"] = "a",
     ideal: Literal["i", "ii"] = "i",
@@ -385,21 +421,17 @@ def q_measure(
     if scale == "topic" and gain == "grade":
         raise DataError("gain='grade' takes grades as they are, and scale='topic' divides them; give one")
 
-    def worth(grade: Values, topic: Counts) -> Values:
-        if gain != "grade":
-            return scaled(grade, gain, highest_grade(judgments, topic, scale))
-        return grade if gains is None else with_gains(grade, gains)
-
     def best() -> tuple[Ideal, Values]:
         pool = None
         if ideal == "ii" and k is not None:
-            pool = pool_of_depth(judgments, k, "Q with ideal='ii'")
-        order = ideal_order(judgments, worth(judgments.grades, judgments.topic), pool)
+            pool = ranks_in_pool(judgments, k, "Q with ideal='ii'") > 0
+        own = q_gain(judgments, judgments.grades, judgments.topic, gain, gains, scale)
+        order = ideal_order(judgments, own, pool)
         return order, running(np.add, order.gain, order.place)
 
     key = ("q", gain, scale, DcgForm(gains=gains).key, k if ideal == "ii" else None)
     best_order, most = judgments.remember(key, best)
-    value = worth(run.grade, run.topic)
+    value = q_gain(judgments, run.grade, run.topic, gain, gains, scale)
     near = (value != 0) | (run.grade >= rel)
     if k is not None:
         near &= run.rank <= k

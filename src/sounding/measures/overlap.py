@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sounding.measures.binary import share
 from sounding.measures.registry import measure
+from sounding.measures.totals import share
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 
 _ABOVE_ZERO = 5e-324  # the smallest number above 0: any grade that is not 0

@@ -38,6 +38,8 @@ class Definition(NamedTuple):
     aggregate: Aggregate  # text: the kernel gives one string a topic
     shown: Shown  # what trec_eval prints it for: every topic, the summary, or both
     at: str  # the parameter that `@` sets
+    handles_ties: bool  # the kernel averages over the orders of tied documents by itself
+    handles_cuts: bool  # the kernel takes a column of cut-offs too, and gives a row of values for each
 
     @property
     def summary(self) -> str:
@@ -86,6 +88,8 @@ def measure(
     aggregate: Aggregate = "mean",
     shown: Shown = "both",
     at: str = "k",
+    handles_ties: bool = False,
+    handles_cuts: bool = False,
 ) -> Callable[[Kernel], Kernel]:
     """Register a kernel under the name that people type."""
 
@@ -96,6 +100,7 @@ def measure(
             name=name, kernel=kernel, basis=basis,
             monotone=monotone, monotone_in_k=monotone_in_k, additive=additive,
             bounds=bounds, aggregate=aggregate, shown=shown, at=at,
+            handles_ties=handles_ties, handles_cuts=handles_cuts,
         )  # fmt: skip
         return kernel
 
@@ -103,7 +108,7 @@ def measure(
 
 
 def expectation(name: str) -> Callable[[Kernel], Kernel]:
-    """Register the mean of a measure over all orders of tied documents.
+    """Register the mean of a measure over all orders of tied documents, where its kernel does not give it.
 
     It gets every parameter of the kernel, whose defaults are the only ones.
     """
@@ -117,7 +122,7 @@ def expectation(name: str) -> Callable[[Kernel], Kernel]:
 
 def has_expectation(name: str) -> bool:
     """Whether ties can be averaged for this measure."""
-    return name in _EXPECTED
+    return name in _EXPECTED or _DEFINITIONS[name].handles_ties
 
 
 def definition(name: str) -> Definition:
@@ -225,10 +230,10 @@ class Measure:
     def __call__(self, ranking: Ranking) -> Values:
         """One value for each topic of the ranking's judgments."""
         ranking = self.seen(ranking)
-        expected = _EXPECTED.get(self.name)
+        known, expected = self.definition, _EXPECTED.get(self.name)
         # Where only documents are counted, their order changes nothing.
-        if ranking.ties is None or (expected is None and self.definition.basis == "count"):
-            return self.definition.kernel(ranking, **self.arguments)
+        if ranking.ties is None or known.handles_ties or (expected is None and known.basis == "count"):
+            return known.kernel(ranking, **self.arguments)
         if expected is None:
             raise DataError(
                 f"{self}: the average over tied documents is not available for this measure;"

@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from sounding.core.errors import DataError
-from sounding.measures.binary import share
 from sounding.measures.graded import Dcg, DcgForm, Gains, running
 from sounding.measures.registry import SHARED, Kernel, Measure, measure
+from sounding.measures.totals import share
 from sounding.runs.ranking import Counts, Hits, Ranking, Strata, Values
 
 Compat = Literal["none", "sample_eval"]

@@ -5,30 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from sounding.core.errors import DataError
-from sounding.measures.binary import share
 from sounding.measures.registry import measure
+from sounding.measures.totals import found, share
 from sounding.runs.ranking import Ranking, Values
 
 
-@measure("SetP", basis="utility", monotone=True)
+@measure("SetP", basis="utility", monotone=True, handles_ties=True)
 def set_precision(run: Ranking, *, rel: float = 1, relative: bool = False) -> Values:
     """Share of all retrieved documents that are relevant; `relative`: of the most that could be."""
-    return set_relative_precision(run, rel=rel) if relative else share(_found(run, rel), run.retrieved)
+    return set_relative_precision(run, rel=rel) if relative else share(found(run, rel), run.retrieved)
 
 
-@measure("SetRelP", basis="recall", monotone=True)
+@measure("SetRelP", basis="recall", monotone=True, handles_ties=True)
 def set_relative_precision(run: Ranking, *, rel: float = 1) -> Values:
     """Relevant documents retrieved, divided by min(retrieved, R)."""
-    return share(_found(run, rel), np.minimum(run.retrieved, run.relevant(rel)))
+    return share(found(run, rel), np.minimum(run.retrieved, run.relevant(rel)))
 
 
-@measure("SetR", basis="recall", monotone=True, additive=True)
+@measure("SetR", basis="recall", monotone=True, additive=True, handles_ties=True)
 def set_recall(run: Ranking, *, rel: float = 1) -> Values:
     """Share of the relevant documents that were retrieved at any rank."""
-    return share(_found(run, rel), run.relevant(rel))
+    return share(found(run, rel), run.relevant(rel))
 
 
-@measure("SetF", basis="recall", monotone=True)
+@measure("SetF", basis="recall", monotone=True, handles_ties=True)
 def set_f(run: Ranking, *, rel: float = 1, beta: float = 1.0) -> Values:
     """Weighted harmonic mean of SetP and SetR: (beta + 1) P R / (beta P + R).
 
@@ -39,13 +39,13 @@ def set_f(run: Ranking, *, rel: float = 1, beta: float = 1.0) -> Values:
     return share((beta + 1) * precision * recall, beta * precision + recall)
 
 
-@measure("SetAP", basis="recall", monotone=True)
+@measure("SetAP", basis="recall", monotone=True, handles_ties=True)
 def set_average_precision(run: Ranking, *, rel: float = 1) -> Values:
     """SetP times SetR: what AP would expect of the set in random order."""
-    return share(_found(run, rel) ** 2, run.retrieved * run.relevant(rel))
+    return share(found(run, rel) ** 2, run.retrieved * run.relevant(rel))
 
 
-@measure("Utility", basis="utility", monotone=False, bounds=(-np.inf, np.inf))
+@measure("Utility", basis="utility", monotone=False, bounds=(-np.inf, np.inf), handles_ties=True)
 def utility(
     run: Ranking,
     *,
@@ -66,11 +66,6 @@ def utility(
             "Utility with d counts the documents that were neither retrieved nor relevant:"
             " give the size of the collection too, as in Utility(d=0.1,collection=528155)"
         )
-    found, relevant = _found(run, rel), run.relevant(rel)
-    worth = a * found + b * (run.retrieved - found) + c * (relevant - found)
-    return worth if collection is None else worth + d * (collection + found - run.retrieved - relevant)
-
-
-def _found(run: Ranking, rel: float) -> Values:
-    """How many relevant documents each topic retrieved."""
-    return run.total(run.topic[run.grade >= rel])
+    hits, relevant = found(run, rel), run.relevant(rel)
+    worth = a * hits + b * (run.retrieved - hits) + c * (relevant - hits)
+    return worth if collection is None else worth + d * (collection + hits - run.retrieved - relevant)

@@ -16,13 +16,16 @@ from typing import Literal
 import numpy as np
 
 from sounding.core.errors import DataError
-from sounding.measures.binary import share
 from sounding.measures.graded import DcgForm, Gains, Scale, highest_grade, running, scaled, with_gains
 from sounding.measures.registry import measure
+from sounding.measures.totals import Cutoff, looked_at, share, weighed
 from sounding.runs.ranking import Counts, Hits, Judgments, Ranking, Values
 
 
-@measure("RBP", basis="utility", monotone=True, monotone_in_k=True, additive=True)
+@measure(
+    "RBP", basis="utility", monotone=True, monotone_in_k=True, additive=True,
+    handles_ties=True, handles_cuts=True,
+)  # fmt: skip
 def rank_biased_precision(
     run: Ranking,
     *,
@@ -43,10 +46,15 @@ def rank_biased_precision(
     is that of the topic's own judgments; a better grade can then lower the value, since it can change
     what all gains are a share of, and what is claimed holds for scale 'judgments'.
     """
-    rows = np.arange(len(run.rank)) if k is None else (run.rank <= k).nonzero()[0]
-    topic = run.topic[rows]
-    worth = rbp_gain(run.judgments, run.grade[rows], rel, gain, gains, topic if scale == "topic" else None)
-    return run.total(topic, worth * rbp_weight(run.rank[rows], p))
+    worth = rbp_gain(run.judgments, run.grade, rel, gain, gains, run.topic if scale == "topic" else None)
+    return _attended(run, worth, p, k)
+
+
+def _attended(run: Ranking, gain: Values, p: float, k: Cutoff) -> Values:
+    """The sum over the first k documents of a gain times the share of attention that its rank gets."""
+    if run.ties is None:
+        return weighed(run, gain, lambda rank: rbp_weight(rank, p), k)
+    return weighed(run, gain, lambda rank: np.power(p, rank - 1, dtype=np.float64), k) * (1 - p)
 
 
 def rbp_weight(rank: Counts, p: float) -> Values:
@@ -82,7 +90,7 @@ def rbp_gain(
     return with_gains(grade, gains) / largest
 
 
-@measure("RBPResidual", basis="utility", monotone=False)
+@measure("RBPResidual", basis="utility", monotone=False, handles_ties=True, handles_cuts=True)
 def rank_biased_precision_residual(
     run: Ranking,
     *,
@@ -96,12 +104,10 @@ def rank_biased_precision_residual(
     the ranking, p^min(k, retrieved). A gain is taken to be at most 1. trec_eval's rbp_resid is the same
     where a ranking has an unjudged document and 0 otherwise, as if it had no tail.
     """
-    looked_at = run.retrieved if k is None else np.minimum(run.retrieved, k)
-    tail = p ** looked_at.astype(np.float64)
+    tail = p ** looked_at(run, k).astype(np.float64)
     if part == "tail":
         return tail
-    near = run.rank <= looked_at[run.topic]
-    judged = run.total(run.topic[near], rbp_weight(run.rank[near], p))
+    judged = _attended(run, np.ones(len(run.rank)), p, k)
     unjudged = np.maximum(1 - tail - judged, 0)  # rounding could leave less than nothing
     return unjudged if part == "unjudged" else unjudged + tail
 
@@ -157,14 +163,19 @@ def _still_reading(hit: Hits, stops: Values) -> Values:
     return np.where(hit.nth == 1, 1.0, before)
 
 
-def gains_above_zero(run: Ranking, k: int, min_rel: float, max_rel: float | None) -> tuple[Hits, Values]:
-    """Documents of the first k that gain something, and their gains: 0 at `min_rel` to 1 at `max_rel`."""
+def linear_gains(run: Ranking, min_rel: float, max_rel: float | None) -> Values:
+    """The gains of all documents: 0 at `min_rel` to 1 at `max_rel`."""
     highest = run.judgments.highest if max_rel is None else max_rel
     if min_rel >= highest:
         raise DataError(
             f"min_rel={min_rel} gains nothing and {highest} all; min_rel must be the lower of the two"
         )
-    gain = (np.clip(run.grade, min_rel, highest) - min_rel) / (highest - min_rel)
+    return (np.clip(run.grade, min_rel, highest) - min_rel) / (highest - min_rel)
+
+
+def gains_above_zero(run: Ranking, k: int, min_rel: float, max_rel: float | None) -> tuple[Hits, Values]:
+    """Documents of the first k that gain something, and their gains."""
+    gain = linear_gains(run, min_rel, max_rel)
     chosen = (gain > 0) & (run.rank <= k)
     return run.select(chosen), gain[chosen]
 
@@ -176,8 +187,8 @@ def rank_numbers(k: int) -> Values:
 
 def _fixed_weights(run: Ranking, weight: Values, min_rel: float, max_rel: float | None) -> Values:
     """Mean gain of the first ranks when each has a weight of its own."""
-    hit, gain = gains_above_zero(run, len(weight), min_rel, max_rel)
-    return run.total(hit.topic, gain * weight[hit.rank - 1]) / weight.sum()
+    gain = linear_gains(run, min_rel, max_rel)
+    return weighed(run, gain, lambda rank: weight[rank - 1], len(weight)) / weight.sum()
 
 
 def _cascade(run: Ranking, weight: Values, min_rel: float, max_rel: float | None) -> Values:
@@ -204,7 +215,7 @@ def _neighbors(hit: Hits) -> tuple[Counts, Counts]:
     return np.where(hit.nth == 1, 0, previous), last
 
 
-@measure("SDCG", basis="utility", monotone=True, additive=True)
+@measure("SDCG", basis="utility", monotone=True, additive=True, handles_ties=True)
 def scaled_discounted_cumulative_gain(
     run: Ranking,
     *,
@@ -221,7 +232,7 @@ def scaled_discounted_cumulative_gain(
     return _fixed_weights(run, DcgForm(dcg).discount(rank_numbers(k)), min_rel, max_rel)
 
 
-@measure("INSQ", basis="utility", monotone=True, additive=True)
+@measure("INSQ", basis="utility", monotone=True, additive=True, handles_ties=True)
 def insq(
     run: Ranking,
     *,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.measures.binary import pool_of_depth, relevant_by_norm, share
+from sounding.measures.binary import ranks_in_pool, relevant_by_norm
 from sounding.measures.bounds.gain import Levels, Table
 from sounding.measures.bounds.registry import (
     Bounds,
@@ -24,6 +24,7 @@ from sounding.measures.bounds.registry import (
 )
 from sounding.measures.graded import scaled, with_gains
 from sounding.measures.registry import Measure
+from sounding.measures.totals import share
 from sounding.runs.ranking import Counts, Ranking, Values
 
 
@@ -101,7 +102,7 @@ def q_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
         return whole_range(measure, run, unknowns)
     pool = None
     if measure.get("ideal") == "ii" and k is not None:
-        pool = pool_of_depth(judgments, k, "Q with ideal='ii'")
+        pool = ranks_in_pool(judgments, k, "Q with ideal='ii'") > 0
     levels = Levels.of(judgments, possible, _q_gain(measure, run, judgments.grades), pool)
     terms = _Terms.of(measure, run, levels)
     space = room(run, k, unknowns)

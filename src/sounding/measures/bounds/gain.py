@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.measures.binary import share
 from sounding.measures.bounds.registry import Bounds, Room, Unknowns, bounded, holes, room, scale, whole_range
 from sounding.measures.bounds.utility import dcg_form
 from sounding.measures.graded import DcgForm, dcg_of, ideal_dcg_of
 from sounding.measures.registry import Measure
+from sounding.measures.totals import share
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values, distinct
 
 Table = NDArray[np.float64]  # (topic, number of documents from 0)

@@ -33,7 +33,7 @@ def average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bou
     if k is not None and norm == "b":
         most = np.full(len(run.topics), k)
     elif k is not None and norm == "c":
-        relevant = most = relevant_by_norm(run, k, rel, "c", "AP")
+        relevant = most = relevant_by_norm(run, k, rel, "c", "AP").astype(np.int64)
     found = Gaps.of(run, k, rel)
     space = room(run, k, unknowns)
     quotient = Quotient(found.precisions, relevant, most)

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sounding.measures.binary import share
 from sounding.measures.bounds.registry import Bounds, Room, Unknowns, bounded, room
 from sounding.measures.bounds.utility import relevance
 from sounding.measures.registry import Measure
+from sounding.measures.totals import share
 from sounding.runs.ranking import Counts, Ranking, Values
 
 _FEW_TO_A_RANK = 0.2  # from this multiple of R on each number of relevant documents is tried

@@ -1,0 +1,179 @@
+"""Counts and sums over the documents of a ranking, of which most kernels are made.
+
+Each looks at the first k documents. A column of cut-offs for k (`every_cut`) gives a row of values for each
+of them. Where documents tie, a sum is its mean over all orders of the tied documents: those with one score
+form a block, and every order of a block is equally likely. So a kernel that is made of these sums alone needs
+no other form for ties or for the values at every k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.runs.ranking import Counts, Ranking, TieBlocks, Values
+
+Cutoff = int | Counts | None  # one for all topics; (topic,): one a topic; (k, 1): every one of these
+
+
+def share(gained: Values | Counts, possible: Values | Counts) -> Values:
+    """The quotient; 0 where nothing was possible, as trec_eval says (such topics are counted apart)."""
+    return np.divide(gained, possible, out=np.zeros(np.shape(gained)), where=np.asarray(possible) > 0)
+
+
+def every_cut(depth: int) -> Counts:
+    """(k, 1): every cut-off down to a depth."""
+    return np.arange(1, depth + 1)[:, np.newaxis]
+
+
+def deepest(k: Cutoff) -> int | None:
+    """The last rank that counts, of one cut-off or of a column of them."""
+    return len(k) if isinstance(k, np.ndarray) else k
+
+
+def looked_at(run: Ranking, k: Cutoff) -> Counts:
+    """How many documents, judged or not, each topic has among the first k."""
+    return run.retrieved if k is None else np.minimum(run.retrieved, k)
+
+
+def found(run: Ranking, rel: float, k: Cutoff = None) -> Values:
+    """How many documents judged `rel` or better each topic has among the first k."""
+    chosen = run.grade >= rel
+    if run.ties is not None:
+        blocks = tie_blocks(run, chosen, k)
+        return run.total(blocks.topic, blocks.held * (blocks.inside / blocks.size))
+    if isinstance(k, np.ndarray) and k.ndim == 1:
+        chosen &= run.rank <= k[run.topic]
+        return run.total(run.topic[chosen])
+    if (depth := deepest(k)) is not None:
+        chosen &= run.rank <= depth
+    return total(run, run.topic[chosen], run.rank[chosen], None, k)
+
+
+def weighed(run: Ranking, gain: Values, weight: Callable[[Counts], Values], k: Cutoff) -> Values:
+    """The sum over the first k documents of its gain, (document,), times the weight of its rank."""
+    if run.ties is not None:
+        blocks = tie_blocks(run, gain != 0, k)
+        return run.total(blocks.topic, blocks.gathered(gain) * blocks.mean_weight(weight))
+    chosen = gain != 0
+    if (depth := deepest(k)) is not None:
+        chosen &= run.rank <= depth
+    rank = run.rank[chosen]
+    return total(run, run.topic[chosen], rank, gain[chosen] * weight(rank), k)
+
+
+def total(run: Ranking, topic: Counts, rank: Counts, weight: Values | None, k: Cutoff) -> Values:
+    """The sum of the weights (None: 1 each) of documents among the first k; they must not tie."""
+    if not isinstance(k, np.ndarray):
+        return run.total(topic, weight)
+    weights = placed(topic, rank, weight, len(k), len(run.topics))
+    return np.cumsum(weights, axis=0, out=weights)
+
+
+def placed(topic: Counts, rank: Counts, weight: Values | None, depth: int, topics: int) -> Values:
+    """(rank, topic): the weights (None: 1 each) where they stand, as far as `depth`."""
+    near = rank <= depth
+    place = (rank[near] - 1) * topics + topic[near]
+    weights = None if weight is None else weight[near]
+    return np.bincount(place, weights, depth * topics).astype(np.float64, copy=False).reshape(depth, topics)
+
+
+# -- ties ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class BlockRanks:
+    """The ranks that blocks take up above the cut-off; every block has at least one."""
+
+    block: Counts
+    rank: Counts  # from 1
+    nth: Counts  # from 1: how far into its block
+    head: Counts  # (block,) where its ranks begin
+
+    @staticmethod
+    def of(first: Counts, inside: Counts) -> BlockRanks:
+        """The ranks of blocks that begin at a rank and have so many."""
+        block = np.repeat(np.arange(len(inside)), inside)
+        head = np.cumsum(inside) - inside
+        nth = np.arange(1, len(block) + 1) - head[block]
+        return BlockRanks(block=block, rank=first[block] + nth - 1, nth=nth, head=head)
+
+    def gathered(self, weight: Values) -> Values:
+        """The sum of `weight` over the ranks of each block."""
+        return np.add.reduceat(weight, self.head) if len(self.head) else np.zeros(0)
+
+    def one_rank_up(self, chance: Values) -> Values:
+        """The chance that held one rank above in the same block; nothing was against it before the first."""
+        above = np.roll(chance, 1)
+        above[self.head] = 1
+        return above
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Blocks:
+    """The tie blocks that hold some chosen documents and begin above the cut-off, in rank order."""
+
+    topic: Counts
+    first: Counts  # rank of the first document
+    size: Counts  # all documents, chosen or not
+    inside: Counts  # how many of its ranks lie above the cut-off; at least 1
+    held: Counts  # how many of its documents are chosen; at least 1
+    head: Counts  # where its chosen documents begin
+    rows: Counts  # (chosen document,) which of the ranking's documents it is
+
+    def nth(self) -> Counts:
+        """From 1: how many blocks the topic has down to each."""
+        return np.arange(1, len(self.topic) + 1) - np.searchsorted(self.topic, self.topic)
+
+    def above(self, amount: Counts) -> Counts:
+        """The sum of `amount` over the blocks that a topic has before each block."""
+        before = np.cumsum(amount) - amount
+        return before - before[np.searchsorted(self.topic, self.topic)]
+
+    def gathered(self, weight: Values) -> Values:
+        """The sum over the chosen documents of each block; `weight` has all of the ranking's documents."""
+        return np.add.reduceat(weight[self.rows], self.head) if len(self.head) else np.zeros(0)
+
+    def places(self) -> BlockRanks:
+        """The ranks of every block down to the cut-off."""
+        return BlockRanks.of(self.first, self.inside)
+
+    def mean_weight(self, weight: Callable[[Counts], Values]) -> Values:
+        """What a rank of each block weighs on average; ranks below the cut-off weigh nothing."""
+        sample, kind = kinds(self.first, self.inside)
+        places = BlockRanks.of(self.first[sample], self.inside[sample])
+        return places.gathered(weight(places.rank))[kind] / self.size
+
+
+def kinds(*columns: Counts) -> tuple[Counts, Counts]:
+    """One row of each kind of rows, and the kind of every row: those of one kind agree in all columns.
+
+    A constant scorer has one block a topic, as long as the ranking, and all topics share its ranks.
+    """
+    order = np.lexsort(columns)
+    new = np.ones(len(order), np.bool_)
+    new[1:] = np.any([np.diff(column[order]) != 0 for column in columns], axis=0)
+    kind = np.empty(len(order), np.int64)
+    kind[order] = np.cumsum(new) - 1
+    return order[new], kind
+
+
+def tie_blocks(run: Ranking, chosen: NDArray[np.bool_], cutoff: Cutoff = None) -> Blocks:
+    """The blocks that hold documents where `chosen` is true; the cut-off is one for all, or one a topic."""
+    ties = run.ties or TieBlocks(run.rank, np.ones_like(run.rank))
+    inside = ties.size
+    if cutoff is not None:
+        deepest = cutoff[run.topic] if isinstance(cutoff, np.ndarray) else cutoff
+        inside = np.clip(deepest - ties.first + 1, 0, ties.size)
+    rows = (chosen & (inside > 0)).nonzero()[0]
+    topic, first = run.topic[rows], ties.first[rows]
+    new = np.ones(len(rows), np.bool_)
+    new[1:] = (topic[1:] != topic[:-1]) | (first[1:] != first[:-1])
+    head = new.nonzero()[0]
+    return Blocks(
+        topic=topic[head], first=first[head], size=ties.size[rows[head]], inside=inside[rows[head]],
+        held=np.diff(head, append=len(rows)), head=head, rows=rows,
+    )  # fmt: skip

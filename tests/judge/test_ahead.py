@@ -22,7 +22,7 @@ def judge_next(engine: Engine, assessor: str) -> str | None:
     if not leases:
         return None
     doc = leases[0].doc
-    engine.judge(assessor, TOPIC, doc, len(doc) % 2, key=f"{assessor}-{engine.sequence}")
+    engine.judge(assessor, TOPIC, doc, len(doc) % 2, key=f"{assessor}-{engine.catch_up()}")
     return doc
 
 
@@ -153,7 +153,7 @@ def test_pages_tell_what_is_to_come(project: Project) -> None:
     engine.set_order("MB001", Order(policy="mtc", batch=10))
     assert told(ann) == "10 of 10 left in this batch, more follow while they help"
     engine.set_order("MB001", Order(policy="depth"))
-    every = engine.left("MB001")
+    every = engine.counts().of("MB001").left
     assert told(ann) == f"{every} left"
     assert f'max="{every}" value="0"' in ann.get("/").text
     assert "nobody knows beforehand how many" not in ann.get("/").text

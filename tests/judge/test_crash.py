@@ -43,7 +43,7 @@ from tests.judge.test_crash import TOPICS, where
 as_asked()
 engine = Engine(open_store(sys.argv[1]))
 rng = random.Random(int(sys.argv[2]))
-engine.left("7")
+engine.counts().of("7").left
 Task("write-back", engine._store.write_back, 0.002).start()  # beside the judgments, as in the server
 print("ready", flush=True)
 step = 0

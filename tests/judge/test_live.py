@@ -460,7 +460,7 @@ def test_the_filled_curve_is_that_of_the_settings_and_topics_of_now(project: Pro
     assert curve[-1][1] == project.engine.live().confidence.of_ranking()
     for lease in project.engine.next(ann, "MB001", 2):  # nothing judged, by the same settings
         project.store.release(ann, "MB001", lease.doc)
-    while project.engine.withdraw(ann, "MB001", key=f"undo-{project.engine.sequence}-long") is not None:
+    while project.engine.withdraw(ann, "MB001", key=f"undo-{project.engine.catch_up()}-long") is not None:
         pass
     assert project.engine.live().total.judged == 0
     assert project.engine.live().confidence.of_ranking() == curve[0][1]

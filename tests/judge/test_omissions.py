@@ -40,8 +40,8 @@ def begun(folder: Path, order: Order = SAMPLE) -> tuple[Project, dict[str, float
 
 
 def give(engine: Engine, doc: str, one: float | None, other: float | None) -> None:
-    engine.judge("a", TOPIC, doc, one, key=f"a {doc} {engine.sequence}")
-    engine.judge("b", TOPIC, doc, other, key=f"b {doc} {engine.sequence}")
+    engine.judge("a", TOPIC, doc, one, key=f"a {doc} {engine.catch_up()}")
+    engine.judge("b", TOPIC, doc, other, key=f"b {doc} {engine.catch_up()}")
 
 
 def judged(project: Project, drawn: dict[str, float]) -> tuple[list[str], str, str]:

@@ -90,7 +90,7 @@ def test_the_parameters_of_an_order_are_set_kept_and_checked_before_they_count(
     olga: Browser, project: Project
 ) -> None:
     engine = project.engine
-    every = engine.left("MB001")
+    every = engine.counts().of("MB001").left
 
     def sent(**order: str) -> int:
         fields = {"topic": "MB001", "policy": "uniform-sample", "batch": "5", "warm_up": "0"} | order
@@ -99,7 +99,7 @@ def test_the_parameters_of_an_order_are_set_kept_and_checked_before_they_count(
 
     assert sent(parameters="rate=1") == 303
     assert engine.order("MB001") == Order(policy="uniform-sample", parameters={"rate": 1.0}, batch=5)
-    assert engine.left("MB001") == every  # the whole pool at random
+    assert engine.counts().of("MB001").left == every  # the whole pool at random
     page = olga.get("/organise/topics").text
     assert 'name="parameters" maxlength="500" value="rate=1"' in page
     assert "uniform-sample rate=1, batches of 5" in page
@@ -383,7 +383,7 @@ def test_the_project_page_says_what_a_late_run_did_to_a_sample(olga: Browser, pr
     engine = project.engine
     engine.set_order("MB001", Order(policy="uniform-sample", parameters={"rate": 0.2}))
     page = olga.get("/organise/project").text
-    drawn = engine.left("MB001")
+    drawn = engine.counts().of("MB001").left
     assert f"Prels leave out {drawn} documents that the samples drew: {drawn} that nobody has judged;" in page
     while leases := engine.next("assessor-1", "MB001"):
         engine.judge("assessor-1", "MB001", leases[0].doc, 1, key=leases[0].doc)

@@ -148,7 +148,7 @@ def test_a_sample_records_its_design_with_every_judgment(store: Store) -> None:
     pool = read_retrieved(draw_runs(1), depth=8)
     sample = make_strategy("stratified-sample", pool, seed=3, strata="3:1,8:0.5")
     docs = pool.docs.texts()
-    left = engine.left("7")
+    left = engine.counts().of("7").left
     judged = 0
     while leases := engine.next("a", "7"):
         engine.judge("a", "7", leases[0].doc, 1, key=str(judged))
@@ -212,7 +212,7 @@ def test_undo_brings_the_document_back_first_even_before_one_that_is_loaded(stor
 
 def test_what_was_put_off_comes_at_the_end_for_this_assessor_alone(store: Store) -> None:
     engine = begin(store)
-    total = engine.left("7")
+    total = engine.counts().of("7").left
     skipped = engine.next("a", "7")[0].doc
     engine.skip("a", "7", skipped, key="s")
     assert engine.next("b", "7")[0].doc == skipped
@@ -277,9 +277,9 @@ def test_a_run_that_comes_later_brings_its_documents_and_keeps_all_judgments(sto
     engine.judge("x", "7", "new", 2, key="free")  # found by a search, in no run yet
     lease = engine.next("x", "7")[0]
     engine.judge("x", "7", lease.doc, 1, key="1")
-    assert engine.left("7") == 1
+    assert engine.counts().of("7").left == 1
     engine.add_runs({"two": {"7": {"new": 9.0, "c": 1.0}}})
-    assert engine.left("7") == 2
+    assert engine.counts().of("7").left == 2
     live = engine.live()
     assert live.confidence.runs == ("one", "two")
     assert (live.total.judged, live.total.relevant) == (2, 2)
@@ -292,7 +292,7 @@ def test_a_project_without_runs_has_nothing_to_judge(store: Store) -> None:
     first_settings(store, Settings(scale=SCALE))
     engine = Engine(store)
     assert engine.next("a", "7") == []
-    assert (engine.left("7"), engine.topics(), engine.run_names()) == (0, (), ())
+    assert (engine.counts().of("7").left, engine.topics(), engine.run_names()) == (0, (), ())
     assert not engine.refit_if_due()
     engine.judge("a", "7", "d", 1, key="1")  # found by a search
     assert found_by(engine, store)["export of qrels"] == found_by_replay(store)["export of qrels"]

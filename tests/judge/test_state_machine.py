@@ -126,7 +126,7 @@ class Judging(RuleBasedStateMachine):
         own = [lease.doc for lease in self.store.leases(assessor, topic)]
         if self.statuses[topic] != "chosen":
             assert [lease.doc for lease in self.engine.next(assessor, topic, count)] == own[:count]
-            assert self.engine.left(topic) == 0
+            assert self.engine.counts().of(topic).left == 0
             return
         found = [lease.doc for lease in self.engine.next(assessor, topic, count)]
         assert found[: len(own)] == own[:count]
@@ -135,7 +135,9 @@ class Judging(RuleBasedStateMachine):
             assert assessor not in self.model.get((topic, doc), {})
             assert self.others(topic, doc, assessor) < self.overlap
         if len(found) < count:  # nothing is left that this assessor could judge
-            assert self.engine.left(topic) <= len({lease.doc for lease in self.store.leases(topic=topic)})
+            assert self.engine.counts().of(topic).left <= len(
+                {lease.doc for lease in self.store.leases(topic=topic)}
+            )
 
     @rule(
         assessor=PEOPLE, topic=TOPIC, grades=st.lists(GRADE, min_size=1, max_size=4), twice=st.booleans()

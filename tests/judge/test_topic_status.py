@@ -158,8 +158,8 @@ def test_without_a_dropped_topic_all_is_as_if_the_runs_had_never_had_it(store: S
     for run, ungraded in enumerate(live.coverage.ungraded.tolist()):
         own = [number for number in pool.lists[run].ravel().tolist() if number >= 0]
         assert ungraded == sum(number not in graded for number in own)
-    assert engine.left("MB001") == 0
-    assert engine.left("7") > 0
+    assert engine.counts().of("MB001").left == 0
+    assert engine.counts().of("7").left > 0
     assert engine.next("b", "MB001") == []
     assert [offer.doc for offer in engine._replay.fresh_offers("7", 3)] == [
         pool.docs.text(pick.document)

@@ -76,11 +76,6 @@ class Engine:
         """What the project was set up with."""
         return self._replay.settings
 
-    @property
-    def sequence(self) -> int:
-        """The last event that is known here."""
-        return self._replay.sequence
-
     def catch_up(self) -> int:
         """Follow what other processes have added to the log; returns the last event's number."""
         with self._lock:
@@ -278,11 +273,6 @@ class Engine:
                 if opinions.differ and replay.in_use(pair[0])
             ]
         return sorted(found, key=lambda one: (one.settled.judged, one.topic, one.doc))
-
-    def left(self, topic: str) -> int:
-        """How many documents of a topic nobody has judged that its order would still bring."""
-        with self._lock:
-            return self._replay.left(topic)
 
     def ahead(self, assessor: str, topic: str) -> Ahead:
         """What is still to come for an assessor in a topic."""

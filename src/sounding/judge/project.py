@@ -262,9 +262,9 @@ def known_topics(project: Project) -> set[str]:
 
 
 class ImportOutcome(NamedTuple):
-    """What came of a file: what it is about that the project does not have, in sentences."""
+    """What came of a file; the remarks say what it is about that the project does not have."""
 
-    rows: int  # runs, or judgments
+    rows: int  # runs, judgments, or settled documents
     changed: int  # of them: new, or other than before
     remarks: tuple[str, ...] = ()
 

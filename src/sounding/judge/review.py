@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 from sounding.core.errors import DataError, FormatError
@@ -13,7 +13,7 @@ from sounding.core.text import quoted
 from sounding.data.formats import read_qrels
 from sounding.judge.ids import check_table, judgments_in
 from sounding.judge.progress import agreements, opinion_of
-from sounding.judge.project import Project, check_grade
+from sounding.judge.project import ImportOutcome, Project, check_grade
 from sounding.judge.records import AUDIT, Event, Pair, Receipt, Seen, Selection, StandingJudgment, Submission
 from sounding.judge.store import Store
 
@@ -36,13 +36,6 @@ class DifferingDocument:
     grades: tuple[GivenGrade, ...]
     settled: float | None  # None: not yet, or as one that cannot be judged
     open: bool  # nobody has settled it
-
-
-class SettledFile(NamedTuple):
-    """What came of a file of settled grades."""
-
-    rows: int
-    changed: int  # others were settled so before
 
 
 def differing_documents(project: Project, standing: Iterable[StandingJudgment]) -> list[DifferingDocument]:
@@ -82,7 +75,7 @@ def settle_document(
         return not engine.adjudicate(by, topic, doc, grade, key=key).repeated
 
 
-def settle_file(project: Project, source: Any, *, by: str) -> SettledFile:
+def settle_file(project: Project, source: Any, *, by: str) -> ImportOutcome:
     """Settle the documents of a file of judgments, all or none; what is settled so already stays.
 
     A document on which assessors do not differ is refused: a settlement cannot be taken back, and would
@@ -100,7 +93,7 @@ def settle_file(project: Project, source: Any, *, by: str) -> SettledFile:
         new = [one for one in lines if settled[one.topic, one.doc] != (True, one.grade)]
         for one in new:
             project.engine.adjudicate(by, one.topic, one.doc, one.grade, key=uuid4().hex)
-    return SettledFile(len(lines), len(new))
+    return ImportOutcome(len(lines), len(new))
 
 
 def _nothing_to_settle(project: Project, topic: str, doc: str) -> str:

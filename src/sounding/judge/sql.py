@@ -120,6 +120,12 @@ def _columns(names: tuple[str, ...], prefix: str = "") -> str:
     return ", ".join(prefix + name for name in names)
 
 
+def _where(names: str, *more: str) -> str:
+    """That columns have the values of the parameters of their names, and what else must hold."""
+    conditions = [*(f"{name} = :{name}" for name in names.split()), *more]
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
 def narrowed(statements: dict[str, str], **given: str | None) -> tuple[str, dict[str, str]]:
     """The statement for what is given, and its parameters."""
     named = {name: value for name, value in given.items() if value is not None}
@@ -170,14 +176,8 @@ _ACTS = f"{_EVENTS} WHERE assessor = :assessor AND topic = :topic AND sequence <
 _ACT_KINDS = "kind IN ('judge', 'withdraw', 'skip', 'unskip') ORDER BY sequence DESC LIMIT :count"
 ACTS = {"": f"{_ACTS} AND {_ACT_KINDS}", "doc": f"{_ACTS} AND doc = :doc AND {_ACT_KINDS}"}
 STANDING = {
-    "": f"{_STANDING} ORDER BY sequence",
-    "topic": f"{_STANDING} WHERE topic = :topic ORDER BY sequence",
-    "assessor": f"{_STANDING} WHERE assessor = :assessor ORDER BY sequence",
-    "topic assessor": f"{_STANDING} WHERE assessor = :assessor AND topic = :topic ORDER BY sequence",
-    "topic doc": f"{_STANDING} WHERE topic = :topic AND doc = :doc ORDER BY sequence",
-    "topic assessor doc": (
-        f"{_STANDING} WHERE topic = :topic AND doc = :doc AND assessor = :assessor ORDER BY sequence"
-    ),
+    names: f"{_STANDING}{_where(names)} ORDER BY sequence"
+    for names in ("", "topic", "assessor", "topic assessor", "topic doc", "topic assessor doc")
 }
 PROGRESS = (
     "SELECT topic, grade, count(*) AS judged FROM standing WHERE assessor = :assessor"
@@ -199,18 +199,10 @@ HOLDERS = (
     " UNION SELECT assessor, policy FROM standing WHERE topic = :topic AND doc = :doc"
 )
 LEASES = {
-    "": f"{_LEASES} WHERE expires > :now ORDER BY topic, position, assessor",
-    "topic": f"{_LEASES} WHERE topic = :topic AND expires > :now ORDER BY position, assessor",
-    "assessor": f"{_LEASES} WHERE assessor = :assessor AND expires > :now ORDER BY topic, position",
-    "topic assessor": (
-        f"{_LEASES} WHERE assessor = :assessor AND topic = :topic AND expires > :now ORDER BY position"
-    ),
+    names: f"{_LEASES}{_where(names, 'expires > :now')} ORDER BY topic, position, assessor"
+    for names in ("", "topic", "assessor", "topic assessor")
 }
-RELEASE = {
-    "": "DELETE FROM lease WHERE assessor = :assessor",
-    "topic": "DELETE FROM lease WHERE assessor = :assessor AND topic = :topic",
-    "topic doc": "DELETE FROM lease WHERE assessor = :assessor AND topic = :topic AND doc = :doc",
-}
+RELEASE = {names: f"DELETE FROM lease{_where(f'assessor {names}')}" for names in ("", "topic", "topic doc")}
 RELEASE_TOPIC = "DELETE FROM lease WHERE topic = :topic"
 
 # ---- people
@@ -273,11 +265,7 @@ RUN_NAMES = "SELECT name FROM run ORDER BY sequence"
 SEARCH = ("sequence", "time", "assessor", "topic", "query", "doc", "results", "first_hit", "total")
 ADD_SEARCH = _insert("search", SEARCH)
 NEXT_SEARCH = "SELECT coalesce(max(sequence), 0) + 1 AS sequence FROM search"
-_SEARCHES = f"SELECT {_columns(SEARCH)} FROM search"
-SEARCHES = {
-    "": f"{_SEARCHES} WHERE sequence > :after ORDER BY sequence LIMIT :count",
-    "topic": f"{_SEARCHES} WHERE topic = :topic AND sequence > :after ORDER BY sequence LIMIT :count",
-}
+SEARCHES = f"SELECT {_columns(SEARCH)} FROM search WHERE sequence > :after ORDER BY sequence LIMIT :count"
 SETTING = "SELECT value FROM setting WHERE name = :name"
 SET_SETTING = (
     "INSERT INTO setting (name, value) VALUES (:name, :value)"

@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sounding.judge import database, sql
 from sounding.judge.database import Row, Statements, StoreError
@@ -80,17 +80,11 @@ def journal_mode(path: Path) -> str:
     return "DELETE" if obstacle(path) else "WAL"
 
 
-class Opened(NamedTuple):
-    """A connection to a file."""
-
-    connection: sqlite3.Connection
-    frozen: bool = False  # whether it can only be read, as it is now
-
-
-def connect(path: Path, seconds: float) -> Opened:
+def connect(path: Path, seconds: float) -> tuple[sqlite3.Connection, bool]:
     """A connection to a file, with the kind of journal that is right here. It waits so long for others.
 
-    Where nothing can be written (a disk that is full, or read-only), a whole file can still be read.
+    Where nothing can be written (a disk that is full, or read-only), a whole file can still be read: whether
+    it can only be read is returned as well.
     """
     frozen = False
     connection = sqlite3.connect(path, timeout=seconds, isolation_level=None, check_same_thread=False)
@@ -107,7 +101,7 @@ def connect(path: Path, seconds: float) -> Opened:
         connection.close()
         raise
     connection.row_factory = sqlite3.Row
-    return Opened(connection, frozen)
+    return connection, frozen
 
 
 def lacks(path: Path, table: str) -> bool:

@@ -524,12 +524,11 @@ class Store(PeopleTables, log.EventLog):
                 **dict.fromkeys(sql.SEARCH) | known | {"sequence": number, "time": time.time()},
             )
 
-    def searches(self, topic: str | None = None) -> Iterator[records.SearchEntry]:
-        """The search log, of a topic where one is named."""
-        statement, given = sql.narrowed(sql.SEARCHES, topic=topic)
+    def searches(self) -> Iterator[records.SearchEntry]:
+        """The search log."""
         after = 0
         while True:
-            rows = self._rows(statement, after=after, count=log.PAGE, **given)
+            rows = self._rows(sql.SEARCHES, after=after, count=log.PAGE)
             yield from (records.SearchEntry(**dict(row)) for row in rows)
             if len(rows) < log.PAGE:
                 return

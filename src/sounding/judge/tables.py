@@ -229,7 +229,7 @@ def difference_table(
                 if any(comments)
                 else []
             ),
-            Column("settled", [_settled(one) for one in shown], right=True),
+            Column("settled", [None if one.open else _grade(one.settled) for one in shown], right=True),
         ],
         notes=_difference_notes(project, found),
         facts={"differing": len(found), "open": sum(one.open for one in found)},
@@ -254,10 +254,6 @@ def _grades(one: DifferingDocument) -> str:
 def _comments(one: DifferingDocument) -> str:
     given = ((said.name, " ".join(said.comment.split())) for said in one.grades)
     return "; ".join(f"{name}: {comment}" for name, comment in given if comment)
-
-
-def _settled(one: DifferingDocument) -> str | None:
-    return None if one.open else _grade(one.settled)
 
 
 def _grade(grade: float | None) -> str:

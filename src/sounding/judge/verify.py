@@ -103,9 +103,7 @@ def _unlike_topics(store: Store, until: int) -> Iterator[str]:
         (event.topic or "", event.detail["version"]): event.detail["status"]
         for event in store.topic_events(until)
     }
-    newest: dict[str, int] = {}
-    for topic, version in logged:
-        newest[topic] = max(version, newest.get(topic, 0))
+    newest = dict(sorted(logged))  # topic -> its last version
     kept = {
         (topic, one.version): one.status
         for topic, last in newest.items()

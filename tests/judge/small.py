@@ -9,7 +9,7 @@ from sounding.judge.engine import Engine, first_settings
 from sounding.judge.settings import Settings, parse_scale
 from sounding.judge.state import JudgingState
 from sounding.judge.store import Store
-from sounding.judge.verify import replayed, snapshot
+from sounding.judge.verify import replay_log, snapshot
 
 SCALE = parse_scale("0=no,1=partly,2=yes")
 TOPICS = ("MB001", "7", "t-é")
@@ -42,7 +42,7 @@ def begin(store: Store, *, runs: Runs | None = None, **settings: Any) -> Engine:
 
 
 def found_by_replay(store: Store) -> dict[str, Any]:
-    return snapshot(store, replayed(store), store.last_sequence())
+    return snapshot(store, replay_log(store), store.last_sequence())
 
 
 def found_by(engine: Engine, store: Store) -> dict[str, Any]:

@@ -88,7 +88,7 @@ def other(engine: Engine, place: str, monkeypatch: pytest.MonkeyPatch) -> Iterat
 def long_work(other: Other, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What took long so far; whenever it happens, the other process can write."""
     done: list[str] = []
-    build, tell, fitting = JudgingState._built, JudgingState._catch_up, Session.fitting
+    build, tell, fitting = JudgingState._build_pool, JudgingState._catch_up, Session.fitting
 
     def built(replay: JudgingState) -> Any:
         done.append("all that follows from the runs")
@@ -110,7 +110,7 @@ def long_work(other: Other, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return fit
 
-    monkeypatch.setattr(JudgingState, "_built", built)
+    monkeypatch.setattr(JudgingState, "_build_pool", built)
     monkeypatch.setattr(JudgingState, "_catch_up", told)
     monkeypatch.setattr(Session, "fitting", asked)
     return done

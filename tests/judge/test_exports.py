@@ -23,7 +23,7 @@ from sounding.judge.project import Project
 from sounding.judge.records import Selection, Submission
 from sounding.judge.settings import Order
 from sounding.judge.store import Store, open_store
-from sounding.judge.verify import replayed, snapshot
+from sounding.judge.verify import replay_log, snapshot
 
 WIDE = draw_runs(1, docs=40, length=25)
 SAMPLE = Order(policy="stratified-sample", parameters={"strata": "2:1,8:0.5"})
@@ -58,7 +58,7 @@ def test_command_pages_interface_and_documentation_offer_the_same_exports(projec
     assert [name for name, kind in EXPORT_KINDS.items() if kind.file_name.endswith(".jsonl")] == [
         "log", "searches", "topics",
     ]  # fmt: skip
-    compared = snapshot(project.store, replayed(project.store), project.store.last_sequence())
+    compared = snapshot(project.store, replay_log(project.store), project.store.last_sequence())
     wanted = {f"export of {name}" for name in EXPORT_KINDS if name != "searches"}
     assert {name for name in compared if name.startswith("export of")} == wanted
 
@@ -149,7 +149,7 @@ def test_prels_and_strata_are_what_the_sample_drew_however_it_was_judged(
     first = {"mtc": Order(), "another sample": Order(policy="uniform-sample", parameters={"rate": 0.6})}
     begun = replace(order, warm_up=14) if before == "warm-up" else first.get(before, order)
     engine = begin(store, runs=WIDE, depth=20, order=begun)
-    pool = set(engine._replay.every.docs.texts())
+    pool = set(engine._replay.all_lists.docs.texts())
     others = sorted(pool - set(drawn))[:4]
     grades: dict[str, float] = {}
     if before in ("free", "import"):

@@ -14,7 +14,7 @@ from tests.judge.journals import keep, reading
 from tests.judge.small import found_by, found_by_replay
 from tests.judge.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 
-from sounding.judge.organizing import shared_out
+from sounding.judge.organizing import even_assignments
 from sounding.judge.progress import FEWEST, Opinion, agreements
 from sounding.judge.project import DATABASE, Project, open_project
 from sounding.judge.records import FREE, StandingJudgment
@@ -31,7 +31,9 @@ def standing(doc: str, grade: float | None, who: str = "a", topic: str = "1") ->
 
 def test_topics_are_shared_out_evenly_and_never_twice_to_one() -> None:
     who = {"t0": {"ann"}, "t1": {"ann", "bob"}}
-    given = list(shared_out([f"t{number}" for number in range(9)], who, {"ann": 2, "bob": 1, "cem": 0}, 2))
+    given = list(
+        even_assignments([f"t{number}" for number in range(9)], who, {"ann": 2, "bob": 1, "cem": 0}, 2)
+    )
     assert len(given) == len(set(given)) == 1 + 0 + 7 * 2
     assert "t1" not in [topic for topic, _ in given]
     assert ("t0", "ann") not in given
@@ -50,8 +52,8 @@ def test_topics_of_somebody_who_is_gone_are_shared_out_to_others(olga: Browser, 
 
 
 def test_more_assessors_are_wanted_than_there_are() -> None:
-    assert list(shared_out(["t0"], {}, {"ann": 0}, 3)) == [("t0", "ann")]
-    assert list(shared_out(["t0"], {}, {}, 3)) == []
+    assert list(even_assignments(["t0"], {}, {"ann": 0}, 3)) == [("t0", "ann")]
+    assert list(even_assignments(["t0"], {}, {}, 3)) == []
 
 
 def opinions(grades: Sequence[tuple[int, int | None]]) -> list[Opinion]:

@@ -50,7 +50,7 @@ def judgment(doc: str, key: str) -> Submission:
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The journeys to the server: the beginning, every answer that is waited for, and the end."""
     journeys: list[str] = []
-    begun, fetched = PostgresDatabase._having_turn, postgresql._fetched
+    begun, fetched = PostgresDatabase._wait_for_turn, postgresql._fetched
 
     def turn(database: PostgresDatabase) -> Any:
         journeys.append("begin")
@@ -62,7 +62,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         return fetched(cursor)
 
     with monkeypatch.context() as patch:
-        patch.setattr(PostgresDatabase, "_having_turn", turn)
+        patch.setattr(PostgresDatabase, "_wait_for_turn", turn)
         patch.setattr(postgresql, "_fetched", fetch)
         yield journeys
 
@@ -296,7 +296,7 @@ def test_a_database_in_another_encoding_is_refused(postgresql: Server) -> None:
 
 def test_where_only_one_line_is_to_be_had_it_is_given_back(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
-    connected = PostgresDatabase._connected
+    connected = PostgresDatabase._connect
 
     def once(database: PostgresDatabase, *_: str) -> Any:
         if made:
@@ -304,7 +304,7 @@ def test_where_only_one_line_is_to_be_had_it_is_given_back(url: str, monkeypatch
         made.append(connected(database))
         return made[0]
 
-    monkeypatch.setattr(PostgresDatabase, "_connected", once)
+    monkeypatch.setattr(PostgresDatabase, "_connect", once)
     with pytest.raises(StoreError, match="too many clients"):
         open_store(url)
     assert made[0].closed

@@ -15,7 +15,7 @@ from sounding.judge.records import Event, Selection, Submission
 from sounding.judge.settings import Order, Settings, parse_scale, settings_of
 from sounding.judge.state import NOT_JUDGED, CountedGrade, Opinions
 from sounding.judge.store import Store
-from sounding.judge.verify import replayed
+from sounding.judge.verify import replay_log
 from sounding.runs.retrieved import read_retrieved
 from sounding.selection.mtc.session import Session
 from sounding.selection.strategies import make_strategy
@@ -493,4 +493,4 @@ def test_a_replay_records_choices_as_the_engine_did_that_made_them(store: Store)
     engine = begin(store, order=Order(policy="rank", batch=6))
     lease = engine.next("a", "7")[0]
     engine.judge("a", "7", lease.doc, 1, key="1")
-    assert replayed(store).fresh_offers("7", 5) == engine._replay.fresh_offers("7", 5)
+    assert replay_log(store).fresh_offers("7", 5) == engine._replay.fresh_offers("7", 5)

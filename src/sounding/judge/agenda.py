@@ -51,7 +51,7 @@ class _Stay(NamedTuple):
     rule: str  # of the order that was in force
 
 
-class _Came(NamedTuple):
+class _Adoption(NamedTuple):
     """How many runs there were when a sample came in force for the first and for the last time."""
 
     first: int
@@ -71,9 +71,10 @@ class Agenda:
         self._general: InForce | None = None
         self._samples: dict[str, Order] = {}  # topic -> the last of its own orders that was a sample
         self._general_sample: Order | None = None
-        self._came: dict[tuple[str | None, str], _Came] = {}  # by topic (None: all) and rule of a sample
+        # By topic (None: all) and rule of a sample.
+        self._adoptions: dict[tuple[str | None, str], _Adoption] = {}
         self._stays: dict[str, list[_Stay]] = {}  # by topic
-        self._every: Retrieved | None = None
+        self._all_lists: Retrieved | None = None
 
     @property
     def settings(self) -> Settings:
@@ -83,11 +84,11 @@ class Agenda:
         return self._settings
 
     @property
-    def every(self) -> Retrieved:
+    def all_lists(self) -> Retrieved:
         """What the runs retrieved, also for topics that are not in use."""
-        if self._every is None:
-            self._every = self._read()
-        return self._every
+        if self._all_lists is None:
+            self._all_lists = self._read()
+        return self._all_lists
 
     def in_use(self, topic: str) -> bool:
         """Whether a topic is judged by its order and counts: neither a candidate nor dropped."""
@@ -115,13 +116,13 @@ class Agenda:
         came when something was judged, what they brought beside the others was drawn by itself.
         """
         order = self._sample_order(topic)
-        if order is None or not self.runs or topic not in self.every.topics:
+        if order is None or not self.runs or topic not in self.all_lists.topics:
             return None
         in_force = self.order(topic).rule == order.rule
         last = len(self.runs) if in_force else self._last_run(topic, order)
-        alone = self._alone(topic).pick(range(last))
+        alone = self._of_topic(topic).pick(range(last))
         try:
-            strategy = self._drawn(order, alone, [end for end in self.draws(topic, order) if end < last])
+            strategy = self._draw(order, alone, [end for end in self.draws(topic, order) if end < last])
         except DataError:
             return None
         drawn = {pick.document for pick in strategy.next([0], len(alone.docs))}
@@ -134,14 +135,14 @@ class Agenda:
 
     def draws(self, topic: str, order: Order) -> tuple[int, ...]:
         """How many runs there were at the end of each draw but the last of a sample of a topic."""
-        since = min((came.first for came in self._comings(topic, order)), default=len(self.runs))
+        since = min((one.first for one in self._adoptions_of(topic, order)), default=len(self.runs))
         return tuple(stay.runs for stay in self._stays.get(topic, ()) if stay.runs >= max(since, 1))
 
     def check_order(self, topic: str | None, order: Order) -> None:
         """Refuse an order of a topic (None: of all) that is a sample and cannot be drawn from the runs."""
         if order.is_sample and self.runs:
-            for name in self.every.topics if topic is None else {topic} & {*self.every.topics}:
-                self._check_draw(order, self._alone(name), self.draws(name, order))
+            for name in self.all_lists.topics if topic is None else {topic} & {*self.all_lists.topics}:
+                self._check_draw(order, self._of_topic(name), self.draws(name, order))
 
     def check_runs(self, retrieved: Retrieved) -> None:
         """Refuse runs that a sample in force cannot be drawn from: they go beyond the last of its strata."""
@@ -162,21 +163,21 @@ class Agenda:
                 self._general = InForce(order, 0 if self._general is None else event.sequence)
                 if order.is_sample:
                     self._general_sample = order
-                    self._note_coming(None, order)
+                    self._note_adoption(None, order)
         elif event.kind == "order":
             self._reorder(event.topic, InForce(Order(**event.detail), event.sequence))
         elif event.kind == "run":
             for topic in event.detail.get("stay", ()):
                 self._stays.setdefault(topic, []).append(_Stay(len(self.runs), self.order(topic).rule))
             self.runs.append(event.detail["name"])
-            self._every = None
+            self._all_lists = None
         elif event.kind == "topic":
             self.statuses[event.topic or ""] = event.detail["status"]
 
     def _reorder(self, topic: str | None, in_force: InForce) -> None:
         sampled = in_force.order.is_sample
         if sampled:
-            self._note_coming(topic, in_force.order)
+            self._note_adoption(topic, in_force.order)
         if topic is None:
             self._general, self._orders = in_force, {}
             if sampled:
@@ -186,26 +187,27 @@ class Agenda:
             if sampled:
                 self._samples[topic] = in_force.order
 
-    def _note_coming(self, topic: str | None, sample: Order) -> None:
+    def _note_adoption(self, topic: str | None, sample: Order) -> None:
         runs = len(self.runs)
-        before = self._came.get((topic, sample.rule), _Came(runs, runs))
-        self._came[topic, sample.rule] = before._replace(last=runs)
+        before = self._adoptions.get((topic, sample.rule), _Adoption(runs, runs))
+        self._adoptions[topic, sample.rule] = before._replace(last=runs)
 
-    def _comings(self, topic: str, sample: Order) -> list[_Came]:
-        return [self._came[key] for each in (None, topic) if (key := (each, sample.rule)) in self._came]
+    def _adoptions_of(self, topic: str, sample: Order) -> list[_Adoption]:
+        found = (self._adoptions.get((each, sample.rule)) for each in (None, topic))
+        return [adoption for adoption in found if adoption is not None]
 
     def _last_run(self, topic: str, sample: Order) -> int:
         """How many runs a sample that gave way has: those that came after it did are no part of it."""
-        came = max((came.last for came in self._comings(topic, sample)), default=0)
+        came = max((one.last for one in self._adoptions_of(topic, sample)), default=0)
         others = {stay.runs for stay in self._stays.get(topic, ()) if stay.rule != sample.rule}
         gone = {end for end in self.draws(topic, sample) if end >= came}  # and it did not come back
         return min(gone & others, default=len(self.runs))
 
-    def _alone(self, topic: str) -> Retrieved:
+    def _of_topic(self, topic: str) -> Retrieved:
         """What the runs have of one topic: each is drawn apart from the others, in use or not."""
-        return self.every.of_topics([self.every.topics.index(topic)])
+        return self.all_lists.of_topics([self.all_lists.topics.index(topic)])
 
-    def _drawn(self, sample: Order, alone: Retrieved, draws: Sequence[int]) -> TopicQueues:
+    def _draw(self, sample: Order, alone: Retrieved, draws: Sequence[int]) -> TopicQueues:
         return make_sample(
             sample.policy, alone, draws={alone.topics[0]: draws}, seed=self.settings.seed,
             **sample.parameters,
@@ -213,7 +215,7 @@ class Agenda:
 
     def _check_draw(self, sample: Order, alone: Retrieved, draws: Sequence[int]) -> None:
         try:
-            self._drawn(sample, alone, draws)
+            self._draw(sample, alone, draws)
         except DataError as error:
             raise DataError(f"topic {alone.topics[0]}: {error}") from None
 

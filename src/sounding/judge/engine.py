@@ -392,14 +392,14 @@ class Engine:
     def topics(self) -> tuple[str, ...]:
         """The topics for which some run has documents."""
         with self._lock:
-            return self._replay.every.topics if self._replay.runs else ()
+            return self._replay.all_lists.topics if self._replay.runs else ()
 
     def brings(self, topic: str, doc: str) -> bool:
         """Whether some run has a document for a topic."""
         with self._lock:
-            if not self._replay.runs or topic not in self._replay.every.topics:
+            if not self._replay.runs or topic not in self._replay.all_lists.topics:
                 return False
-            every = self._replay.every
+            every = self._replay.all_lists
         return doc in every.of_topics([every.topics.index(topic)]).docs.texts()
 
     def lost(self, corpus: Corpus, runs: Collection[str] | None = None) -> list[tuple[str, str]]:
@@ -407,7 +407,7 @@ class Engine:
         with self._lock:
             if not self._replay.runs:
                 return []
-            retrieved = self._replay.every
+            retrieved = self._replay.all_lists
         rows = [number for number, name in enumerate(retrieved.runs) if runs is None or name in runs]
         numbers = np.unique(retrieved.lists[rows])
         docs, topic = retrieved.docs.texts(), retrieved.topic

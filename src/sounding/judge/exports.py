@@ -152,7 +152,7 @@ class Export:
         `feed` says which of several grades counts; None: what the settings say.
         """
         feed = feed or self.plan().settings.feed
-        for topic, doc, opinions in self._pairs():
+        for topic, doc, opinions in self._opinions():
             judged, grade = opinions.verdict(feed)
             if grade is not None:
                 yield f"{topic} 0 {doc} {_number(grade)}\n"
@@ -163,7 +163,7 @@ class Export:
 
     def assessors(self) -> Lines:
         """The grade of every assessor, whose pseudonym is the second of TREC's four columns."""
-        for topic, doc, opinions in self._pairs():
+        for topic, doc, opinions in self._opinions():
             for assessor, grade in opinions.grades.items():
                 if grade is not None:
                     yield f"{topic} {assessor} {doc} {_number(grade)}\n"
@@ -221,12 +221,12 @@ class Export:
         if not plan.runs:
             return
         unused, feed = self.unused_topics(), plan.settings.feed
-        found = {topic: plan.sample(topic) for topic in plan.every.topics if topic not in unused}
+        found = {topic: plan.sample(topic) for topic in plan.all_lists.topics if topic not in unused}
         if not any(found.values()):
             return
         grades: dict[str, dict[str, float | None]] = {topic: {} for topic in found}
         unsettled: dict[str, set[str]] = {topic: set() for topic in found}
-        for topic, doc, opinions in self._pairs():
+        for topic, doc, opinions in self._opinions():
             sample, verdict = found.get(topic), opinions.verdict(feed)
             if sample and verdict.judged and doc in sample.documents and sample.documents[doc].drawn:
                 grades[topic][doc] = verdict.grade
@@ -248,7 +248,7 @@ class Export:
         statuses = {event.topic or "": event.detail["status"] for event in events}
         return {topic for topic, status in statuses.items() if status != IN_USE}
 
-    def _pairs(self) -> Iterator[tuple[str, str, Opinions]]:
+    def _opinions(self) -> Iterator[tuple[str, str, Opinions]]:
         """All that is said of each document, by topic and document."""
         unused = self.unused_topics()
         gradings = self._store.gradings(self.until)
@@ -326,7 +326,7 @@ def why_empty(store: Store, what: str, until: int | None = None, *, all_topics: 
     if not plan.runs:
         return f"no {what}: there are no runs to draw from"
     unused = export.unused_topics()
-    sampled = [topic for topic in plan.every.topics if plan.is_sampled(topic)]
+    sampled = [topic for topic in plan.all_lists.topics if plan.is_sampled(topic)]
     in_use = [topic for topic in sampled if topic not in unused]
     if not sampled:
         return f"no topic is judged by a sample, so there are no {what}; see sounding judge order"

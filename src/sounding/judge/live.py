@@ -172,13 +172,15 @@ class LiveFeed:
             begun = time.monotonic()
             soon = begun - self._made < max(BETWEEN, REST * self._took)
             if self._latest is None or not (fresh or soon):
-                self._latest = self._worked_out()
+                self._latest = self._compute()
                 people = self._of_people(self._latest)
                 self._made = time.monotonic()
                 self._took = self._made - begun
             else:
                 people = self._of_people(self._latest)
-            curve = [[judged, number(sure)] for judged, sure in joined(self.earlier, self._curve)]
+            curve = [
+                [judged, finite_or_none(sure)] for judged, sure in join_curves(self.earlier, self._curve)
+            ]
             return {**self._latest, "curve": curve, "prospects": self.prospects, **people}
 
     def _of_people(self, latest: dict[str, Any]) -> dict[str, Any]:
@@ -232,7 +234,7 @@ class LiveFeed:
             counts = [known, *(judged for judged, _ in self._curve if judged > known)]
         return any(after - before > max(2, counts[-1] / FINE) for before, after in pairwise(counts))
 
-    def _worked_out(self) -> dict[str, Any]:
+    def _compute(self) -> dict[str, Any]:
         project, store = self._project, self._project.store
         shaped = self._tally.shaped
         self._tally.follow(store.events(self._tally.sequence))
@@ -245,7 +247,7 @@ class LiveFeed:
         if reason:
             return self._record(None, reason)
         live = project.engine.live()
-        extend(self._curve, live)
+        extend_curve(self._curve, live)
         return self._record(live)
 
     def _record(self, live: Live | None, reason: str = "") -> dict[str, Any]:
@@ -276,7 +278,7 @@ class LiveFeed:
                 {
                     "name": pseudonym, "judged": work.judged, "relevant": work.relevant,
                     "cannot": work.cannot, "changed": work.changed, "last_hour": work.last_hour,
-                    "elsewhere": work.elsewhere, "per_active_hour": number(work.per_active_hour),
+                    "elsewhere": work.elsewhere, "per_active_hour": finite_or_none(work.per_active_hour),
                 }
                 for pseudonym, work in sorted(done.items())
             ],
@@ -299,20 +301,20 @@ def _confidence_record(live: Live) -> dict[str, Any]:
     values = confidence.values.tolist()
     count = len(order) * (len(order) - 1) // 2
     return {
-        "ranking": number(confidence.of_ranking()),
+        "ranking": finite_or_none(confidence.of_ranking()),
         "pairs": count,
         "open_pairs": len(confidence.open_pairs(SURE)),
         "depths": list(coverage.depths),
         "runs": [
             {
-                "name": confidence.runs[run], "value": number(values[run]),
-                "above_next": number(sure),
-                "coverage": [number(share) for share in coverage.shares[run].tolist()],
+                "name": confidence.runs[run], "value": finite_or_none(values[run]),
+                "above_next": finite_or_none(sure),
+                "coverage": [finite_or_none(share) for share in coverage.shares[run].tolist()],
                 "ungraded": int(coverage.ungraded[run]), "joined": live.joined[run],
             }
             for run, sure in zip(order, above, strict=True)
         ],
-        "chances": [[number(pairs[first, second]) for second in order] for first in order],
+        "chances": [[finite_or_none(pairs[first, second]) for second in order] for first in order],
     }  # fmt: skip
 
 
@@ -350,10 +352,10 @@ def curve_of(store: Store, points: int) -> Curve:
         if event.kind in GRADING and replay.sequence >= due:
             due = max(due, replay.sequence) + last / points
             if replay.ready:
-                extend(curve, live_work(replay)())
+                extend_curve(curve, live_work(replay)())
         replay.follow([as_now(event)])
     if replay.ready:
-        extend(curve, live_work(replay)())
+        extend_curve(curve, live_work(replay)())
     return curve
 
 
@@ -373,7 +375,7 @@ def _as_now(store: Store, last: int) -> Callable[[Event], Event]:
     return changed
 
 
-def extend(curve: Curve, live: Live) -> None:
+def extend_curve(curve: Curve, live: Live) -> None:
     """Add where judging stands to a curve; what was judged and then taken back is no longer part of it."""
     sure = live.stated.of_ranking()
     while curve and curve[-1][0] >= live.total.judged:
@@ -382,13 +384,13 @@ def extend(curve: Curve, live: Live) -> None:
         curve.append((live.total.judged, sure))
 
 
-def joined(earlier: Curve, later: Curve) -> Curve:
+def join_curves(earlier: Curve, later: Curve) -> Curve:
     """One curve of two, the later one having the last word."""
     points = {judged: sure for judged, sure in earlier if not later or judged < later[-1][0]}
     return sorted((points | dict(later)).items())
 
 
-def number(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """A number as JSON can hold it; None: it is not known."""
     return float(value) if math.isfinite(value) else None
 

@@ -117,7 +117,7 @@ def append(run: Statements, kind: Kind, **given: Any) -> Event:
     return event
 
 
-def checked(submission: Submission) -> Submission:
+def storable_submission(submission: Submission) -> Submission:
     """A submission whose ids a database can hold, with a comment that it can."""
     storable(submission.topic, "a topic id")
     storable(submission.doc, "a doc id")
@@ -148,11 +148,11 @@ def judge_page(
     return len(events)
 
 
-def judged(run: Statements, submission: Submission) -> Receipt:
+def record_judgment(run: Statements, submission: Submission) -> Receipt:
     """Record a judgment, unless it was there before."""
     assessor, topic, doc = submission.assessor, submission.topic, submission.doc
     _expect_what_judging_asks(run, assessor, topic, doc, submission.key)
-    found = repeated(run, "judge", assessor, topic, doc, submission.key, submission.grade)
+    found = earlier_receipt(run, "judge", assessor, topic, doc, submission.key, submission.grade)
     if found is not None:
         return found
     last = next((act for act in acts(run, assessor, topic, doc) if act.kind == "judge"), None)
@@ -173,7 +173,7 @@ def judged(run: Statements, submission: Submission) -> Receipt:
 
 
 def _expect_what_judging_asks(run: Statements, assessor: str, topic: str, doc: str, key: str) -> None:
-    """The questions of `judged` for a new judgment, as they will be asked."""
+    """The questions of `record_judgment` for a new judgment, as they will be asked."""
     run.expect(sql.EVENT_OF_KEY, assessor=assessor, key=key)
     run.expect(sql.VOID_KEY, assessor=assessor, key=key)
     run.expect(sql.ACTS["doc"], assessor=assessor, topic=topic, before=MOST_EVENTS, count=FEW, doc=doc)
@@ -234,7 +234,7 @@ def take_back(run: Statements, last: Event, assessor: str, topic: str, key: str)
     )  # fmt: skip
 
 
-def repeated(
+def earlier_receipt(
     run: Statements,
     act: Kind | Literal["undo"],
     assessor: str,

@@ -113,7 +113,7 @@ def share_out(project: Project, count: int | None = None) -> int:
             if topic in chosen:
                 who.setdefault(topic, set()).add(person.pseudonym)
                 loads[person.pseudonym] += 1
-        for topic, assessor in shared_out(chosen, who, loads, count or project.settings.overlap):
+        for topic, assessor in even_assignments(chosen, who, loads, count or project.settings.overlap):
             store.assign(topic, assessor)
             given += 1
     return given
@@ -131,7 +131,7 @@ def why_no_more(project: Project, count: int | None = None) -> str:
     return f"every chosen topic has {plural(wanted, 'assessor')} or more"
 
 
-def shared_out(
+def even_assignments(
     topics: list[str], who: dict[str, set[str]], loads: dict[str, int], count: int
 ) -> Iterator[tuple[str, str]]:
     """(topic, assessor) that bring every topic to so many assessors and keep their loads even."""

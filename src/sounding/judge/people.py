@@ -60,7 +60,7 @@ class PeopleTables(Tables):
     def set_password(self, id: int, password_hash: str | None) -> None:  # noqa: A002
         """Give a user another password (None: none yet); every sign-in ends and every open link is void."""
         with self._database.write() as run:
-            _present(run, id)
+            _find_remembered(run, id)
             run(sql.SET_PASSWORD, id=id, password_hash=password_hash)
             run(sql.END_SIGN_INS, id=id)
             run(sql.DROP_TOKENS, id=id)
@@ -68,7 +68,7 @@ class PeopleTables(Tables):
     def set_role(self, id: int, role: Role) -> None:  # noqa: A002
         """Make a user an assessor or an organiser; the last organiser stays one."""
         with self._database.write() as run:
-            user = _present(run, id)
+            user = _find_remembered(run, id)
             if role != "organiser":
                 _keep_an_organizer(run, user)
             run(sql.SET_ROLE, id=id, role=role)
@@ -79,7 +79,7 @@ class PeopleTables(Tables):
         The last organiser can always sign in.
         """
         with self._database.write() as run:
-            user = _present(run, id)
+            user = _find_remembered(run, id)
             if not active:
                 _keep_an_organizer(run, user)
             run(sql.SET_ACTIVE, id=id, active=int(active))
@@ -92,11 +92,11 @@ class PeopleTables(Tables):
         The last organiser is not forgotten. `holds_erased` says whether a file still tells who it was.
         """
         with self._database.erase() as run:
-            user = _existing(run, id)
+            user = _find_user(run, id)
             _keep_an_organizer(run, user)
             _shut_out(run, user)
             run(sql.ERASE_USER, id=id)
-            return _existing(run, id)
+            return _find_user(run, id)
 
     def holds_erased(self) -> bool:
         """Whether a file may still hold who somebody was: it is done once nobody else reads the database."""
@@ -105,7 +105,7 @@ class PeopleTables(Tables):
     def add_token(self, id: int, kind: TokenKind, digest: str, expires: float) -> None:  # noqa: A002
         """Note a one-time link by the hash of its secret; earlier links of the user are void."""
         with self._database.write() as run:
-            _present(run, id)
+            _find_remembered(run, id)
             run(sql.DROP_TOKENS, id=id)
             run(sql.ADD_TOKEN, digest=digest, account=id, kind=kind, expires=expires)
 
@@ -124,7 +124,7 @@ class PeopleTables(Tables):
             run(sql.DROP_TOKENS, id=number)
             run(sql.SET_PASSWORD, id=number, password_hash=password_hash)
             run(sql.END_SIGN_INS, id=number)
-            return _existing(run, number)
+            return _find_user(run, number)
 
     def add_sign_in(self, id: int, digest: str, expires: float, note: str = "") -> None:  # noqa: A002
         """Note a sign-in by the hash of its cookie; those that have expired are forgotten."""
@@ -150,7 +150,7 @@ class PeopleTables(Tables):
     def end_sign_ins(self, id: int) -> None:  # noqa: A002
         """End every sign-in of a user, whose leases are given back."""
         with self._database.write() as run:
-            user = _existing(run, id)
+            user = _find_user(run, id)
             run(sql.END_SIGN_INS, id=id)
             run(sql.RELEASE[""], assessor=user.pseudonym)
 
@@ -171,16 +171,17 @@ def _possible_name(name: str) -> str:
     return name
 
 
-def _existing(run: Statements, id: int) -> User:  # noqa: A002
+def _find_user(run: Statements, id: int) -> User:  # noqa: A002
+    """The user with this number; there must be one."""
     rows = run(sql.USER_BY_ID, id=id)
     if not rows:
         raise DataError(f"there is no user with the number {id}")
     return user_of(rows[0])
 
 
-def _present(run: Statements, id: int) -> User:  # noqa: A002
+def _find_remembered(run: Statements, id: int) -> User:  # noqa: A002
     """The user with this number, who is not forgotten."""
-    user = _existing(run, id)
+    user = _find_user(run, id)
     if user.erased:
         raise ConflictError(f"{user.pseudonym} is forgotten for good; add whoever it is as a new user")
     return user

@@ -59,9 +59,9 @@ class PostgresDatabase:
         self._identity: Row | None = None  # of the database, by which another one of its name is known
         self._refused: str | None = None  # why nothing is recorded any more
         self._closed = False
-        self._writing = self._connected()
+        self._writing = self._connect()
         try:
-            self._reading = self._connected()
+            self._reading = self._connect()
         except BaseException:
             self._writing.close()
             raise
@@ -69,7 +69,7 @@ class PostgresDatabase:
     @contextmanager
     def write(self) -> Iterator[Statements]:
         """A transaction that may change something; no other one runs meanwhile."""
-        with self._writers, self._explained():
+        with self._writers, self._explain_errors():
             if self._inside is not None:  # of this thread, which has the lock
                 yield self._inside
                 return
@@ -77,7 +77,7 @@ class PostgresDatabase:
             if self._refused is not None:
                 raise self.refuse(self._refused)
             try:
-                self._inside = self._begun()
+                self._inside = self._begin()
                 with self._sending_together():
                     yield self._inside
                     self._outcome = NOT_KNOWN
@@ -97,10 +97,10 @@ class PostgresDatabase:
         """Statements that change nothing; within a transaction of this thread, part of it."""
         inside = self._inside
         if inside is not None and inside.thread == threading.get_ident():
-            with self._explained():
+            with self._explain_errors():
                 yield inside
             return
-        with self._readers, self._explained(reading=True):
+        with self._readers, self._explain_errors(reading=True):
             yield _ReadStatements(self._read, {})
 
     def _read(self, statement: str, parameters: Row) -> list[Row]:
@@ -111,7 +111,7 @@ class PostgresDatabase:
             self._give_up_unless_at_rest(self._reading)
             if not self._reading.closed or not isinstance(error, self._psycopg.OperationalError):
                 raise
-        self._reading = self._connected(NOT_READ)
+        self._reading = self._connect(NOT_READ)
         return _rows(self._reading, statement, parameters)
 
     def backup(self, target: Path) -> None:
@@ -165,19 +165,19 @@ class PostgresDatabase:
             self._writing.close()
             self._reading.close()
 
-    def _begun(self) -> _Transaction:
+    def _begin(self) -> _Transaction:
         """A transaction that has its turn; where the line was lost since the last one, on a new line."""
         self._give_up_unless_at_rest(self._writing)
         try:
-            return self._having_turn()
+            return self._wait_for_turn()
         except self._psycopg.OperationalError:
             self._take_back()
             if not self._writing.closed:
                 raise
-            self._writing = self._connected()  # nothing was sent that could have been recorded
-            return self._having_turn()
+            self._writing = self._connect()  # nothing was sent that could have been recorded
+            return self._wait_for_turn()
 
-    def _having_turn(self) -> _Transaction:
+    def _wait_for_turn(self) -> _Transaction:
         # One text for all of it: one journey. Each part sees what was committed before it.
         answers = self._writing.execute(sql.BEGIN_IN_TURN, prepare=False)
         while answers.nextset():
@@ -209,7 +209,7 @@ class PostgresDatabase:
         """Within it, statements wait to be sent until an answer is needed, or it ends."""
         return self._writing.pipeline() if self._psycopg.Pipeline.is_supported() else nullcontext()
 
-    def _connected(self, outcome: str = NOT_RECORDED) -> Connection:
+    def _connect(self, outcome: str = NOT_RECORDED) -> Connection:
         """A new line, to the database that the first one led to; `outcome` is told where there is none."""
         from psycopg.conninfo import conninfo_to_dict
         from psycopg.rows import dict_row
@@ -232,7 +232,7 @@ class PostgresDatabase:
         except BaseException as error:
             connection.close()
             if isinstance(error, self._psycopg.Error):
-                raise StoreError(f"{self.place}: {_said(error)}; {outcome}") from error
+                raise StoreError(f"{self.place}: {_in_one_line(error)}; {outcome}") from error
             raise
         return connection
 
@@ -264,13 +264,15 @@ class PostgresDatabase:
         return None
 
     @contextmanager
-    def _explained(self, *, reading: bool = False) -> Iterator[None]:
+    def _explain_errors(self, *, reading: bool = False) -> Iterator[None]:
         try:
             yield
         except self._psycopg.Error as error:
             outcome = NOT_RECORDED if self._has_refused(error) else self._outcome
             outcome = NOT_READ if reading else outcome
-            raise StoreError(f"{self.place}: the database answered {_said(error)!r}; {outcome}") from error
+            raise StoreError(
+                f"{self.place}: the database answered {_in_one_line(error)!r}; {outcome}"
+            ) from error
 
     def _has_refused(self, error: psycopg.Error) -> bool:
         """Whether the server itself has said no, and not merely fallen silent or been stopped."""
@@ -342,7 +344,7 @@ def _is_news(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith("error ignored")
 
 
-def _said(error: Exception) -> str:
+def _in_one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 

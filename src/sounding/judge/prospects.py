@@ -30,7 +30,7 @@ from sounding.judge.progress import counts_of
 from sounding.judge.project import open_project
 from sounding.judge.state import JudgingState
 from sounding.judge.store import Store
-from sounding.judge.verify import replayed
+from sounding.judge.verify import replay_log
 from sounding.plan.forecast import JudgingForecast, forecast_to
 from sounding.plan.tables import forecast_note
 from sounding.runs.pairs import all_pairs
@@ -60,7 +60,8 @@ def matrix(store: Store, replay: JudgingState) -> dict[str, Any]:
         )  # fmt: skip
     except DataError as error:
         return {"reason": f"Nothing can be tested yet: {error}"}
-    shares = mean_assessed(found)
+    # (run,): the share of its documents down to the compared depth that is judged; 0: none, or no lists.
+    shares = np.nan_to_num(found.assessment[:, 0]).mean(axis=1)
     # Two runs of which nothing is judged are assessed alike by the test, and nothing is known of either.
     unseen = (shares[found.pairs] == 0).any(axis=1)
     cases = np.where(unseen, UNTESTED, found.cases[0])
@@ -76,7 +77,7 @@ def matrix(store: Store, replay: JudgingState) -> dict[str, Any]:
     }
 
 
-def held(store: Store, replay: JudgingState) -> list[tuple[str, str, str, str]]:
+def pair_conclusions(store: Store, replay: JudgingState) -> list[tuple[str, str, str, str]]:
     """Every two runs, what a test concludes of the first by now, and the chance that it holds.
 
     As `compare --holds` has it; nothing where it cannot be said, or for more runs than a page has room for.
@@ -115,12 +116,6 @@ def grades_in_use(replay: JudgingState) -> dict[str, dict[str, float]]:
 
 def _runs(store: Store, replay: JudgingState) -> list[Run]:
     return [run_of(name, store.run(name)) for name in replay.runs]
-
-
-def mean_assessed(found: Comparison) -> NDArray[np.float64]:
-    """(run,): the share of its documents down to the compared depth that is judged; 0: none, or no lists."""
-    shares = np.nan_to_num(found.assessment[:, 0])
-    return np.asarray(shares.mean(axis=1), np.float64)
 
 
 def too_early(found: Comparison, shares: NDArray[np.float64]) -> str:
@@ -164,12 +159,14 @@ def forecasts(store: Store, replay: JudgingState) -> Iterator[dict[str, Any]]:
         yield {
             "reason": "",
             "needed": [int(one.needed) if one.reached else None for one in found],
-            "note": forecast_note(found, SURE, seconds) + beyond(found, left, unjudged) + counted(overlap),
+            "note": forecast_note(found, SURE, seconds)
+            + too_few_note(found, left, unjudged)
+            + overlap_note(overlap),
             "so_far": len(found) < WORLDS,
         }
 
 
-def beyond(courses: Sequence[JudgingForecast], left: int, unjudged: int) -> str:
+def too_few_note(courses: Sequence[JudgingForecast], left: int, unjudged: int) -> str:
     """That more is needed than the orders can bring, where they leave some of the unjudged out."""
     too_few = sum(one.judgments[-1] + (not one.reached) > left for one in courses)
     if not too_few or left >= unjudged:
@@ -177,7 +174,7 @@ def beyond(courses: Sequence[JudgingForecast], left: int, unjudged: int) -> str:
     return f" The orders can bring only {left:,} more, too few in {too_few} of {len(courses)}."
 
 
-def counted(overlap: int) -> str:
+def overlap_note(overlap: int) -> str:
     """What the judgments of a forecast are, where several people are to judge each document."""
     if overlap == 1:
         return ""
@@ -196,15 +193,15 @@ def seconds_a_judgment(store: Store, until: int) -> float:
 
 def prospects(store: Store, until: int, *, curve: bool = False) -> Iterator[dict[str, Any]]:
     """The prospects after an event, with more of them every time."""
-    replay = replayed(store, until)
-    found: dict[str, Any] = {"sequence": until, "judged": replay.counted()}
+    replay = replay_log(store, until)
+    found: dict[str, Any] = {"sequence": until, "judged": replay.count_judged()}
     if replay.ready:
         found = found | {"matrix": matrix(store, replay)}
         yield found
         if curve:
             found = found | {"curve": curve_of(store, POINTS)}
             yield found
-        found = found | {"held": held(store, replay)}
+        found = found | {"held": pair_conclusions(store, replay)}
         for one in forecasts(store, replay):
             yield found | {"forecast": one}
     else:

@@ -201,10 +201,10 @@ def _fill(
     for statement in sql.CORPUS:
         connection.execute(statement)
     connection.execute("BEGIN")
-    count, blank, stray = 0, _Such(), _Such()
+    count, blank, stray = 0, _OddDocuments(), _OddDocuments()
     for count, document in enumerate(documents, 1):
         kept = _add(connection, count, document)
-        text = _searched(kept)
+        text = _searchable_text(kept)
         if not text.strip():
             blank.add(kept.doc)
         if _STRAY.search(document.text):
@@ -226,14 +226,14 @@ def _fill(
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA user_version=1")  # one write that waits for the disk
     if blank.count and tell is not None:
-        tell(f"without a text: {blank.told}")
+        tell(f"without a text: {blank.sentence}")
     if stray.count and tell is not None:
         mend = "assessors see a mark for each; save as UTF-8 and make the project anew"
-        tell(f"with bytes that are no text in UTF-8: {stray.told}; {mend}")
+        tell(f"with bytes that are no text in UTF-8: {stray.sentence}; {mend}")
     return count
 
 
-class _Such:
+class _OddDocuments:
     """How many documents are odd in some way, and the first of them."""
 
     def __init__(self) -> None:
@@ -244,7 +244,7 @@ class _Such:
         self.count, self._first = self.count + 1, self._first or doc
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """Both in words."""
         return f"{plural(self.count, 'document')} of the corpus, such as {quoted(self._first)}"
 
@@ -252,7 +252,7 @@ class _Such:
 def _add(connection: sqlite3.Connection, number: int, document: Document) -> Document:
     """Add a document; returns it as it was kept."""
     doc = storable(document.doc, "a doc id")
-    kept = Document(doc, _marked(document.text), _marked(document.title))
+    kept = Document(doc, _with_marks(document.text), _with_marks(document.title))
     try:
         connection.execute(sql.ADD_DOCUMENT, {"number": number, **kept._asdict()})
     except sqlite3.IntegrityError:
@@ -260,12 +260,12 @@ def _add(connection: sqlite3.Connection, number: int, document: Document) -> Doc
     return kept
 
 
-def _marked(text: str) -> str:
+def _with_marks(text: str) -> str:
     """A text as the corpus keeps it, with a mark for every byte that was not UTF-8."""
     return readable(_STRAY.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
-def _searched(document: Document) -> str:
+def _searchable_text(document: Document) -> str:
     """What a search looks at: all of a text, and of HTML the title and what can be read."""
     title, rest = titled(document)
     return f"{title}\n{plain(rest)}" if is_html(rest) else document.text
@@ -310,18 +310,18 @@ class Corpus:
         """The numbers of the documents that fit best."""
         if self._index is not None:
             return self._index.find(terms, limit, every=every)
-        return [row["number"] for row in self._rows(sql.FIND, query=_joined(terms, every), limit=limit)]
+        return [row["number"] for row in self._rows(sql.FIND, query=_fts5_query(terms, every), limit=limit)]
 
     def _count(self, terms: list[Term], *, every: bool) -> int:
         """How many documents fit: a small part of the work of finding the best of them."""
         if self._index is not None:
             return self._index.count(terms, every=every)
-        return int(self._rows(sql.COUNT_FOUND, query=_joined(terms, every))[0]["count"])
+        return int(self._rows(sql.COUNT_FOUND, query=_fts5_query(terms, every))[0]["count"])
 
     def _hit(self, number: int, words: list[str]) -> Hit:
         document = Document(*self._rows(sql.DOCUMENT_OF_NUMBER, number=number)[0])
         title, rest = titled(document)
-        return Hit(doc=document.doc, title=title, snippet=_around(plain(rest), words))
+        return Hit(doc=document.doc, title=title, snippet=_snippet(plain(rest), words))
 
     def _rows(self, statement: str, **given: object) -> list[sqlite3.Row]:
         try:
@@ -351,7 +351,7 @@ def folded(text: str) -> str:
 
 def indexed(text: str) -> str:
     """The words of a text, unspaced scripts cut into pairs of characters, the last one standing alone."""
-    return UNSPACED.sub(lambda run: f" {' '.join(_pairs(run.group()))} ", folded(text))
+    return UNSPACED.sub(lambda run: f" {' '.join(_character_pairs(run.group()))} ", folded(text))
 
 
 def words_of(text: str) -> Iterator[str]:
@@ -379,7 +379,7 @@ def query_terms(query: str) -> list[Term]:
     return list(dict.fromkeys(terms))
 
 
-def _joined(terms: list[Term], every: bool) -> str:
+def _fts5_query(terms: list[Term], every: bool) -> str:
     """All terms, or any of them, in the language of SQLite's index."""
     return (" AND " if every else " OR ").join(map(in_fts5, terms))
 
@@ -391,10 +391,10 @@ def in_fts5(term: Term) -> str:
 
 def _unspaced_term(run: str) -> Term:
     """Pairs side by side; a lone character is the beginning of a pair, or the last of a text."""
-    return Term((run,), begins=True) if len(run) == 1 else Term(tuple(_pairs(run)[:-1]))
+    return Term((run,), begins=True) if len(run) == 1 else Term(tuple(_character_pairs(run)[:-1]))
 
 
-def _pairs(run: str) -> list[str]:
+def _character_pairs(run: str) -> list[str]:
     return [run[place : place + 2] for place in range(len(run))]
 
 
@@ -403,7 +403,7 @@ def shortened(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
-def _around(text: str, words: list[str]) -> str:
+def _snippet(text: str, words: list[str]) -> str:
     """What stands around the first of the words, in one line; the beginning where none is found."""
     found = [
         match.start()

@@ -183,7 +183,7 @@ class SqliteDatabase:
         self._inside: _SqliteStatements | None = None  # a transaction, of the thread that has the lock
         self._refused: str | None = None  # why nothing is recorded any more
         _keep_private(path)
-        with self._explained(""):
+        with self._explain_errors(""):
             self._connection, self._frozen = connect(path, database.BUSY_SECONDS)
             for pragma in sql.PRAGMAS:
                 self._connection.execute(pragma)
@@ -193,7 +193,7 @@ class SqliteDatabase:
     @contextmanager
     def write(self) -> Iterator[Statements]:
         """A transaction that may change something; no other one runs meanwhile."""
-        with self._lock, self._explained("; nothing was recorded"):
+        with self._lock, self._explain_errors("; nothing was recorded"):
             if self._inside is not None:
                 yield self._inside
                 return
@@ -230,19 +230,19 @@ class SqliteDatabase:
     @contextmanager
     def read(self) -> Iterator[Statements]:
         """Statements that change nothing."""
-        with self._lock, self._explained("; nothing was recorded"):
+        with self._lock, self._explain_errors("; nothing was recorded"):
             yield self._inside or _SqliteStatements(self._connection)
 
     def backup(self, target: Path) -> None:
         """Write a copy of everything as it stands at one moment."""
-        with self._lock, self._explained("; there is no copy"):
+        with self._lock, self._explain_errors("; there is no copy"):
             self._connection.execute(sql.BACKUP, {"path": str(target)})
 
     def kind(self) -> str:
         """The version of SQLite, its kind of journal, and why that is not a write-ahead log."""
         if self._frozen:
             return f"SQLite {sqlite3.sqlite_version}, to be read only"
-        with self._lock, self._explained(""):
+        with self._lock, self._explain_errors(""):
             logs = keeps_log(self._connection)
         why = obstacle(self._path)
         journal = "write-ahead log" if logs else "rollback journal" + (f" ({why})" if why else "")
@@ -287,7 +287,7 @@ class SqliteDatabase:
         """Empty the log where nobody reads in it for so long, by a connection that no thread waits for."""
         with suppress(StoreError, OSError, sqlite3.Error):
             noted = self._erased.stat().st_mtime_ns
-            with self._aside(seconds) as own:
+            with self._own_connection(seconds) as own:
                 busy = own.execute(sql.EMPTY_LOG).fetchone()[0]
             if not busy and self._erased.stat().st_mtime_ns == noted:  # nobody has erased more meanwhile
                 self._erased.unlink()
@@ -297,11 +297,14 @@ class SqliteDatabase:
         if not self._may_log:
             return
         self._empty_log(0)
-        with self._explained("; the log stays as it is"), self._aside(database.BUSY_SECONDS) as own:
+        with (
+            self._explain_errors("; the log stays as it is"),
+            self._own_connection(database.BUSY_SECONDS) as own,
+        ):
             own.execute(sql.WRITE_BACK).fetchall()
 
     @contextmanager
-    def _aside(self, seconds: float) -> Iterator[sqlite3.Connection]:
+    def _own_connection(self, seconds: float) -> Iterator[sqlite3.Connection]:
         """A connection beside the one that all threads share."""
         self._check_place()
         address = f"{self._path.as_uri()}?mode=rw"
@@ -318,7 +321,7 @@ class SqliteDatabase:
                 self._erased.unlink(missing_ok=True)
 
     @contextmanager
-    def _explained(self, therefore: str) -> Iterator[None]:
+    def _explain_errors(self, therefore: str) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:

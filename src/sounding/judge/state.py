@@ -183,7 +183,7 @@ class JudgingState(Agenda):
     @property
     def ready(self) -> bool:
         """Whether there is anything to choose from and to rank by: runs with topics that are in use."""
-        return bool(self.runs) and any(map(self.in_use, self.every.topics))
+        return bool(self.runs) and any(map(self.in_use, self.all_lists.topics))
 
     def follow(self, events: Iterable[Event]) -> None:
         """Take in events, each in its turn."""
@@ -251,7 +251,7 @@ class JudgingState(Agenda):
             graded[number] = verdict.grade is not None
         return graded
 
-    def counted(self) -> int:
+    def count_judged(self) -> int:
         """How many documents are judged, and settled, for topics in use that some run has."""
         return sum(self._gives_out(pair[0]) and not self.unsettled(pair) for pair in self.verdicts)
 
@@ -333,7 +333,7 @@ class JudgingState(Agenda):
     @property
     def _pool(self) -> _JudgingPool:
         if self._made is None:
-            self._made = self._built()
+            self._made = self._build_pool()
         return self._made
 
     def _take(self, event: Event) -> None:
@@ -351,7 +351,7 @@ class JudgingState(Agenda):
             self._made = self._fit = None
         elif event.kind == "topic":
             topic = event.topic or ""
-            if self.in_use(topic) != before and self.runs and topic in self.every.topics:
+            if self.in_use(topic) != before and self.runs and topic in self.all_lists.topics:
                 self._made = self._fit = None
         elif event.kind == "project":
             self._set_up()
@@ -462,13 +462,14 @@ class JudgingState(Agenda):
         self.session.adopt(fit)
         self._fit = self.ready_fit = None
 
-    def _built(self) -> _JudgingPool:
+    def _build_pool(self) -> _JudgingPool:
         """All that follows from the runs, with all that is judged so far."""
         settings = self.settings
-        used = [number for number, topic in enumerate(self.every.topics) if self.in_use(topic)]
+        used = [number for number, topic in enumerate(self.all_lists.topics) if self.in_use(topic)]
         if not used:
             raise DataError("no topic that the runs have is in use; choose one on the page Topics")
-        retrieved = self.every.of_topics(used) if len(used) < len(self.every.topics) else self.every
+        every = self.all_lists
+        retrieved = every.of_topics(used) if len(used) < len(every.topics) else every
         docs = retrieved.docs.texts()
         bounds = retrieved.starts.tolist()
         numbers = [

@@ -229,7 +229,7 @@ class Store(PeopleTables, log.EventLog):
         One that would change another than was `seen` is an UnseenError.
         """
         with self._database.write() as run:
-            return log.judged(run, log.checked(submission))
+            return log.record_judgment(run, log.storable_submission(submission))
 
     def judge_all(self, submissions: Iterable[records.Submission]) -> int:
         """Record many judgments, all or none and without their keys; returns how many changed something.
@@ -240,7 +240,7 @@ class Store(PeopleTables, log.EventLog):
         every = iter(submissions)
         changed = 0
         with self._database.write() as run:
-            while page := [log.checked(submission) for submission in islice(every, log.PAGE)]:
+            while page := [log.storable_submission(submission) for submission in islice(every, log.PAGE)]:
                 changed += log.judge_page(run, page, known)
         return changed
 
@@ -254,7 +254,7 @@ class Store(PeopleTables, log.EventLog):
         """
         with self._database.write() as run:
             now = run.now()
-            found = log.repeated(run, "undo", assessor, topic, doc, key)
+            found = log.earlier_receipt(run, "undo", assessor, topic, doc, key)
             if found is not None:
                 return found
             if log.is_void(run, assessor, topic, doc, key):
@@ -286,7 +286,7 @@ class Store(PeopleTables, log.EventLog):
     ) -> records.Receipt:
         """Put a document off: its lease is given back, and the assessor sees it again at the end."""
         with self._database.write() as run:
-            found = log.repeated(run, "skip", assessor, topic, doc, key)
+            found = log.earlier_receipt(run, "skip", assessor, topic, doc, key)
             if found is not None:
                 return found
             selection = log.selection_of_pair(run, assessor, topic, doc)
@@ -311,7 +311,7 @@ class Store(PeopleTables, log.EventLog):
         """Record an event that is no judgment of an assessor: adjudications, orders, fits."""
         with self._database.write() as run:
             if key is not None and assessor is not None:
-                found = log.repeated(run, kind, assessor, topic, doc, key, grade)
+                found = log.earlier_receipt(run, kind, assessor, topic, doc, key, grade)
                 if found is not None:
                     return found
             event = log.append(

@@ -50,10 +50,10 @@ def verify(project: Project, progress: Progress | None = None) -> Verification:
         choices += 1
         if not _same(selection, found):
             problems.append(
-                f"event {selection.known}: topic {topic}: {doc} was chosen as {_told(selection)},"
-                f" and the replay has it as {_told(found)}"
+                f"event {selection.known}: topic {topic}: {doc} was chosen as {_description(selection)},"
+                f" and the replay has it as {_description(found)}"
             )
-    here, there = snapshot(project.store, replay, until), _elsewhere(project.folder, until)
+    here, there = snapshot(project.store, replay, until), _snapshot_in_new_process(project.folder, until)
     problems += [f"{name}: two replays of the log differ" for name in here if here[name] != there.get(name)]
     return Verification(events=until, choices=choices, problems=tuple(problems))
 
@@ -116,7 +116,7 @@ def _unlike_topics(store: Store, until: int) -> Iterator[str]:
             yield f"topic {topic}, version {version}: the log has {said}, the topics have {found}"
 
 
-def replayed(store: Store, until: int | None = None) -> JudgingState:
+def replay_log(store: Store, until: int | None = None) -> JudgingState:
     """Where the log leads, from its first event on."""
     replay = JudgingState(store.run)
     replay.follow(store.events(until=until))
@@ -164,14 +164,14 @@ def _same(recorded: Selection, found: Selection | None) -> bool:
     )
 
 
-def _told(selection: Selection | None) -> str:
+def _description(selection: Selection | None) -> str:
     if selection is None:
         return "not chosen at all"
     weight = "" if selection.weight is None else f", weight {selection.weight:.6g}"
     return f"number {selection.step} by {selection.policy}{weight}"
 
 
-def _elsewhere(folder: Path, until: int) -> Snapshot:
+def _snapshot_in_new_process(folder: Path, until: int) -> Snapshot:
     """What a replay in a new process comes to."""
     environment = os.environ | {"PYTHONHASHSEED": "1"}  # an order of sets other than here
     done = subprocess.run(  # noqa: S603 - this very program
@@ -187,7 +187,7 @@ def _elsewhere(folder: Path, until: int) -> Snapshot:
 def main(folder: str, until: int) -> None:
     """Print what a replay comes to."""
     with open_project(folder) as project:
-        found = snapshot(project.store, replayed(project.store, until), until)
+        found = snapshot(project.store, replay_log(project.store, until), until)
     sys.stdout.write(json.dumps(found))
 
 

@@ -65,9 +65,6 @@ class Database(Protocol):
     def kind(self) -> str:
         """Which database it is, and how it keeps what is being written."""
 
-    def tables(self) -> list[str]:
-        """The names of all tables there are, whoever made them."""
-
     def refuse(self, why: str) -> StoreError:
         """Record nothing from now on, and give this reason; returns the error to raise."""
 

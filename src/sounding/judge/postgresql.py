@@ -138,11 +138,6 @@ class PostgresDatabase:
         self._refused = why
         return StoreError(f"{self.place}: {why}")
 
-    def tables(self) -> list[str]:
-        """The names of all tables where ours would be made."""
-        with self.read() as run:
-            return [row["name"] for row in run(sql.TABLES["postgresql"])]
-
     def damage(self) -> list[str]:
         """Nothing: the server looks after its files."""
         return []

@@ -102,7 +102,7 @@ SPELLING = {
     "postgresql": {"text": 'TEXT COLLATE "C"', "bytes": "BYTEA", "number": "BIGINT"},
 }
 
-TABLES = {
+TABLES = {  # where ours would be made, whoever made them
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
     "postgresql": (
         "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename"

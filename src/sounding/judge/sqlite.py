@@ -253,11 +253,6 @@ class SqliteDatabase:
         self._refused = why
         return StoreError(f"{self.place}: {why}")
 
-    def tables(self) -> list[str]:
-        """The names of all tables."""
-        with self.read() as run:
-            return [row["name"] for row in run(sql.TABLES["sqlite"])]
-
     def damage(self) -> list[str]:
         """What is wrong with the file, a sentence each."""
         with self.read() as run:

@@ -72,7 +72,7 @@ class Opinions:
             return
         if event.kind == "withdraw" and who in self.given:
             selection = self.given[who][-1].selection
-            if selection is not None and selection.policy != AUDIT:
+            if selection is not None and not is_audit(selection):
                 self.withdrawn = selection
         self.given.follow(who, event.kind, event, undoes=event.undoes is not None)
 
@@ -88,18 +88,18 @@ class Opinions:
 
     def verdict(self, feed: Feed) -> CountedGrade:
         """What the document counts as."""
-        in_turn = sorted((history[-1] for history in self.given.values()), key=_looks_after_others)
-        given = [one.grade for one in in_turn if one.grade is not None]
         if feed == "adjudicated" and self.adjudicated.judged:
             return self.adjudicated
         if not self.given:
             return NOT_JUDGED
-        if not given or (feed == "adjudicated" and len(set(given)) > 1):
+        judgments = [history[-1] for history in self.given.values()]
+        judgments.sort(key=lambda judgment: is_audit(judgment.selection))
+        grades = [judgment.grade for judgment in judgments if judgment.grade is not None]
+        if not grades or (feed == "adjudicated" and len(set(grades)) > 1):
             return CountedGrade(True, None)
-        if feed == "majority":
-            counts = Counter(given)
-            return CountedGrade(True, max(given, key=lambda grade: (counts[grade], -given.index(grade))))
-        return CountedGrade(True, given[0])
+        if feed == "majority":  # of grades that equally many gave, the one that was given first
+            return CountedGrade(True, Counter(grades).most_common(1)[0][0])
+        return CountedGrade(True, grades[0])
 
     @property
     def differ(self) -> bool:
@@ -113,18 +113,18 @@ class Opinions:
     @property
     def judges(self) -> set[str]:
         """Those among whom an overlap is shared out; who graded the document in an audit is none of them."""
-        return {who for who, one in self.selections.items() if one is None or one.policy != AUDIT}
+        return {who for who, selection in self.selections.items() if not is_audit(selection)}
 
     @property
     def selection(self) -> Selection | None:
         """How the document came to be judged first, other than by an audit."""
-        given = (one for one in self.selections.values() if one is None or one.policy != AUDIT)
+        given = (selection for selection in self.selections.values() if not is_audit(selection))
         return next(given, self.withdrawn)
 
 
-def _looks_after_others(judgment: Event) -> bool:
-    """Whether a judgment is of an audit."""
-    return judgment.selection is not None and judgment.selection.policy == AUDIT
+def is_audit(selection: Selection | None) -> bool:
+    """Whether an expert graded a document anew that others have judged."""
+    return selection is not None and selection.policy == AUDIT
 
 
 def opinions_of(events: Iterable[Event]) -> Opinions:
@@ -432,7 +432,7 @@ class JudgingState(Agenda):
                 self._fill(pool, topic)
         else:
             chosen = event.selection
-            if chosen is not None and chosen.policy == AUDIT:  # what an audit grades has come before
+            if is_audit(chosen):  # what an audit grades has come before
                 chosen = self.opinions[event.topic or "", event.doc or ""].withdrawn
             if chosen is not None:
                 pool.open[topic] = {number: chosen, **pool.open[topic]}

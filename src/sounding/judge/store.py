@@ -63,7 +63,7 @@ def new_store(place: str | Path) -> Iterator[Store]:
     database = open_database(place)
     try:
         with database.write() as run:
-            tables = database.tables()
+            tables = [row["name"] for row in run(sql.TABLES[database.dialect])]
             if {"event", "schema_version"} <= {*tables}:
                 raise DataError(f"{database.place}: the database has a project already; give another one")
             if tables:

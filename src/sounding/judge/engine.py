@@ -46,7 +46,7 @@ class Difference(NamedTuple):
     topic: str
     doc: str
     grades: dict[str, float | None]
-    settled: CountedGrade  # not judged: no organiser has settled it
+    settled: CountedGrade  # not judged: no organizer has settled it
 
 
 class AddedRuns(NamedTuple):
@@ -228,7 +228,7 @@ class Engine:
         return receipt
 
     def adjudicate(self, organizer: str, topic: str, doc: str, grade: float | None, *, key: str) -> Receipt:
-        """Settle a document on which assessors differ, or did when the organiser looked."""
+        """Settle a document on which assessors differ, or did when the organizer looked."""
         self.settings.check_grade(grade)
         with self.together():  # nobody takes the last judgment of it back between the look and the record
             self.catch_up()
@@ -427,7 +427,7 @@ class Engine:
             return counts_of(replay)
 
     def live(self) -> Live:
-        """How sure the ranking is now; for organisers only. Judging goes on while it is worked out."""
+        """How sure the ranking is now; for organizers only. Judging goes on while it is worked out."""
         with self._up_to_date() as replay:
             work = live_work(replay)
         return work()

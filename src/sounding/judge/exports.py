@@ -36,7 +36,7 @@ class Omitted:
     """How many documents an export has no grade of, by why; of `assessors`, how many judgments."""
 
     nobody: int = 0  # a sample drew them, and nobody has judged them
-    unsettled: int = 0  # assessors differ, and no organiser has settled them
+    unsettled: int = 0  # assessors differ, and no organizer has settled them
     cannot: int = 0  # nobody who looked could judge them, or they are settled so
     certain: int = 0  # among all these: a sample drew them with probability 1
 

@@ -148,7 +148,7 @@ class Tally:
 
 
 class LiveFeed:
-    """The organisers' page as plain data, worked out when something has changed and somebody looks."""
+    """The organizers' page as plain data, worked out when something has changed and somebody looks."""
 
     def __init__(self, project: Project) -> None:
         self._project = project

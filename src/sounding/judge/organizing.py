@@ -1,4 +1,4 @@
-"""What organisers do to a project: which topics are judged, by whom, in which order, and its settings.
+"""What organizers do to a project: which topics are judged, by whom, in which order, and its settings.
 
 The pages, the programming interface and the commands all come here, so that each rule stands once. What a
 function does is one transaction, and doing it again changes nothing.
@@ -33,7 +33,7 @@ class TopicOverview:
     assessors: tuple[User, ...]  # those who can sign in; others judge nothing
     order: Order
     judged: int
-    unsettled: int  # assessors differ, and an organiser is to settle
+    unsettled: int  # assessors differ, and an organizer is to settle
     left: int
     again: int  # judged, by fewer people than are to judge each
 
@@ -226,7 +226,7 @@ def judge_of(store: Store, name: str) -> str:
 
 
 def organizer_of(store: Store, name: str) -> User:
-    """The organiser of a name or a pseudonym, who may sign in."""
+    """The organizer of a name or a pseudonym, who may sign in."""
     return _person_in_role(store, name, "organiser", "")
 
 

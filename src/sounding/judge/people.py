@@ -66,7 +66,7 @@ class PeopleTables(Tables):
             run(sql.DROP_TOKENS, id=id)
 
     def set_role(self, id: int, role: Role) -> None:  # noqa: A002
-        """Make a user an assessor or an organiser; the last organiser stays one."""
+        """Make a user an assessor or an organizer; the last organizer stays one."""
         with self._database.write() as run:
             user = _find_remembered(run, id)
             if role != "organiser":
@@ -76,7 +76,7 @@ class PeopleTables(Tables):
     def set_active(self, id: int, active: bool) -> None:  # noqa: A002
         """Let a user sign in, or not any longer: then sign-ins end and leases are given back.
 
-        The last organiser can always sign in.
+        The last organizer can always sign in.
         """
         with self._database.write() as run:
             user = _find_remembered(run, id)
@@ -89,7 +89,7 @@ class PeopleTables(Tables):
     def erase_user(self, id: int) -> User:  # noqa: A002
         """Forget who a user was: the pseudonym and the log stay, name, password and sign-ins go.
 
-        The last organiser is not forgotten. `holds_erased` says whether a file still tells who it was.
+        The last organizer is not forgotten. `holds_erased` says whether a file still tells who it was.
         """
         with self._database.erase() as run:
             user = _find_user(run, id)
@@ -188,7 +188,7 @@ def _find_remembered(run: Statements, id: int) -> User:  # noqa: A002
 
 
 def _keep_an_organizer(run: Statements, user: User) -> None:
-    """Refuse to lose the last organiser who can sign in."""
+    """Refuse to lose the last organizer who can sign in."""
     ready = [one for one in map(user_of, run(sql.USERS)) if one.role == "organiser" and one.active]
     if [one.id for one in ready] == [user.id]:
         raise ConflictError(f"{user.name} is the last organiser; make somebody else one first")

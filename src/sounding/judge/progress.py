@@ -29,7 +29,7 @@ class TopicCounts(NamedTuple):
     relevant: int = 0  # among the judged
     left: int = 0  # documents that nobody has judged, and that the order could still bring
     cannot: int = 0  # among the judged: nobody could
-    unsettled: int = 0  # documents whose assessors differ, and that wait for an organiser
+    unsettled: int = 0  # documents whose assessors differ, and that wait for an organizer
     again: int = 0  # among all these: documents that fewer people have judged than are to judge each
 
 

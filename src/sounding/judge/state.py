@@ -107,7 +107,7 @@ class Opinions:
         return len({grade for grade in self.grades.values() if grade is not None}) > 1
 
     def unsettled(self, feed: Feed) -> bool:
-        """Whether assessors differ, so that only an organiser can say what the document counts as."""
+        """Whether assessors differ, so that only an organizer can say what the document counts as."""
         return feed == "adjudicated" and not self.adjudicated.judged and self.differ
 
     @property
@@ -256,7 +256,7 @@ class JudgingState(Agenda):
         return sum(self._gives_out(pair[0]) and not self.unsettled(pair) for pair in self.verdicts)
 
     def unsettled(self, pair: Pair) -> bool:
-        """Whether a document that is judged waits for an organiser to settle it."""
+        """Whether a document that is judged waits for an organizer to settle it."""
         return self.verdicts[pair].grade is None and self.opinions[pair].unsettled(self.settings.feed)
 
     def left(self, topic: str) -> int:
@@ -271,7 +271,7 @@ class JudgingState(Agenda):
         return size - self._pool.judged[number]
 
     def has_been_judged(self, topic: str, doc: str) -> bool:
-        """Whether a judgment of a document stands, or an organiser has settled it."""
+        """Whether a judgment of a document stands, or an organizer has settled it."""
         opinions = self.opinions.get((topic, doc))
         return opinions is not None and (bool(opinions.given) or opinions.adjudicated.judged)
 

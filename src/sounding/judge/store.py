@@ -1,4 +1,4 @@
-"""Everything that a judging project remembers, in SQLite or PostgreSQL with the same behaviour.
+"""Everything that a judging project remembers, in SQLite or PostgreSQL with the same behavior.
 
 The log of events is append-only. Every method that changes something is one transaction; when it returns,
 what it did is on the disk. Assessors appear by their pseudonym everywhere but in `User`.

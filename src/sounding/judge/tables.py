@@ -61,7 +61,7 @@ def status_tables(project: Project) -> dict[str, Table]:
 
 
 def waiting_columns(settings: Settings, rows: Sequence[TopicCounts | TopicOverview]) -> list[Column]:
-    """What waits for more people or for an organiser, where the settings let anything wait."""
+    """What waits for more people or for an organizer, where the settings let anything wait."""
     return [
         *([Column("again", [row.again for row in rows])] if settings.overlap > 1 else []),
         *([Column("unsettled", [row.unsettled for row in rows])] if settings.feed == "adjudicated" else []),

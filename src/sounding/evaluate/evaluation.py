@@ -21,6 +21,7 @@ from sounding.data.large_files import is_large
 from sounding.data.reading import check_topics, processes_to_read, read_one
 from sounding.data.sources import bytes_to_read, refuse_stdin_twice, some_may_be_large
 from sounding.data.tables import Qrels, Run
+from sounding.evaluate import sentences
 from sounding.evaluate.packing import POOL_MEASURE, PackedRanking, PackedRankings, RunValues, Shelf
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
@@ -79,11 +80,12 @@ def evaluate(
         qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional,
         groups=groups,
     )  # fmt: skip
-    earlier, remarks = None, ["values are means over judgment groups"] if groups else []
+    earlier, remarks = None, [sentences.MEANS_OVER_GROUPS] if groups else []
     if residual is not None:
         earlier = _earlier(residual, policies)
         left = judgments.keep(~_found(judgments, earlier)).without_empty_topics()
-        remarks.append(_residual_remark(residual, judgments, left))
+        source = residual if isinstance(residual, str | Path) else "earlier judgments"
+        remarks.append(sentences.residual(source, judgments, left))
         judgments = left
         if not len(left.docs):
             raise DataError(
@@ -91,9 +93,9 @@ def evaluate(
             )
     sample = judgments.probabilities is not None or judgments.strata is not None
     if sample and any(m.definition.basis == "recall" and m.definition.family != "sampled" for m in wanted):
-        remarks.append("the judgments are a sample, which only statAP, xinfAP and infNDCG reckon with")
+        remarks.append(sentences.SAMPLED)
     if judgments.strata is not None and any(m.name == "infAP" for m in wanted):
-        remarks.append("infAP takes all strata for one sample; where their rates differ, use xinfAP")
+        remarks.append(sentences.ONE_SAMPLE)
     sides, whole = _prepared(judgments, policies, groups=groups)
     shelf = Shelf()
 
@@ -143,7 +145,7 @@ def evaluate(
         outcomes = evaluate_each(sources, asked, folder=folder, jobs=jobs, progress=progress)
     sources, rows, failed = _without_failures(sources, outcomes, on_failure)
     if failed:
-        remarks.append(f"left out, for they could not be evaluated: {', '.join(failed)}")
+        remarks.append(sentences.left_out(failed))
     scores = _scores(rows, wanted, judgments, sides, policies, remarks)
     if not uncertain:
         return scores
@@ -219,13 +221,6 @@ def _earlier(residual: Any, policies: Policies) -> PairTable:
     """The documents that an earlier round judged."""
     seen = read_qrels(residual, duplicates=policies.duplicates, fractional=policies.fractional)
     return PairTable.build(seen.topics, seen.sizes, seen.pair_keys(), seen.docs.words())
-
-
-def _residual_remark(residual: Any, judgments: Qrels, left: Qrels) -> str:
-    source = residual if isinstance(residual, str | Path) else "earlier judgments"
-    dropped, emptied = len(judgments.docs) - len(left.docs), len(judgments.topics) - len(left.topics)
-    gone = f"; topics left with none, and left out: {emptied}" if emptied else ""
-    return f"residual collection: judgments dropped that are in {source}: {dropped}{gone}"
 
 
 def _united(qrels: Qrels) -> Qrels:

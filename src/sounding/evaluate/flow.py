@@ -20,11 +20,10 @@ from sounding.data.tables import Qrels, Run
 from sounding.evaluate import tables
 from sounding.evaluate.command import EvaluateOptions
 from sounding.evaluate.evaluation import DEFAULT_MEASURES, evaluate
-from sounding.evaluate.notes import warnings
 from sounding.evaluate.result import Scores
-from sounding.evaluate.slices import slices
-from sounding.evaluate.standardized import read_references, standardize
+from sounding.evaluate.sentences import warnings
 from sounding.evaluate.tables import Layout
+from sounding.evaluate.topic_files import read_references, slices, standardize
 from sounding.measures import Measure, parse_measures
 from sounding.measures.trec import typed_name
 from sounding.runs.align import hold_judgments, hold_order

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from sounding.measures.summaries import GEOMETRIC_FLOOR, mean_over_topics, summa
 
 BOUNDS = ("lower", "upper", "residual_unjudged", "residual_tail")  # arrays of ValueBounds
 RUN, MEASURE, TOPIC = 0, 1, 2  # axes of the arrays
+NOISE = 1e-12  # what rounding makes of bounds that meet
 FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
 FEW_RUNS = 5  # with fewer, tau between two orders of the runs says nothing: of two it is 1 or -1
 
@@ -118,6 +119,35 @@ class Scores(Displayed):
             return list(range(len(self.runs)))
         leading = np.nan_to_num(means[:, numeric[0]], nan=-np.inf)
         return sorted(range(len(self.runs)), key=lambda run: (-leading[run], self.runs[run]))
+
+    def silent_bounds(self) -> list[tuple[int, float, float]]:
+        """Recall measures whose bounds tell no two runs apart: (measure, mean width, largest difference)."""
+        if self.bounds is None or len(self.runs) < 2:
+            return []
+        means, bounds = self.mean(), self.bounds.over_topics(self.measures)
+        found = []
+        for number, measure in enumerate(self.measures):
+            lower, upper = bounds.lower[:, number], bounds.upper[:, number]
+            informed = measure.definition.basis == "recall" and self.bounds.kinds[number] != "none"
+            if informed and lower.max() <= upper.min():
+                found.append((number, float(np.mean(upper - lower)), float(np.ptp(means[:, number]))))
+        return found
+
+    def open_pairs(self) -> list[tuple[int, OpenPairs]]:
+        """Measures by which the order of some pairs is open, but for those that tell no two runs apart."""
+        if self.bounds is None:
+            return []
+        means, bounds = self.mean(), self.bounds.over_topics(self.measures)
+        most = bounds.upper + np.nan_to_num(bounds.residual_tail)
+        silent = {number for number, _, _ in self.silent_bounds()}
+        found = [
+            (number, count_open_pairs(means[:, number], bounds.lower[:, number], most[:, number]))
+            for number, measure in enumerate(self.measures)
+            if number not in silent
+            and measure.definition.basis != "count"
+            and self.bounds.kinds[number] != "none"
+        ]
+        return [(number, counted) for number, counted in found if counted.pairs]
 
     def of_runs(self, chosen: Sequence[int]) -> Scores:
         """The scores of some runs, in the given order."""
@@ -242,3 +272,28 @@ class ExpectedValues:
         return replace(
             self, methods=methods, **{name: _along(getattr(self, name), axis, places) for name in names}
         )
+
+
+class OpenPairs(NamedTuple):
+    """Pairs of runs whose order is open: the worse can be worth more than the least that the better is."""
+
+    pairs: int
+    of_pairs: int
+    neighbors: int  # those that stand one below the other
+    of_neighbors: int
+
+
+def count_open_pairs(
+    value: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> OpenPairs:
+    """How many pairs of runs have bounds that overlap; of equal ones, which need not stay so."""
+    order = np.argsort(-value, kind="stable")
+    order = order[~np.isnan(value[order])]
+    value, lower, upper = value[order], lower[order], upper[order]
+    better, worse = np.triu_indices(len(order), 1)
+    passes = upper[worse] - lower[better] > NOISE
+    passes |= (value[worse] == value[better]) & (upper[better] - lower[worse] > NOISE)
+    neighbors = passes[worse == better + 1]
+    return OpenPairs(
+        int(np.count_nonzero(passes)), len(passes), int(np.count_nonzero(neighbors)), len(neighbors)
+    )

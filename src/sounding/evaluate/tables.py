@@ -12,8 +12,8 @@ import numpy as np
 from sounding.core.arrays import NDArray
 from sounding.core.lazy import polars
 from sounding.core.text import natural_places
-from sounding.evaluate.notes import notes_on, silent_bounds, warnings
 from sounding.evaluate.result import Scores
+from sounding.evaluate.sentences import notes_on, warnings
 from sounding.measures.registry import Measure
 from sounding.measures.sampled import interval_of
 from sounding.measures.summaries import mean_over_topics
@@ -115,7 +115,7 @@ def _measure_rows(scores: Scores, layout: Layout) -> list[Column]:
 
 def leading_order(scores: Scores) -> list[int]:
     """The order in which measures are shown: where the bounds of a recall measure say nothing, those last."""
-    silent = {number for number, _, _ in silent_bounds(scores)}
+    silent = {number for number, _, _ in scores.silent_bounds()}
     return sorted(range(len(scores.measures)), key=lambda number: number in silent)
 
 

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sounding.evaluate.notes import OpenPairs, count_open_pairs
+from sounding.evaluate.result import OpenPairs, count_open_pairs
 
 
 def test_one_outlier_does_not_hide_that_the_others_are_open() -> None:

@@ -1,4 +1,4 @@
-"""Standardized values: how far a value lies from what other runs reach on the same topic."""
+"""Files about topics: references that values are standardized by, and attributes that make slices."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
+from sounding.core.errors import DataError, FormatError
+from sounding.core.text import plural
 from sounding.data.assembly import checked_numbers
 from sounding.data.columns import numbered
+from sounding.data.delimited import guess_separator, split_grid
 from sounding.data.fast.text import Fields, split_fields
 from sounding.data.problems import Problems
 from sounding.data.sources import read_content
+from sounding.evaluate import sentences
 from sounding.evaluate.result import Scores
 from sounding.measures.trec import trec_name
 
@@ -74,13 +78,51 @@ def standardize(scores: Scores, references: References, *, level: float = 1) -> 
         if lost := int(np.count_nonzero(~np.isnan(from_mean) & np.isnan(spread))):
             undefined[str(measure)] = lost
         values[:, number] = from_mean / spread + 0.0  # makes -0.0 a plain 0
-    remarks = [*scores.remarks, "values are z-scores"]
-    if undefined:
-        counted = ", ".join(f"{measure} {count:,}" for measure, count in undefined.items())
-        remarks.append(
-            f"z-scores not defined because all reference runs are equal (deviation 0): {counted};"
-            " the means leave them out"
-        )
-    if unknown:
-        remarks.append(f"z-scores not defined for lack of a reference: {unknown:,}; the means leave them out")
-    return replace(scores, values=values, remarks=tuple(remarks))
+    remarks = (*scores.remarks, sentences.Z_SCORES, *sentences.undefined_z_scores(undefined, unknown))
+    return replace(scores, values=values, remarks=remarks)
+
+
+def slices(scores: Scores, source: str | Path) -> list[tuple[str, Scores]]:
+    """The scores over the topics of each attribute value, by the names in a file."""
+    parts: dict[str, list[str]] = {}
+    for topic, label in read_attributes(source):
+        parts.setdefault(label, []).append(topic)
+    known, listed = set(scores.topics), {topic for topics in parts.values() for topic in topics}
+    more = sentences.sliced(source, len(known - listed), len(listed - known))
+    scores = replace(scores, remarks=(*scores.remarks, *more))
+    kept = {label: topics for label, topics in sorted(parts.items()) if known & set(topics)}
+    if not kept:
+        raise DataError(f"{source}: none of its topics was judged; expected ids such as {scores.topics[0]!r}")
+    return [(label, scores.of_topics(topics)) for label, topics in kept.items()]
+
+
+def read_attributes(source: str | Path) -> list[tuple[str, str]]:
+    """(topic, label) pairs of a CSV or TSV file whose first column is the topic.
+
+    With a header that starts with `topic` every further column is an attribute and labels read
+    `language=en`; without one there are two columns and the label is the second.
+    """
+    content = read_content(source)
+    problems = Problems(content.source)
+    grid = split_grid(content, guess_separator(content), problems)
+    problems.refuse()
+    if not len(grid.first):
+        raise FormatError(content.source, None, "no topics; expected lines of topic and attribute")
+    first = grid.texts(0)
+    header = first if first[0].lower() in ("topic", "query", "query-id", "query_id", "qid") else None
+    width = len(first) if header else 2
+    wrong = (grid.size != width).nonzero()[0]
+    problems.add(
+        grid.lines[wrong],
+        lambda i: f"{plural(int(grid.size[wrong[i]]), 'column')}; expected {width}: topic and its attributes",
+    )
+    problems.refuse()
+    records = range(1 if header else 0, len(grid.first))
+    pairs = []
+    for record in records:
+        topic, *labels = grid.texts(record)
+        names = header[1:] if header else [""]
+        pairs += [
+            (topic, f"{name}={label}" if name else label) for name, label in zip(names, labels, strict=True)
+        ]
+    return pairs

@@ -10,7 +10,7 @@ import pytest
 
 import sounding
 from sounding.core.errors import FormatError
-from sounding.evaluate.standardized import read_references, standardize
+from sounding.evaluate.topic_files import read_references, standardize
 
 
 def written(path: Path, text: str) -> Path:

@@ -176,21 +176,17 @@ def _without_failures(
 
     Where nobody is to be told, or no run is left, the first error is raised.
     """
-    failed = [
-        (_shown_name(place), outcome)
-        for place, outcome in zip(sources, outcomes, strict=True)
-        if isinstance(outcome, SoundingError)
-    ]
-    if on_failure is not None:
-        for name, error in failed:
-            on_failure(name, error)
-    if failed and (on_failure is None or len(failed) == len(sources)):
+    good: list[tuple[Place, RunValues]] = []
+    failed: list[tuple[str, SoundingError]] = []
+    for place, outcome in zip(sources, outcomes, strict=True):
+        if isinstance(outcome, RunValues):
+            good.append((place, outcome))
+            continue
+        failed.append((_shown_name(place), outcome))
+        if on_failure is not None:
+            on_failure(*failed[-1])
+    if failed and (on_failure is None or not good):
         raise failed[0][1]
-    good = [
-        (place, outcome)
-        for place, outcome in zip(sources, outcomes, strict=True)
-        if isinstance(outcome, RunValues)
-    ]
     return [place for place, _ in good], [row for _, row in good], [name for name, _ in failed]
 
 
@@ -203,9 +199,7 @@ def _shown_name(place: Place) -> str:
 def _some_are_large(sources: Sequence[Place], run_format: str | None) -> bool:
     """Whether some run is to be read in parts."""
     named = [source for source, _ in sources]
-    if not some_may_be_large(named):
-        return False
-    return any(is_large(source, run_format) for source in named)
+    return some_may_be_large(named) and any(is_large(source, run_format) for source in named)
 
 
 def _refuse_with_groups(measures: Sequence[Measure], policies: Policies) -> None:
@@ -345,9 +339,8 @@ def _scores(
     policies: Policies,
     remarks: Sequence[str],
 ) -> Scores:
-    level = max(
-        [float(measure.get("rel")) for measure in measures if measure.get("rel") is not None], default=1.0
-    )
+    levels = [float(measure.get("rel")) for measure in measures if measure.get("rel") is not None]
+    level = max(levels, default=1.0)
     relevant = np.sum([side.judgments.relevant(level) for side in sides], axis=0)
     return Scores(
         runs=tuple(run_names([row.source for row in rows], [row.name for row in rows])),

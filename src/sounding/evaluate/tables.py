@@ -83,8 +83,8 @@ def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
             continue
         columns.append(Column(_headed(measure, layout), cells, best=_best(cells)))
         for name, table in beside.items():
-            told = table[~np.isnan(table[:, number]), number]
-            if len(told) and (name != "error" or (told >= 5e-5).any()):  # an error of 0 needs no column
+            known = table[~np.isnan(table[:, number]), number]
+            if len(known) and (name != "error" or (known >= 5e-5).any()):  # an error of 0 needs no column
                 columns.append(Column(SHORT.get(name, name), table[:, number].tolist(), joined=True))
         columns.append(Column("judged", judged[:, number].tolist(), percent=True, joined=True))
     return columns
@@ -92,7 +92,7 @@ def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
 
 def _measure_rows(scores: Scores, layout: Layout) -> list[Column]:
     """One run with many measures: a row a measure."""
-    means, judged, beside = scores.mean()[0], scores.judged_share()[0], scores.beside_mean()
+    means, judged = scores.mean()[0], scores.judged_share()[0]
     numbers = [n for n in leading_order(scores) if scores.measures[n].definition.shown != "topics"]
     values: list[Cell] = []
     for number in numbers:
@@ -107,8 +107,8 @@ def _measure_rows(scores: Scores, layout: Layout) -> list[Column]:
         Column(scores.runs[0], [_headed(scores.measures[number], layout) for number in numbers]),
         Column("value", list(map(str, values)), right=True),
     ]
-    for name, table in beside.items():
-        columns.append(Column(SHORT.get(name, name), [float(table[0, number]) for number in numbers]))
+    for name, table in scores.beside_mean().items():
+        columns.append(Column(SHORT.get(name, name), table[0, numbers].tolist()))
     shown = [np.nan if scores.measures[n].definition.basis == "count" else float(judged[n]) for n in numbers]
     return [*columns, Column("judged", shown, percent=True)]
 
@@ -265,18 +265,18 @@ def tidy_table(scores: Scores, layout: Layout, label: str | None = None) -> Tabl
         each = scores.values[run, number].tolist() if layout.per_topic else []
         errors = scores.sampling_errors[run, number].tolist() if layout.per_topic and layout.stats else []
         errors = errors if any(error == error for error in errors) else []
-        told = _told({name: float(table[run, number]) for name, table in summaries.items()})
-        cells["value"] += [*each, *errors, *told.values()]
+        known = _known_statistics({name: float(table[run, number]) for name, table in summaries.items()})
+        cells["value"] += [*each, *errors, *known.values()]
         texts = list(scores.texts[measure][run]) if text else [None] * len(scores.topics)
         summary = texts[0] if text and measure.definition.shown == "summary" else None
-        cells["text"] += [*texts[: len(each)], *([None] * len(errors)), *([summary] * len(told))]
-        cells["topic"] += [*scores.topics[: len(each)], *scores.topics[: len(errors)], *([None] * len(told))]
+        cells["text"] += [*texts[: len(each)], *([None] * len(errors)), *([summary] * len(known))]
+        cells["topic"] += [*scores.topics[: len(each)], *scores.topics[: len(errors)], *([None] * len(known))]
         for name, table in beside.items():
             cells[name] += table[run, number].tolist()[: len(each)]
             cells[name] += [None] * len(errors)
-            cells[name] += [float(beside_mean[name][run, number]), *([None] * (len(told) - 1))]
-        cells["statistic"] += ["value"] * len(each) + ["sampling error"] * len(errors) + list(told)
-        rows = len(each) + len(errors) + len(told)
+            cells[name] += [float(beside_mean[name][run, number]), *([None] * (len(known) - 1))]
+        cells["statistic"] += ["value"] * len(each) + ["sampling error"] * len(errors) + list(known)
+        rows = len(each) + len(errors) + len(known)
         cells["run"] += [scores.runs[run]] * rows
         cells["measure"] += [measures[number]] * rows
     names += ["text"] * bool(scores.texts) + ["statistic"] * layout.stats
@@ -286,67 +286,65 @@ def tidy_table(scores: Scores, layout: Layout, label: str | None = None) -> Tabl
     return Table(columns, facts=facts(scores))
 
 
-def _told(statistics: dict[str, float]) -> dict[str, float]:
+def _known_statistics(statistics: dict[str, float]) -> dict[str, float]:
     """Those of a measure's statistics that have a row: some where they are known, sum or mean."""
-    told = {name: value for name, value in statistics.items() if name not in WHERE_KNOWN or value == value}
-    if "sum" in told:
-        del told["mean"]
-    return told
+    known = {name: value for name, value in statistics.items() if name not in WHERE_KNOWN or value == value}
+    if "sum" in known:
+        del known["mean"]
+    return known
+
+
+class _TrecColumn(NamedTuple):
+    """A measure as trec_eval prints it."""
+
+    measure: Measure
+    number: int  # its place among the scores' measures
+    name: str
 
 
 def trec_text(scores: Scores, layout: Layout) -> str:
     """trec_eval's layout, run after run: each topic's values, then the summary."""
-    ordered = trec_order(scores.measures, level=layout.level)
     place = {measure: number for number, measure in enumerate(scores.measures)}
+    columns = [
+        _TrecColumn(measure, place[measure], _printed_name(measure, layout))
+        for measure in trec_order(scores.measures, level=layout.level)
+    ]
     if layout.standardized:
         scores = replace(scores, values=np.nan_to_num(scores.values, nan=NO_REFERENCE))
     means = scores.mean()
-    names = {measure: _printed_name(measure, layout) for measure in ordered}
     lines = []
-    for run in range(len(scores.runs)):
+    for run, name in enumerate(scores.runs):
         if layout.per_topic:
-            lines += _trec_topics(scores, run, ordered, place, names, layout)
-        for measure in ordered:
+            lines += _trec_topics(scores, run, columns, layout)
+        for measure, number, heading in columns:
             if measure.name == "RunID":
                 # Where several runs share a tag, only the name that was made for them tells them apart.
                 shared = scores.tags.count(scores.tags[run]) > 1
-                name = scores.runs[run] if shared else scores.tags[run]
-                lines.append(f"{trec_name(measure):<22}\t{ALL}\t{name}")
+                lines.append(f"{trec_name(measure):<22}\t{ALL}\t{name if shared else scores.tags[run]}")
             elif measure.definition.aggregate != "text":
-                value = _printed(means[run, place[measure]], measure, layout)
-                lines.append(f"{names[measure]}\t{ALL}\t{value}")
+                lines.append(f"{heading}\t{ALL}\t{_printed(means[run, number], measure, layout)}")
     return "\n".join(lines) + "\n"
 
 
-def _trec_topics(
-    scores: Scores,
-    run: int,
-    ordered: list[Measure],
-    place: dict[Measure, int],
-    names: dict[Measure, str],
-    layout: Layout,
-) -> list[str]:
+def _trec_topics(scores: Scores, run: int, columns: Sequence[_TrecColumn], layout: Layout) -> list[str]:
     lines = []
-    skipped = scores.missing[run] if scores.policies.missing == "skip" else np.zeros(len(scores.topics), bool)
-    for number, topic in enumerate(scores.topics):
-        if skipped[number]:
+    columns = [column for column in columns if column.measure.definition.shown != "summary"]
+    for place, topic in enumerate(scores.topics):
+        if scores.policies.missing == "skip" and scores.missing[run, place]:
             continue
-        for measure in ordered:
-            if measure.definition.shown == "summary":
-                continue
+        for measure, number, heading in columns:
             if measure.definition.aggregate == "text":
                 name = trec_name(measure, level=layout.level)
-                lines.append(f"{name:<22}\t{topic}\t'{scores.texts[measure][run, number]}'")
+                lines.append(f"{name:<22}\t{topic}\t'{scores.texts[measure][run, place]}'")
             else:
-                value = _printed(scores.values[run, place[measure], number], measure, layout)
-                lines.append(f"{names[measure]}\t{topic}\t{value}")
+                value = _printed(scores.values[run, number, place], measure, layout)
+                lines.append(f"{heading}\t{topic}\t{value}")
     return lines
 
 
 def _printed_name(measure: Measure, layout: Layout) -> str:
     own = layout.names.get(measure) or trec_name(measure, groups=layout.groups, level=layout.level)
-    name = f"{own:<22}"
-    return "Z" + name if layout.standardized else name
+    return f"{'Z' if layout.standardized else ''}{own:<22}"
 
 
 def _printed(value: float, measure: Measure, layout: Layout) -> str:

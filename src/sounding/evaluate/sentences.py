@@ -29,7 +29,7 @@ def notes_on(scores: Scores) -> list[str]:
     notes = [f"{plural(len(scores.runs), 'run')}, {plural(len(scores.topics), 'judged topic')}."]
     barren = set(scores.without_relevant)
     if scores.policies.missing == "skip" and len(scores.missing):
-        nowhere = scores.missing.all(axis=0).tolist()
+        nowhere = np.asarray(scores.missing.all(axis=0)).tolist()
         barren -= {topic for topic, gone in zip(scores.topics, nowhere, strict=True) if gone}
     if barren:
         grade = "" if scores.level == 1 else f" (grade {scores.level:g} or better)"

@@ -1,6 +1,6 @@
 """The report: one page with all that is known of a collection and its runs.
 
-gather computes, sections arranges tables and charts, summary puts it in sentences, terms explains words, page
+gather computes, sections arranges tables and charts, sentences says it in words, terms explains words, page
 writes HTML, Markdown, LaTeX or JSON.
 """
 

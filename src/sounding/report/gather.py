@@ -128,9 +128,7 @@ def gather(request: ReportRequest, bars: Bars, parts: Collection[str] = PARTS) -
     return Report(
         request=request,
         scores=scores,
-        comparison=comparison
-        if isinstance(comparison, MissingPart)
-        else replace(comparison, policies=policies),
+        comparison=comparison,
         stability=over_depth,
         findings=findings,
         leaders=leaders,

@@ -26,7 +26,7 @@ from sounding.render.tables import (
 )
 from sounding.report.result import Report
 from sounding.report.sections import Drawn, ReportPage, ReportSection, Shown, page_of
-from sounding.report.summary import ABOUT, Sentence
+from sounding.report.sentences import ABOUT, Sentence
 from sounding.report.terms import explain, explained
 
 FOLDER = Path(__file__).parent

@@ -16,7 +16,6 @@ from sounding.audit.result import Audit
 from sounding.audit.tables import Extras
 from sounding.compare import notes as comparison_notes
 from sounding.compare import tables as comparison_tables
-from sounding.compare.result import Comparison
 from sounding.core.lazy import polars
 from sounding.core.text import plural
 from sounding.depth import charts as depth_charts
@@ -25,12 +24,11 @@ from sounding.depth.result import DepthStudy
 from sounding.evaluate import charts as evaluate_charts
 from sounding.evaluate import tables as score_tables
 from sounding.render.html import ungrouped
-from sounding.render.tables import Column, Table, columns_of
+from sounding.render.tables import Cell, Column, Table, columns_of
 from sounding.report.result import SECTIONS, MissingPart, Report
-from sounding.report.summary import Sentence, summary
+from sounding.report.sentences import BOUNDED, LEADS, NO_POOL, Sentence, summary
 
 if TYPE_CHECKING:
-    from sounding.evaluate.result import Scores
     from sounding.render.style import Chart
 
 PAIRS_SHOWN = 50  # of a table that holds thousands: the others come with the script, or the download
@@ -40,6 +38,10 @@ ASSESSMENT = ("runs", "reinforcement", "assessment")  # parts of an audit that t
 CHARTS_OF = {
     "runs": ("judged-by-depth", "judged-shares"), "growth": ("growth",), "unique": ("unique-relevant",),
     "leave-out": ("leave-out",), "reinforcement": ("reinforcement",), "assessment": ("assessment",),
+}  # fmt: skip
+PARTS_SHOWN = {  # of the report, by section: why one is missing is said there
+    "pairs": ("comparison",), "assessment": ("audit", "stability"), "depth": ("stability",),
+    "audit": ("audit",),
 }  # fmt: skip
 PACKAGES = ("numpy", "scipy", "polars", "altair")
 
@@ -68,14 +70,10 @@ class ReportSection:
     """One section; where it could not be made, why."""
 
     name: str
+    title: str
     lead: str
-    blocks: Sequence[Shown | Drawn] = ()
-    missing: tuple[str, ...] = ()
-
-    @property
-    def title(self) -> str:
-        """The heading."""
-        return SECTIONS[self.name]
+    blocks: Sequence[Shown | Drawn]
+    missing: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -92,15 +90,11 @@ class ReportPage:
 def page_of(report: Report, sections: Sequence[str] | None = None) -> ReportPage:
     """Arrange a report as a page with these sections; None: those that it was made for."""
     sections = report.request.sections if sections is None else sections
-    makers: Mapping[str, Callable[[Report], ReportSection]] = {
-        "scoreboard": _scoreboard, "pairs": _pairs, "assessment": _assessment, "depth": _depth,
-        "audit": _audit, "methods": _methods, "reproduce": _reproduce,
-    }  # fmt: skip
     runs, topics = len(report.scores.runs), len(report.scores.topics)
     return ReportPage(
         title=f"{plural(runs, 'run')} on {plural(topics, 'topic')}",
         sentences=summary(report) if "summary" in sections else (),
-        sections=[maker(report) for name, maker in makers.items() if name in sections],
+        sections=[_section(report, name) for name in BLOCKS if name in sections],
         command=report.request.command,
         facts={
             "sounding": __version__,
@@ -114,6 +108,17 @@ def page_of(report: Report, sections: Sequence[str] | None = None) -> ReportPage
     )
 
 
+def _section(report: Report, name: str) -> ReportSection:
+    parts = [getattr(report, part) for part in PARTS_SHOWN.get(name, ())]
+    missing = [part.reason for part in parts if isinstance(part, MissingPart)]
+    if name == "audit" and not missing and not any(part.has_pool for part in parts):
+        missing = [NO_POOL]
+    blocks = list(BLOCKS[name](report))
+    return ReportSection(
+        name=name, title=SECTIONS[name], lead=LEADS[name], blocks=blocks, missing=tuple(missing)
+    )
+
+
 def table_of(frame: polars.DataFrame) -> Table:
     """A frame as a table for programs."""
     return Table([Column(name, frame[name].to_list()) for name in frame.columns])
@@ -122,49 +127,27 @@ def table_of(frame: polars.DataFrame) -> Table:
 # -- values and pairs ------------------------------------------------------------------------------
 
 
-def _scoreboard(report: Report) -> ReportSection:
-    layout = score_tables.Layout()
-    table = score_tables.wide_table(
-        report.scores, layout, f"Every run, the best by {report.leading} first", report.scores.order()
-    )
-    shown = Shown(name="scoreboard", table=table, data=score_tables.tidy_table(report.scores, layout))
-    return ReportSection(
-        name="scoreboard",
-        lead="The mean of every measure over the topics, between the least and the most that it could be if"
-        " the unjudged documents were judged, and the share of the documents it looks at that were.",
-        blocks=[shown, *_board_chart(report.scores)],
-    )
-
-
-def _board_chart(scores: Scores) -> Iterator[Drawn]:
-    """Every run's value between its bounds, in the order of the table; nothing where none is a mean."""
-    frame = score_tables.board_frame(scores, scores.order())
+def _scoreboard(report: Report) -> Iterator[Shown | Drawn]:
+    """Every run's values, and these between their bounds where some measure is a mean."""
+    scores, layout, order = report.scores, score_tables.Layout(), report.scores.order()
+    title = f"Every run, the best by {report.leading} first"
+    table = score_tables.wide_table(scores, layout, title, order)
+    yield Shown(name="scoreboard", table=table, data=score_tables.tidy_table(scores, layout))
+    frame = score_tables.board_frame(scores, order)
     if frame.height:
-        yield Drawn(
-            name="bounds", data=table_of(frame), make=lambda: evaluate_charts.values_with_bounds(frame)
-        )
+        draw = partial(evaluate_charts.values_with_bounds, frame)
+        yield Drawn(name="bounds", data=table_of(frame), make=draw)
 
 
-def _pairs(report: Report) -> ReportSection:
-    lead = (
-        "Every pair of runs by every measure, those of interest first: the difference and whether it is more"
-        " than chance, whether both runs were judged alike (the case), whether further judgments could turn"
-        " the order, and what to do about it."
-    )
-    if isinstance(report.comparison, MissingPart):
-        return ReportSection(name="pairs", lead=lead, missing=(report.comparison.reason,))
-    return ReportSection(name="pairs", lead=lead, blocks=[_all_pairs(report.comparison)])
-
-
-def _all_pairs(comparison: Comparison) -> Shown:
-    whole = comparison_tables.people_pairs(comparison, ALL_ROWS)
+def _pairs(report: Report) -> Iterator[Shown]:
+    comparison = report.comparison
+    if isinstance(comparison, MissingPart):
+        return
+    whole = _paired(comparison_tables.people_pairs(comparison, ALL_ROWS))
     whole = replace(whole, title=f"{plural(whole.height, 'row')}: a pair and a measure each")
-    whole = _paired(whole)
-    short = replace(
-        whole,
-        columns=[replace(column, cells=column.cells[:PAIRS_SHOWN]) for column in whole.columns],
-    )
-    return Shown(name="pairs", table=short, data=comparison_tables.tidy_pairs(comparison), whole=whole)
+    columns = [replace(column, cells=column.cells[:PAIRS_SHOWN]) for column in whole.columns]
+    short = replace(whole, columns=columns)
+    yield Shown(name="pairs", table=short, data=comparison_tables.tidy_pairs(comparison), whole=whole)
 
 
 def _paired(table: Table) -> Table:
@@ -177,51 +160,31 @@ def _paired(table: Table) -> Table:
 # -- assessment and depth --------------------------------------------------------------------------
 
 
-def _assessment(report: Report) -> ReportSection:
-    missing = [part.reason for part in (report.audit, report.stability) if isinstance(part, MissingPart)]
-    blocks: list[Shown | Drawn] = []
+def _assessment(report: Report) -> Iterator[Shown | Drawn]:
+    """How far the runs were judged, and the two best runs over depth, with the case at each."""
     if not isinstance(report.audit, MissingPart):
-        blocks += _audit_blocks(report.audit, ASSESSMENT)
-    if not isinstance(report.stability, MissingPart):
-        blocks += _leaders(report)
-    return ReportSection(
-        name="assessment",
-        lead="What nobody judged counts as not relevant. Where one run was judged less than another, a"
-        " difference between them may be nothing but that.",
-        blocks=blocks,
-        missing=tuple(missing),
-    )
-
-
-def _leaders(report: Report) -> Iterator[Shown | Drawn]:
-    """The two best runs over depth, with the case at each."""
+        yield from _audit_blocks(report.audit, ASSESSMENT)
     if isinstance(report.stability, MissingPart) or not report.leaders:
         return
     depths, pool = report.stability.depths, report.stability.pool.depth or None
     tables = stability_tables.pair_tables(report.leaders, depths)
     for pair, table in zip(report.leaders, tables, strict=True):
-        draw = partial(
-            depth_charts.pair_over_depth, pair.frame.filter(polars.col("k").is_in(depths)), pool_depth=pool
-        )
-        data = stability_tables.tidy_pair([pair], None)
-        name = f"leaders-{pair.measure}"
+        frame = pair.frame.filter(polars.col("k").is_in(depths))
+        draw = partial(depth_charts.pair_over_depth, frame, pool_depth=pool)
+        data, name = stability_tables.tidy_pair([pair], None), f"leaders-{pair.measure}"
         yield Drawn(name=f"{name}-chart", data=data, make=draw)
         yield Shown(name=name, table=table, data=data)
 
 
-def _depth(report: Report) -> ReportSection:
-    lead = (
-        "Measures at every cut-off: which pairs of runs they tell apart, whether that agrees with the"
-        " reference depth, and from where on the order of the runs stays."
-    )
-    if isinstance(report.stability, MissingPart):
-        return ReportSection(name="depth", lead=lead, missing=(report.stability.reason,))
+def _depth(report: Report) -> Iterator[Shown | Drawn]:
     stable = report.stability
+    if isinstance(stable, MissingPart):
+        return
     table = ungrouped(stability_tables.people_table(stable, report.findings))
     every_row = replace(table.columns[0], cells=stable.columns()["measure"])  # a row is read by itself here
     table = replace(table, columns=[every_row, *table.columns[1:]], title="Measures by depth")
-    shown = Shown(name="depth", table=table, data=stability_tables.tidy_table(stable, every_k=False))
-    return ReportSection(name="depth", lead=lead, blocks=[shown, *_depth_charts(stable)])
+    yield Shown(name="depth", table=table, data=stability_tables.tidy_table(stable, every_k=False))
+    yield from _depth_charts(stable)
 
 
 def _depth_charts(stable: DepthStudy) -> Iterator[Drawn]:
@@ -264,23 +227,14 @@ def _depth_charts(stable: DepthStudy) -> Iterator[Drawn]:
 # -- the collection --------------------------------------------------------------------------------
 
 
-def _audit(report: Report) -> ReportSection:
-    lead = "Whether these judgments can compare these runs and new ones, and what to beware of."
-    if isinstance(report.audit, MissingPart):
-        return ReportSection(name="audit", lead=lead, missing=(report.audit.reason,))
+def _audit(report: Report) -> Iterator[Shown | Drawn]:
     audited = report.audit
+    if isinstance(audited, MissingPart):
+        return
     verdict = audit_tables.verdict_table(audited, report.statements)
-    shown = Shown(name="verdict", table=_for_people(verdict), data=verdict)
+    yield Shown(name="verdict", table=_for_people(verdict), data=verdict)
     others = [name for name in audit_tables.sections(audited, Extras()) if name not in ASSESSMENT]
-    missing: tuple[str, ...] = ()
-    if not audited.has_pool:
-        missing = (
-            "None of these runs is known to have contributed to the judgments: growth, unique relevant"
-            " documents and leaving out are not shown. List the runs that did with --info.",
-        )
-    return ReportSection(
-        name="audit", lead=lead, blocks=[shown, *_audit_blocks(audited, others)], missing=missing
-    )
+    yield from _audit_blocks(audited, others)
 
 
 def _for_people(verdict: Table) -> Table:
@@ -308,13 +262,8 @@ def _audit_blocks(audited: Audit, names: Sequence[str]) -> Iterator[Shown | Draw
 
 def _here(table: Table) -> Table:
     """The table with notes that speak of this page, where the command's speak of its options."""
-    told = [
-        note.replace(", the rest with --top N.", "; the download has all.").replace(
-            ": --section topics)", ")"
-        )
-        for note in table.notes
-    ]
-    return replace(table, notes=told)
+    notes = [note.replace(", the rest with --top N.", "; the download has all.") for note in table.notes]
+    return replace(table, notes=[note.replace(": --section topics)", ")") for note in notes])
 
 
 # -- how it was done -------------------------------------------------------------------------------
@@ -355,50 +304,37 @@ METHODS = (
 )
 
 
-def _methods(report: Report) -> ReportSection:
-    sources = Table(
-        columns_of(("method", "source"), METHODS),
-        title="What was computed, and who described it",
-        notes=[] if isinstance(report.comparison, MissingPart) else comparison_notes.notes(report.comparison),
-    )
-    in_force = report.scores.policies.in_force()
-    policies = Table(
-        columns_of(("policy", "chosen"), [(n.replace("_", " "), str(one)) for n, one in in_force.items()]),
-        title="Policies: choices that change values",
-        notes=["Values count an unjudged document as not relevant; under bounds the least and the most that"
-               " they could be stand beside them."] if report.scores.bounds is not None else [],
-    )  # fmt: skip
-    measures = Table(
-        columns_of(
-            ("measure", "what"), [(str(one), one.definition.summary) for one in report.scores.measures]
-        ),
-        title="Measures",
-    )
-    return ReportSection(
-        name="methods",
-        lead="Everything that was chosen, by name, and where each method was published.",
-        blocks=[
-            Shown(name=name, table=table, data=table)
-            for name, table in (("measures", measures), ("policies", policies), ("methods", sources))
-        ],
-    )
+def _methods(report: Report) -> Iterator[Shown]:
+    scores, comparison = report.scores, report.comparison
+    measures = [(str(measure), measure.definition.summary) for measure in scores.measures]
+    yield _listing("measures", "Measures", ("measure", "what"), measures)
+    chosen = [(name.replace("_", " "), str(value)) for name, value in scores.policies.in_force().items()]
+    title = "Policies: choices that change values"
+    notes = [] if scores.bounds is None else [BOUNDED]
+    yield _listing("policies", title, ("policy", "chosen"), chosen, notes)
+    title = "What was computed, and who described it"
+    notes = [] if isinstance(comparison, MissingPart) else comparison_notes.notes(comparison)
+    yield _listing("methods", title, ("method", "source"), METHODS, notes)
 
 
-def _reproduce(report: Report) -> ReportSection:
-    rows = [(one.name, one.role, one.size, one.sha256) for one in report.inputs]
-    files = Table(columns_of(("file name", "used as", "bytes", "sha256"), rows), title="Files")
+def _reproduce(report: Report) -> Iterator[Shown]:
+    rows = [(file.name, file.role, file.size, file.sha256) for file in report.inputs]
+    yield _listing("files", "Files", ("file name", "used as", "bytes", "sha256"), rows)
     versions = {"sounding": __version__, "Python": platform.python_version()}
     versions |= {name: version(name) for name in PACKAGES}
-    programs = Table(
-        columns_of(("what", "version"), list(versions.items())),
-        title="Versions",
-        notes=[f"Seed of everything that is drawn at random: {report.request.policies.seed}."],
-    )
-    return ReportSection(
-        name="reproduce",
-        lead="The same command with the same files and versions writes the same report.",
-        blocks=[
-            Shown(name=name, table=table, data=table)
-            for name, table in (("files", files), ("versions", programs))
-        ],
-    )
+    notes = [f"Seed of everything that is drawn at random: {report.request.policies.seed}."]
+    yield _listing("versions", "Versions", ("what", "version"), list(versions.items()), notes)
+
+
+def _listing(
+    name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], notes: Sequence[str] = ()
+) -> Shown:
+    """A table that is the same for people and programs."""
+    table = Table(columns_of(columns, rows), title=title, notes=list(notes))
+    return Shown(name=name, table=table, data=table)
+
+
+BLOCKS: Mapping[str, Callable[[Report], Iterator[Shown | Drawn]]] = {
+    "scoreboard": _scoreboard, "pairs": _pairs, "assessment": _assessment, "depth": _depth,
+    "audit": _audit, "methods": _methods, "reproduce": _reproduce,
+}  # fmt: skip

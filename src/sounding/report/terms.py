@@ -148,13 +148,8 @@ def explain(name: str) -> str | None:
         found = pattern.fullmatch(word)
         if found:
             return sentence.format(*found.groups())
-    return explain_measure(word)
-
-
-def explain_measure(name: str) -> str | None:
-    """What a measure is, in the words of the registry; None: there is no such measure."""
     try:
-        return parse(name).definition.summary
+        return parse(word).definition.summary
     except SoundingError:
         return None
 

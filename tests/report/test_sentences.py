@@ -13,7 +13,7 @@ from sounding.compare.result import Comparison
 from sounding.core.text import plural
 from sounding.depth.intervals import pair_over_depth
 from sounding.report.result import MissingPart, Report
-from sounding.report.summary import ABOUT, listed, summary
+from sounding.report.sentences import ABOUT, listed, summary
 from sounding.statistics.pairwise import Procedure
 
 TOPICS = [str(topic) for topic in range(1, 13)]

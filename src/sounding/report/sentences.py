@@ -29,6 +29,28 @@ ABOUT = {
     "depth": "How deep this collection can be used",
     "next": "What to do next",
 }
+LEADS = {  # what stands at the head of each section
+    "scoreboard": "The mean of every measure over the topics, between the least and the most that it could be"
+    " if the unjudged documents were judged, and the share of the documents it looks at that were.",
+    "pairs": "Every pair of runs by every measure, those of interest first: the difference and whether it is"
+    " more than chance, whether both runs were judged alike (the case), whether further judgments could turn"
+    " the order, and what to do about it.",
+    "assessment": "What nobody judged counts as not relevant. Where one run was judged less than another, a"
+    " difference between them may be nothing but that.",
+    "depth": "Measures at every cut-off: which pairs of runs they tell apart, whether that agrees with the"
+    " reference depth, and from where on the order of the runs stays.",
+    "audit": "Whether these judgments can compare these runs and new ones, and what to beware of.",
+    "methods": "Everything that was chosen, by name, and where each method was published.",
+    "reproduce": "The same command with the same files and versions writes the same report.",
+}
+NO_POOL = (
+    "None of these runs is known to have contributed to the judgments: growth, unique relevant documents and"
+    " leaving out are not shown. List the runs that did with --info."
+)
+BOUNDED = (
+    "Values count an unjudged document as not relevant; under bounds the least and the most that they could"
+    " be stand beside them."
+)
 NAMED = 4  # runs that a sentence names
 JUDGING = ("put the run into the pool", "judge documents")
 DONE = "nothing to judge"

@@ -22,7 +22,7 @@ from sounding.measures.bounds.registry import (
     scale,
     whole_range,
 )
-from sounding.measures.graded import scaled, with_gains
+from sounding.measures.graded import q_gain
 from sounding.measures.registry import Measure
 from sounding.measures.totals import share
 from sounding.runs.ranking import Counts, Ranking, Values
@@ -113,7 +113,7 @@ def q_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     least = terms.as_judged(np.zeros_like(gaining) if pool is not None else gaining)
     turned, most = terms.with_more(beside, more, at_most_1=pool is None)
     divisor = _q_divisor(measure, run, turned)
-    quotient = np.divide(most, divisor, out=np.zeros(most.shape), where=divisor > 0)
+    quotient = share(most, divisor)
     allowed = turned <= space.most_within[:, np.newaxis]
     return Bounds(
         share(least, _q_divisor(measure, run, space.cap[:, np.newaxis])[:, 0]),
@@ -123,11 +123,9 @@ def q_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
 
 
 def _q_gain(measure: Measure, run: Ranking, grade: Values) -> Values:
-    """What documents of these grades gain in Q."""
-    gains = measure.arguments["gains"]
-    if measure.get("gain") != "grade":
-        return scaled(grade, measure.get("gain"), run.judgments.highest)
-    return grade if gains is None else with_gains(grade, gains)
+    """What documents of these grades gain in Q, on the scale of all judgments."""
+    none = np.empty(0, np.int64)  # whose topic a document is does not count
+    return q_gain(run.judgments, grade, none, measure.get("gain"), measure.arguments["gains"], "judgments")
 
 
 def _q_divisor(measure: Measure, run: Ranking, more: Counts) -> Counts:

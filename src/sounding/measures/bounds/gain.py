@@ -8,7 +8,7 @@ there an unjudged document has either the largest gain or none. docs/bounds.md h
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -161,10 +161,6 @@ def _discounts_at_holes(run: Ranking, k: int | None, form: DcgForm) -> Table:
     return np.cumsum(table, axis=1)
 
 
-def _ratio(gained: Any, ideal: Any) -> Any:
-    return np.divide(gained, ideal, out=np.zeros(np.shape(ideal)), where=ideal > 0)
-
-
 def _greatest(value: Values, gained: Table, ideals: Ideals, space: Room) -> Values:
     """The largest ratio, by Dinkelbach's method.
 
@@ -178,7 +174,7 @@ def _greatest(value: Values, gained: Table, ideals: Ideals, space: Room) -> Valu
     step = ideals.levels.step
     by_level = [ideals.at_level(level, number) for level in range(len(step))]
     together = sum(by_level, np.zeros(gained.shape))
-    all_alike = _ratio(value[:, np.newaxis] + ideals.levels.largest * gained, together)
+    all_alike = share(value[:, np.newaxis] + ideals.levels.largest * gained, together)
     best: Values = np.where(allowed, all_alike, 0.0).max(axis=1)
     topic = np.arange(len(value))
     while len(step) > 1:
@@ -188,7 +184,7 @@ def _greatest(value: Values, gained: Table, ideals: Ideals, space: Room) -> Valu
             picked = np.where(allowed, surplus, -np.inf).argmax(axis=1)
             total += height * gained[topic, picked]
             ideal += costs[topic, picked]
-        better: Values = _ratio(total, ideal)
+        better: Values = share(total, ideal)
         if not (better > best * (1 + CLOSE)).any():
             break
         best = np.maximum(best, better)
@@ -208,5 +204,5 @@ def _least(
     above = np.maximum(space.within[:, np.newaxis] - number, 0)
     at_bottom = gained[:, -1:] - np.take_along_axis(gained, above, axis=1)
     ideal = ideals.together(elsewhere[:, np.newaxis] + number)
-    ratio = _ratio(value[:, np.newaxis] + levels.largest * at_bottom, ideal)
+    ratio = share(value[:, np.newaxis] + levels.largest * at_bottom, ideal)
     return np.where(number <= left[:, np.newaxis], ratio, np.inf).min(axis=1)

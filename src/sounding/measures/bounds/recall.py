@@ -6,80 +6,62 @@ the least has only documents elsewhere turn relevant, the most only those looked
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
 from sounding.measures.bounds.registry import Bounds, Room, Unknowns, bounded, room
 from sounding.measures.bounds.utility import relevance
 from sounding.measures.registry import Measure
-from sounding.measures.totals import share
+from sounding.measures.totals import found, share
 from sounding.runs.ranking import Counts, Ranking, Values
 
 _FEW_TO_A_RANK = 0.2  # from this multiple of R on each number of relevant documents is tried
 
-Formula = Callable[[Values, Counts], Values]  # relevant found, relevant in all -> value
+
+def _f(measure: Measure, found: Values, relevant: Counts, size: Counts | int) -> Values:
+    """F of a set of documents."""
+    beta = measure.get("beta")
+    return share((beta + 1) * found, beta * relevant.astype(np.float64) + size)
 
 
-@bounded("R", "SetR")
-def recall(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Recall at k, or of all that was retrieved."""
-    return _found_or_missed(measure, run, unknowns, share)
+def _relative_precision(measure: Measure, found: Values, relevant: Counts, size: Counts | int) -> Values:
+    """Precision as a share of the best possible."""
+    return share(found, np.minimum(size, relevant))
 
 
-@bounded("RelP")
-def relative_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Precision as a share of the best possible at k."""
-    return _found_or_missed(
-        measure, run, unknowns, lambda found, relevant: share(found, np.minimum(measure.get("k"), relevant))
-    )
+# From the relevant documents found, those in all, and the documents looked at: k, or all that were retrieved.
+_FORMULAS: Mapping[str, Callable[..., Values]] = {
+    "R": lambda measure, found, relevant, size: share(found, relevant),
+    "SetR": lambda measure, found, relevant, size: share(found, relevant),
+    "RelP": _relative_precision,
+    "SetRelP": _relative_precision,
+    "F": _f,
+    "SetF": _f,
+    "SetAP": lambda measure, found, relevant, size: share(found**2, size * relevant),
+}
 
 
-@bounded("F")
-def f_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """F at k."""
-    beta, k = measure.get("beta"), measure.get("k")
-    return _found_or_missed(
-        measure,
-        run,
-        unknowns,
-        lambda found, relevant: share((beta + 1) * found, beta * relevant.astype(np.float64) + k),
-    )
-
-
-@bounded("SetRelP")
-def set_relative_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Precision of the set as a share of the best possible."""
-    return _found_or_missed(
-        measure, run, unknowns, lambda found, relevant: share(found, np.minimum(run.retrieved, relevant))
+@bounded(*_FORMULAS)
+def found_or_missed(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
+    """The formula when what turns relevant is elsewhere, and when it is among those looked at."""
+    k, rel = measure.k, measure.get("rel")
+    formula = partial(_FORMULAS[measure.name], measure, size=run.retrieved if k is None else k)
+    space, hits, relevant = room(run, k, unknowns), found(run, rel, k), run.relevant(rel)
+    return Bounds(
+        formula(hits, relevant + space.most_elsewhere),
+        formula(hits + space.most_within, relevant + space.most_within),
+        "exact",
     )
 
 
 @bounded("SetP")
 def set_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Precision of the set, or as a share of the best possible."""
-    known = set_relative_precision if measure.get("relative") else relevance
-    return known(measure, run, unknowns)
-
-
-@bounded("SetF")
-def set_f(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """F of the set."""
-    beta = measure.get("beta")
-    return _found_or_missed(
-        measure,
-        run,
-        unknowns,
-        lambda found, relevant: share((beta + 1) * found, beta * relevant.astype(np.float64) + run.retrieved),
-    )
-
-
-@bounded("SetAP")
-def set_average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Precision times recall of the set."""
-    return _found_or_missed(
-        measure, run, unknowns, lambda found, relevant: share(found**2, run.retrieved * relevant)
-    )
+    if not measure.get("relative"):
+        return relevance(measure, run, unknowns)
+    return found_or_missed(Measure.of("SetRelP", rel=measure.get("rel")), run, unknowns)
 
 
 @bounded("NumRel")
@@ -130,20 +112,6 @@ def _largest(within: float, elsewhere: float, space: Room) -> Values:
     return total
 
 
-def _found_or_missed(measure: Measure, run: Ranking, unknowns: Unknowns, formula: Formula) -> Bounds:
-    """The formula when what turns relevant is elsewhere, and when it is among those looked at."""
-    rel = measure.get("rel")
-    space = room(run, measure.k, unknowns)
-    hit = run.grade >= rel if measure.k is None else (run.grade >= rel) & (run.rank <= measure.k)
-    found = run.total(run.topic[hit])
-    relevant = run.relevant(rel)
-    return Bounds(
-        formula(found, relevant + space.most_elsewhere),
-        formula(found + space.most_within, relevant + space.most_within),
-        "exact",
-    )
-
-
 @bounded("Rprec", "RprecMult")
 def r_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Precision at a multiple of R, for every number of documents that may turn relevant.
@@ -164,11 +132,11 @@ def r_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
         turned = np.concatenate([at_ranks, np.arange(min(cap, elsewhere), cap + 1)])
         depth = (times * (relevant + turned) + 0.9).astype(np.int64)
         rank = run.rank[rows]
-        found = np.searchsorted(rank[run.grade[rows] >= rel], depth, side="right")
+        hits = np.searchsorted(rank[run.grade[rows] >= rel], depth, side="right")
         unjudged = np.minimum(depth, length) - np.searchsorted(rank, depth, side="right")
         fewest = np.maximum(turned - (within + elsewhere - unjudged), 0)
-        lower[topic] = share(found + fewest, depth).min()
-        upper[topic] = share(found + np.minimum(unjudged, turned), depth).max()
+        lower[topic] = share(hits + fewest, depth).min()
+        upper[topic] = share(hits + np.minimum(unjudged, turned), depth).max()
     return Bounds(lower, upper, "exact")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from sounding.core.errors import DataError
 from sounding.measures.registry import Measure, definition
+from sounding.measures.totals import looked_at
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values, distinct
 
 Kind = Literal["exact", "contains", "none"]
@@ -114,7 +115,7 @@ class Room(NamedTuple):
 def room(run: Ranking, k: int | None, unknowns: Unknowns) -> Room:
     """The room for further relevant documents, with a cut-off at k."""
     unjudged = run.retrieved - run.judged()
-    within = unjudged if k is None else np.minimum(run.retrieved, k) - run.judged(k)
+    within = looked_at(run, k) - run.judged(k)
     elsewhere = unjudged - within + unknowns.outside
     cap = within + elsewhere
     return Room(within, elsewhere, cap if unknowns.at_most is None else np.minimum(cap, unknowns.at_most))
@@ -130,7 +131,7 @@ class Holes(NamedTuple):
 
 def holes(run: Ranking, k: int | None) -> Holes:
     """Every unjudged document among the first k."""
-    depth = run.retrieved if k is None else np.minimum(run.retrieved, k)
+    depth = looked_at(run, k)
     ends = np.cumsum(depth)
     above = ends - depth  # how many documents the topics before have
     topics, ranks = run.topic, run.rank

@@ -22,10 +22,11 @@ from sounding.measures.bounds.registry import (
     scale,
     whole_range,
 )
-from sounding.measures.graded import DcgForm, power_of_two
+from sounding.measures.graded import DcgForm, scaled
 from sounding.measures.registry import Measure
+from sounding.measures.totals import looked_at
 from sounding.measures.utility import rbp_gain
-from sounding.runs.ranking import Counts, Ranking, Values
+from sounding.runs.ranking import Ranking, Values
 
 _LEAST_PATIENCE = 0.5  # from this T on INST never falls: docs/bounds.md
 
@@ -72,7 +73,7 @@ def rank_biased_precision(measure: Measure, run: Ranking, unknowns: Unknowns) ->
     )
     if gain.max() > 1:  # a document of a grade that no judgment has would change what gains are divided by
         return whole_range(measure, run, unknowns)
-    tail = gain.max() * measure.get("p") ** _depth(measure, run).astype(np.float64)
+    tail = gain.max() * measure.get("p") ** looked_at(run, measure.k).astype(np.float64)
     return _with_residuals(_nothing_or_all(measure, run, unknowns, float(options[gain.argmax()])), tail)
 
 
@@ -85,7 +86,7 @@ def expected_reciprocal_rank(measure: Measure, run: Ranking, unknowns: Unknowns)
     most = _best_case(measure, run, unknowns, judgments.highest)
     passed = np.log1p(-_satisfied(measure, judgments.highest, most.grade))
     reading = np.exp(most.total(most.topic, passed))
-    tail = reading * endless(best, _depth(measure, run).astype(np.float64))
+    tail = reading * endless(best, looked_at(run, measure.k).astype(np.float64))
     return _with_residuals(Bounds(measure(run), measure(most), "exact"), tail)
 
 
@@ -125,20 +126,11 @@ def _with_residuals(found: Bounds, tail: Values) -> Bounds:
     return Bounds(found.lower, found.upper, found.kind, found.upper - found.lower, tail)
 
 
-def _depth(measure: Measure, run: Ranking) -> Counts:
-    """How many documents of each topic the measure looks at."""
-    return run.retrieved if measure.k is None else np.minimum(run.retrieved, measure.k)
-
-
 def _satisfied(measure: Measure, highest: float, grade: Values) -> Values:
     """The probability with which documents of these grades satisfy the reader of ERR."""
     top = highest if measure.get("max_rel") is None else measure.get("max_rel")
     cut = np.minimum(grade, top)
-    return (
-        (power_of_two(cut) - 1) / power_of_two(np.float64(top))
-        if measure.get("gain") == "exponential"
-        else cut / (top + 1)
-    )
+    return scaled(cut, "exponential", top) if measure.get("gain") == "exponential" else cut / (top + 1)
 
 
 def endless(stops: float, depth: Values) -> Values:

@@ -8,7 +8,7 @@ import pytest
 from sounding.calibrate.hiding import Hidden, hide, parse_scenario
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.measures.regrading import GONE, JUDGED, Regrading, read_regrading
-from sounding.runs.until import parse_until
+from sounding.runs.pool import parse_until
 from sounding.sample.simulation import sample
 
 MADE = sample(topics=6, groups=6, systems=2, documents=200, length=50, pool_depth=20, seed=1)

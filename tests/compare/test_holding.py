@@ -17,7 +17,7 @@ from sounding.data.tables import Qrels, Run
 from sounding.measures import parse_measures
 from sounding.measures.regrading import read_regrading
 from sounding.runs.pairs import all_pairs
-from sounding.runs.until import parse_until
+from sounding.runs.pool import parse_until
 from sounding.sample.result import Collection
 from sounding.sample.simulation import sample
 from sounding.statistics import conclusions as module

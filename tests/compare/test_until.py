@@ -7,8 +7,8 @@ import pytest
 
 from sounding.core.errors import DataError
 from sounding.data.tables import Run
+from sounding.runs.pool import parse_until
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.runs.until import parse_until
 
 
 def two_runs() -> Retrieved:

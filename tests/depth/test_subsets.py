@@ -15,8 +15,15 @@ from sounding.core.policies import Policies
 from sounding.data.tables import Qrels, Run
 from sounding.depth.fewer_judgments import SUBSET_COEFFICIENTS, judgment_subsets
 from sounding.evaluate.evaluation import evaluate
-from sounding.measures.judgment_parts import PartSizes, random_places
-from sounding.measures.regrading import JUDGED, POOLED, Regrading, View, read_regrading
+from sounding.measures.regrading import (
+    JUDGED,
+    POOLED,
+    PartSizes,
+    Regrading,
+    View,
+    random_places,
+    read_regrading,
+)
 from sounding.statistics.rank_correlation import rank_agreement
 
 MEASURES = ("AP", "bpref", "P@3", "infAP", "nDCG", "Compat", "NumUnjudgedNotRet")

@@ -19,8 +19,7 @@ from sounding.measures import Measure, parse_measures
 from sounding.measures.completions import DRAWS
 from sounding.measures.regrading import JUDGED, Regrading, read_regrading
 from sounding.measures.summaries import check_comparable
-from sounding.runs.pool import pool_of_lists
-from sounding.runs.until import Flags, Until, parse_until
+from sounding.runs.pool import Flags, Until, parse_until, pool_of_lists
 from sounding.statistics.conclusions import ALPHA
 from sounding.statistics.forecasts import RESAMPLES, Forecasts, Weights, reliability, run_weights, scored
 from sounding.statistics.pairwise import Procedure, check_procedure

@@ -24,8 +24,8 @@ from sounding.measures.forms import form_of
 from sounding.measures.listings import Listings
 from sounding.measures.regrading import Regrading, View
 from sounding.runs.pairs import Pairs, all_pairs
+from sounding.runs.pool import Flags, Until
 from sounding.runs.ranking import Values
-from sounding.runs.until import Flags, Until
 from sounding.selection.mtc.session import Session
 from sounding.statistics.cases import decide
 from sounding.statistics.conclusions import Statistics, borders, chance_of_conclusion, chance_of_sign

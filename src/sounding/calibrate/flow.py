@@ -13,7 +13,7 @@ from sounding.core.errors import DataError
 from sounding.data.finding import find_runs
 from sounding.measures import parse_measures
 from sounding.render.save import require_suffix, save
-from sounding.runs.until import parse_until
+from sounding.runs.pool import parse_until
 from sounding.statistics.pairwise import Procedure
 from sounding.terminal.options import (
     PEOPLE,

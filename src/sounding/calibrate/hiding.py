@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from sounding.core.errors import DataError, UnknownNameError, expect
-from sounding.measures.judgment_parts import part_of_judgments
-from sounding.measures.regrading import GONE, JUDGED, Regrading, States
+from sounding.measures.regrading import GONE, JUDGED, Regrading, States, part_of_judgments
+from sounding.runs.pool import Flags, Until
 from sounding.runs.ranking import Counts
-from sounding.runs.until import Flags, Until
 from sounding.selection.strategies import STRATEGIES, find_strategy, judging, make_strategy
 
 DEFAULT_SCENARIOS = ("pool:10", "pool:5", "pool:10+groups:0.5", "sample:0.1")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sounding.core.display import Displayed
 from sounding.core.lazy import polars
 from sounding.measures import Measure
-from sounding.runs.until import Until
+from sounding.runs.pool import Until
 from sounding.statistics.forecasts import Bin, Figure
 from sounding.statistics.pairwise import Procedure
 

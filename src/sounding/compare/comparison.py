@@ -55,9 +55,17 @@ from sounding.measures.regrading import Regrading, regrade
 from sounding.measures.summaries import check_comparable, mean_over_topics
 from sounding.runs.align import hold_judgments, hold_order
 from sounding.runs.pairs import Pairs
-from sounding.runs.pool import JudgedDepths, Pool, cut_to_depth, find_pool, judgments_at_depth, pool_of_lists
+from sounding.runs.pool import (
+    JudgedDepths,
+    Pool,
+    Until,
+    cut_to_depth,
+    find_pool,
+    judgments_at_depth,
+    parse_until,
+    pool_of_lists,
+)
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.runs.until import Until, parse_until
 from sounding.statistics.cases import decide
 from sounding.statistics.pairwise import PairTests, Procedure, check_procedure, find_test
 

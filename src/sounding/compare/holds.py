@@ -21,8 +21,7 @@ from sounding.measures.regrading import Regrading, View, read_regrading
 from sounding.measures.summaries import check_comparable
 from sounding.relevance.basis import Basis
 from sounding.runs.pairs import Pairs, all_pairs
-from sounding.runs.pool import pool_of_lists
-from sounding.runs.until import Flags, Until, parse_until
+from sounding.runs.pool import Flags, Until, parse_until, pool_of_lists
 from sounding.statistics.conclusions import Statistics, pair_chances
 
 CONCLUSIONS = {1: "better", -1: "worse", 0: "not distinguished"}  # run_a of the pair is ...

@@ -19,8 +19,7 @@ from sounding.core.lazy import polars
 from sounding.core.limits import check_count
 from sounding.core.workers import Progress, map_items, processes_for
 from sounding.measures import Measure, parse, parse_measures
-from sounding.measures.judgment_parts import PartSizes, random_places
-from sounding.measures.regrading import GONE, JUDGED, POOLED, Regrading
+from sounding.measures.regrading import GONE, JUDGED, POOLED, PartSizes, Regrading, random_places
 from sounding.measures.summaries import check_comparable, summaries
 from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.retrieved import Retrieved

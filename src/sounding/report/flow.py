@@ -17,7 +17,7 @@ from sounding.report.command import ReportOptions
 from sounding.report.gather import fingerprints, known_sections, report
 from sounding.report.page import render_report
 from sounding.report.result import DEFAULT_MEASURES, SECTIONS
-from sounding.runs.until import parse_until
+from sounding.runs.pool import parse_until
 from sounding.statistics.pairwise import Procedure
 from sounding.terminal.options import (
     names_refused,

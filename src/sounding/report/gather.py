@@ -43,8 +43,7 @@ from sounding.report.result import (
     ReportRequest,
 )
 from sounding.runs.align import hold_judgments, hold_order
-from sounding.runs.pool import Pool, judgments_at_depth
-from sounding.runs.until import parse_until
+from sounding.runs.pool import Pool, judgments_at_depth, parse_until
 from sounding.statistics.pairwise import Procedure
 
 MOST_BYTES = 1_000_000_000  # of files: more are not held in memory, and read again for every part

@@ -76,7 +76,7 @@ def test_sums_have_the_mean_and_covariance_of_all_assignments(seed: int) -> None
     mean, covariance = enumerated("AP", lists, probability, many)
     sums = expected_sums(form, lists, probability, many)
     terms = pair_terms(lists, form.weights, probability * (1 - probability))
-    ours = approximate_moments(form, lists, probability, sums, terms, "paper")
+    ours = approximate_moments(form, lists, probability, sums, terms, paper=True)
     np.testing.assert_allclose(ours.mean * many, mean * many, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(ours.covariance * many**2, covariance * many**2, rtol=1e-6, atol=1e-8)
 
@@ -118,7 +118,7 @@ def test_the_ratio_is_close_where_the_number_of_relevant_documents_is_well_known
     form = form_of(measure, 5)
     sums = expected_sums(form, lists, probability, 200)
     terms = pair_terms(lists, form.weights, probability * (1 - probability)) if form.pairs else None
-    ours = approximate_moments(form, lists, probability, sums, terms, "ratio")
+    ours = approximate_moments(form, lists, probability, sums, terms)
     exact = exact_moments(form, lists, probability, 200)
     np.testing.assert_allclose(ours.mean, exact.mean, rtol=1e-2)
     np.testing.assert_allclose(ours.covariance, exact.covariance, rtol=0.02, atol=1e-9)
@@ -131,8 +131,8 @@ def test_the_ratio_lets_the_divisor_vary_and_the_paper_does_not() -> None:
     form = form_of("AP", 6)
     sums = expected_sums(form, lists, probability, 0)
     terms = pair_terms(lists, form.weights, probability * (1 - probability))
-    ratio = approximate_moments(form, lists, probability, sums, terms, "ratio").covariance[0, 0]
-    paper = approximate_moments(form, lists, probability, sums, terms, "paper").covariance[0, 0]
+    ratio = approximate_moments(form, lists, probability, sums, terms).covariance[0, 0]
+    paper = approximate_moments(form, lists, probability, sums, terms, paper=True).covariance[0, 0]
     exact = exact_moments(form, lists, probability, 0).covariance[0, 0]
     assert abs(ratio - exact) < abs(paper - exact) / 3
 

@@ -14,7 +14,7 @@ from tests.selection.test_weights import coefficients
 
 from sounding.measures.forms import form_of
 from sounding.runs.topic_lists import TopicLists
-from sounding.selection.mtc.stopping import best_documents, least_gaps, proven_pairs
+from sounding.selection.mtc.confidence import best_documents, least_gaps, proven_pairs
 from sounding.selection.mtc.weights import Beliefs
 
 SEEDS = st.integers(0, 10**6)

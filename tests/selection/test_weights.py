@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.selection.small import draw_lists, draw_probability, lists_of
 
-from sounding.core.errors import UnknownNameError
 from sounding.measures.forms import Form, form_of
 from sounding.runs.topic_lists import TopicLists
 from sounding.selection.mtc.moments import expected_sums
 from sounding.selection.mtc.topic_state import if_not_relevant
-from sounding.selection.mtc.weights import EVERY_PAIR, WEIGHINGS, Beliefs, Scope, heaviest, weighing
+from sounding.selection.mtc.weights import EVERY_PAIR, WEIGHINGS, Beliefs, Scope, heaviest
 
 SEEDS = st.integers(0, 10**6)
 
@@ -105,7 +104,7 @@ def test_weights_are_those_of_the_definition(name: str, measure: str, seed: int)
     sums = expected_sums(form, lists, beliefs.probability, 0)
     unjudged = beliefs.unjudged[:-1]
     for scope, pairs in scopes(4):
-        ours = weighing(name)(form, lists, beliefs, sums, scope)
+        ours = WEIGHINGS[name](form, lists, beliefs, sums, scope)
         wanted = weights_by_definition(name, form, lists, beliefs, pairs)
         np.testing.assert_allclose(ours[unjudged], wanted[unjudged], atol=1e-12)
 
@@ -159,11 +158,6 @@ def test_equal_weights_but_for_rounding_are_told_apart_by_the_order_given() -> N
     assert weights[1] != weights[2]
     assert heaviest(weights, np.array([0, 1, 2, 3])) == 1
     assert heaviest(weights, np.array([0, 2, 1, 3])) == 2
-
-
-def test_an_unknown_way_to_weigh_is_named_with_those_near_it() -> None:
-    with pytest.raises(UnknownNameError, match="unknown selection 'faithfull'; did you mean faithful"):
-        weighing("faithfull")
 
 
 def test_scopes_are_the_same_only_if_they_name_the_same_pairs() -> None:

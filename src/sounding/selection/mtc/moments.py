@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from sounding.runs.ranking import Counts, Values
 from sounding.runs.topic_lists import ByRank, TopicLists, rows_below
 
 Matrix = NDArray[np.float64]  # (run, run)
-Approximation = Literal["ratio", "paper"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,9 +67,10 @@ def approximate_moments(
     probability: Values,
     sums: Sums,
     terms: Matrix | None,
-    approximation: Approximation = "ratio",
+    *,
+    paper: bool = False,
 ) -> TopicMoments:
-    """Moments with N at its mean: `ratio` lets N vary along a straight line, `paper` not at all.
+    """Moments with N at its mean: it varies along a straight line, or as in the `paper` not at all.
 
     `terms` are those of pairs of documents; None leaves them out: a few hundredths of the variance of a
     difference. The paper is Carterette, Allan & Sitaraman (2006), equation 4 and what follows it.
@@ -84,7 +83,7 @@ def approximate_moments(
     covariance, with_number = covariance_of_sums(lists, sums.growth, spread)
     if terms is not None:
         covariance += terms
-    if approximation == "ratio" and slope:
+    if slope and not paper:
         tilt = slope * mean
         cross = tilt[:, np.newaxis] * (with_number - (spread.sum() / 2) * tilt)
         covariance -= cross
@@ -92,8 +91,6 @@ def approximate_moments(
     covariance /= divisor**2
     return TopicMoments(mean, covariance)
 
-
-# (run, run)
 
 _WIDTH = 512  # pairs of runs looked at in one go: what fits the cache is faster
 
@@ -144,10 +141,10 @@ def _shared_documents(lists: TopicLists, inverse: ByRank) -> tuple[Counts, Count
     weight[:, -1] = 0
     counts, others, ranks = [], [], []
     for run in range(runs - 1):
-        found = weight[run + 1 :].take(lists.places[run], axis=1)
-        place = found.nonzero()
-        counts.append(np.count_nonzero(found, axis=1))
-        others.append(found[place])
+        shared = weight[run + 1 :].take(lists.places[run], axis=1)
+        place = shared.nonzero()
+        counts.append(np.count_nonzero(shared, axis=1))
+        others.append(shared[place])
         ranks.append(place[1])
     first, second = np.triu_indices(runs, 1)
     return first, second, np.concatenate(counts), np.concatenate(others), np.concatenate(ranks)

@@ -23,9 +23,8 @@ from sounding.runs.align import prepare
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import Retrieved
 from sounding.runs.topic_lists import TopicLists, places_of, topic_lists
-from sounding.selection.mtc.confidence import Confidence, drawn_chances, normal_chances
+from sounding.selection.mtc.confidence import Confidence, drawn_chances, normal_chances, proven_pairs
 from sounding.selection.mtc.moments import Matrix
-from sounding.selection.mtc.stopping import proven_pairs
 from sounding.selection.mtc.topic_state import (
     NOTHING_DUE,
     NOTHING_LEFT,
@@ -35,7 +34,7 @@ from sounding.selection.mtc.topic_state import (
     TopicState,
     if_not_relevant,
 )
-from sounding.selection.mtc.weights import EVERY_PAIR, WEIGHINGS, Beliefs, Scope, heaviest, weighing
+from sounding.selection.mtc.weights import EVERY_PAIR, WEIGHINGS, Beliefs, Scope, heaviest
 from sounding.selection.strategies import Pick, State, fingerprint, register
 
 Method = Literal["draws", "normal", "paper", "exact"]
@@ -405,12 +404,12 @@ class Session:
         return self.parameters.confidence in ("normal", "paper")
 
     def _fresh_topics(self, lists: Sequence[TopicLists]) -> list[TopicState]:
-        weigh = weighing(self.parameters.selection)
+        weigh = WEIGHINGS[self.parameters.selection]
         ends = np.cumsum([topic.size for topic in lists]).tolist()
         order = generator("order", self.seed).permutation(ends[-1])
         places = [slice(end - topic.size, end) for topic, end in zip(lists, ends, strict=True)]
         return [
-            TopicState.fresh(self.form, weigh, number, topic, places[number], order[places[number]], count)
+            TopicState(self.form, weigh, number, topic, places[number], order[places[number]], count)
             for number, (topic, count) in enumerate(zip(lists, self._elsewhere, strict=True))
         ]
 
@@ -492,16 +491,14 @@ class Session:
             self._log.append(["refit", self.version])
             self._use()
 
-    def _evidence(self, size: int) -> Evidence:
-        first = self._judged[:size]
-        places = [self._topic_with(document).places.start + self._place[document] for document, _ in first]
-        return Evidence(np.array(places, np.int64), np.array([relevant for _, relevant in first], np.bool_))
-
     def _fitting(self, size: int) -> Callable[[], Fit]:
-        prior, evidence, judged = self._prior, self._evidence(size), tuple(self._judged[:size])
-        topics = (
-            np.searchsorted(self.retrieved.starts, [document for document, _ in judged], side="right") - 1
-        )
+        prior, judged = self._prior, tuple(self._judged[:size])
+        documents = np.array([document for document, _ in judged], np.int64)
+        relevant = np.array([relevant for _, relevant in judged], np.bool_)
+        topics = np.searchsorted(self.retrieved.starts, documents, side="right") - 1
+        starts = np.array([topic.places.start for topic in self._topics])
+        places = np.array([self._place[document] for document, _ in judged], np.int64)
+        evidence = Evidence(starts[topics] + places, relevant)
         by_topic = np.bincount(topics, minlength=len(self._topics))
 
         def work() -> Fit:

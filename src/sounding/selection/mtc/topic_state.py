@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -52,11 +53,11 @@ class TopicState:
     lists: TopicLists
     places: slice  # its documents among all that count
     order: Counts  # (document,) who comes first among equals
-    probability: Values
-    unjudged: NDArray[np.bool_]
-    refused: NDArray[np.bool_]  # (document,) could not be judged
     elsewhere: float  # relevant documents that do not count and add to R
-    sums: Sums
+    probability: Values = field(init=False)
+    unjudged: NDArray[np.bool_] = field(init=False)
+    refused: NDArray[np.bool_] = field(init=False)  # (document,) could not be judged
+    sums: Sums = field(init=False)
     judged: list[int] = field(default_factory=list)  # in their order
     known: int = 0  # how many of them the fit in force knows
     chances: Values = field(default_factory=lambda: np.zeros(0))  # (document,) of that fit, judged or not
@@ -68,24 +69,11 @@ class TopicState:
     _terms: Matrix | None = None
     _certain: list[int] = field(default_factory=list)
 
-    @staticmethod
-    def fresh(
-        form: Form,
-        weigh: Weighing,
-        number: int,
-        lists: TopicLists,
-        places: slice,
-        order: Counts,
-        elsewhere: float,
-    ) -> TopicState:
-        """A topic before anything is judged or believed."""
-        probability = np.zeros(lists.size + 1)
-        unjudged = np.append(np.ones(lists.size, np.bool_), False)
-        sums = expected_sums(form, lists, probability, elsewhere)
-        refused = np.zeros(lists.size, np.bool_)
-        return TopicState(
-            form, weigh, number, lists, places, order, probability, unjudged, refused, elsewhere, sums
-        )
+    def __post_init__(self) -> None:
+        size = self.lists.size
+        self.probability, self.refused = np.zeros(size + 1), np.zeros(size, np.bool_)
+        self.unjudged = np.arange(size + 1) < size
+        self.sums = expected_sums(self.form, self.lists, self.probability, self.elsewhere)
 
     @property
     def beliefs(self) -> Beliefs:
@@ -136,8 +124,7 @@ class TopicState:
         if method == "exact":
             return exact_moments(form, lists, self.probability, self.elsewhere)
         terms = self._terms_of_pairs() if form.pairs else None
-        way: Literal["paper", "ratio"] = "paper" if method == "paper" else "ratio"
-        return approximate_moments(form, lists, self.probability, self.sums, terms, way)
+        return approximate_moments(form, lists, self.probability, self.sums, terms, paper=method == "paper")
 
     def due(self, scope: Scope, ahead: Beliefs | None = None) -> Due:
         """The heaviest document that may be judged; `ahead`: if this were known of the documents."""
@@ -154,7 +141,9 @@ class TopicState:
 
     def as_it_stands(self) -> TopicState:
         """The same, whatever is judged later."""
-        return replace(self, probability=self.probability.copy(), unjudged=self.unjudged.copy())
+        other = copy(self)
+        other.probability, other.unjudged = self.probability.copy(), self.unjudged.copy()
+        return other
 
     def drawn_values(self, odds: DrawnOdds, draws: int, seed: Sequence[int]) -> NDArray[np.floating]:
         """(run, draw) values when the relevance of all unjudged documents is drawn."""
@@ -196,39 +185,30 @@ def if_not_relevant(beliefs: Beliefs, place: int) -> Beliefs:
 Drawn = NDArray[np.floating]  # (run, draw) of a topic, or (topic, run, draw) of all
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _TopicDraws:
-    """The values of one topic, and what they were drawn from."""
-
-    fit: Fit
-    changes: int
-    values: Drawn
-
-
 class KeptDraws:
     """So many draws of every topic; a topic is drawn again only where its fit or its judgments changed."""
 
     def __init__(self, draws: int) -> None:
         self._draws = draws
-        self._by_topic: dict[int, _TopicDraws] = {}
+        self._by_topic: dict[int, tuple[Fit, int, Drawn]] = {}  # from which fit, after how many changes
         self._odds: tuple[Fit, DrawnOdds] | None = None
 
     def drawing(self, fit: Fit, topics: Sequence[TopicState], seed: tuple[int, int]) -> Callable[[], Drawn]:
         """Work that gives values (topic, run, draw) as things stand now; it may run in another thread."""
-        kept = {
-            number: one.values
-            for number, one in self._by_topic.items()
-            if one.fit is fit and one.changes == topics[number].changes
+        values = {
+            number: drawn
+            for number, (of_fit, changes, drawn) in self._by_topic.items()
+            if of_fit is fit and changes == topics[number].changes
         }
-        others = [topic.as_it_stands() for topic in topics if topic.number not in kept]
+        others = [topic.as_it_stands() for topic in topics if topic.number not in values]
 
         def work() -> Drawn:
             if others:
                 odds = self._odds_of(fit, seed)
                 for topic in others:
-                    kept[topic.number] = topic.drawn_values(odds, self._draws, seed)
-                    self._by_topic[topic.number] = _TopicDraws(fit, topic.changes, kept[topic.number])
-            return np.stack([kept[number] for number in range(len(kept))])
+                    values[topic.number] = topic.drawn_values(odds, self._draws, seed)
+                    self._by_topic[topic.number] = fit, topic.changes, values[topic.number]
+            return np.stack([values[number] for number in range(len(values))])
 
         return work
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.core.errors import UnknownNameError
 from sounding.measures.forms import Form
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.topic_lists import ByRank, TopicLists, rows_below
@@ -193,13 +192,6 @@ WEIGHINGS: Mapping[str, Weighing] = {
     "variance": variance,
     "informed": informed,
 }
-
-
-def weighing(name: str) -> Weighing:
-    """The way of this name to weigh documents."""
-    if name not in WEIGHINGS:
-        raise UnknownNameError("selection", name, WEIGHINGS)
-    return WEIGHINGS[name]
 
 
 def heaviest(weights: Values, order: Counts) -> int:

@@ -47,7 +47,7 @@ from sounding.judge.records import Event, Kind
 from sounding.judge.settings import Order
 from sounding.judge.tables import status_tables
 from sounding.plan.forecast import forecast_to
-from sounding.plan.tables import forecast_note
+from sounding.plan.sentences import forecast_note
 from sounding.relevance import basis
 
 pytestmark = pytest.mark.usefixtures("any_basis")  # three runs, and few judgments

@@ -16,7 +16,8 @@ from tests.e2e.calling import Call, caller, check_refused, sampled
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import read_run_info
 from sounding.plan.forecast import JudgingForecast
-from sounding.plan.tables import forecast_note, forecast_rows
+from sounding.plan.sentences import forecast_note
+from sounding.plan.tables import forecast_rows
 from sounding.runs.pool import judgments_at_depth
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.mtc.session import Session, known_judgments

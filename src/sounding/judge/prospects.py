@@ -32,7 +32,7 @@ from sounding.judge.state import JudgingState
 from sounding.judge.store import Store
 from sounding.judge.verify import replay_log
 from sounding.plan.forecast import JudgingForecast, forecast_to
-from sounding.plan.tables import forecast_note
+from sounding.plan.sentences import forecast_note
 from sounding.runs.pairs import all_pairs
 from sounding.statistics.cases import MEANING, UNTESTED
 

@@ -15,7 +15,7 @@ from sounding.judge.review import DifferingDocument, JudgmentAudit, agreement_of
 from sounding.judge.search import shortened
 from sounding.judge.settings import Order, Settings
 from sounding.judge.store import Store
-from sounding.plan.tables import NOTHING_JUDGED
+from sounding.plan.sentences import NOTHING_JUDGED
 from sounding.render.tables import Column, Table, shown_confidence
 
 TITLE = 50  # characters of a topic's title

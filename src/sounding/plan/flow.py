@@ -8,7 +8,7 @@ import click
 
 from sounding.data.finding import find_runs
 from sounding.data.formats import read_qrels
-from sounding.plan import tables
+from sounding.plan import sentences, tables
 from sounding.plan.charts import plan_chart
 from sounding.plan.command import NOTHING, PlanOptions
 from sounding.plan.planning import VIEWS, View, plan
@@ -57,7 +57,7 @@ def run(options: PlanOptions) -> None:
         remark(f"chart: {options.chart}", quiet=options.quiet)
     if options.format_name not in PEOPLE:
         cut = [] if result.cut is None else [result.cut]
-        for note in (*tables.unstated_notes(result.confidence), tables.truth_note(result), *cut):
+        for note in (*sentences.unstated_notes(result.confidence), sentences.truth_note(result), *cut):
             remark(note, quiet=options.quiet)
 
 
@@ -113,7 +113,7 @@ def _tables(result: JudgingPlan, options: PlanOptions) -> list[Table]:
     without = brief and result.forecasts is None and "forecast" in views
     shown = [replace(every[view](), facts=facts) for view in views if not (without and view == "forecast")]
     if without:
-        shown[-1] = replace(shown[-1], notes=[*shown[-1].notes, tables.NO_FORECAST])
+        shown[-1] = replace(shown[-1], notes=[*shown[-1].notes, sentences.NO_FORECAST])
     if result.cut is not None:
         shown[0] = replace(shown[0], notes=[*shown[0].notes, result.cut])
     return shown

@@ -1,8 +1,8 @@
-"""Tables and sentences of a plan: what to judge next, and how sure the order of the runs is."""
+"""Tables of a plan: what to judge next, and how sure the order of the runs is; and the rows of its charts."""
 
 from __future__ import annotations
 
-import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import pairwise
@@ -11,141 +11,17 @@ from typing import Any
 import numpy as np
 
 from sounding.compare.holds import CONCLUSIONS, NEIGHBORS, Holds
-from sounding.core.text import hours, plural, shown_chance
-from sounding.plan.forecast import FIRST_CHECK, JudgingForecast
+from sounding.core.text import hours, shown_chance
+from sounding.plan import sentences
+from sounding.plan.forecast import JudgingForecast
 from sounding.plan.result import JudgingPlan
 from sounding.relevance.priors import DEFAULT
 from sounding.render.tables import Column, Table
-from sounding.runs.ranking import Values
-from sounding.selection.mtc.confidence import Confidence
 from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN, SHOWN, how_note, missing_notes
 
-HOUR = 3600  # seconds
 SAME = 1e-12  # values that differ by less differ by rounding
 
 Pair = tuple[int, int]
-
-# -- sentences -------------------------------------------------------------------------------------
-
-NOTHING_JUDGED = "Nothing judged yet: this order is only what the runs agree on."
-AGAINST = (
-    "Conclusion worse: by what is judged so far, the rest not relevant, the run is behind; with what the rest"
-    " is expected to be it is ahead."
-)
-NO_FORECAST = "There is no forecast: no confidence is stated."
-STAY_EQUAL = "Runs that stay equal, or nearly so, when all is judged keep a confidence below that."
-FIRST_AND_LAST = (
-    "Confidence is the mean over the pairs of runs that matter: first, before any of these judgments;"
-    " last, after all of them."
-)
-MAGNITUDE = "In trials three of four forecasts were within a factor of four: read the order of magnitude."
-
-
-def truth_note(plan: JudgingPlan) -> str:
-    """What the expected values are expected values of."""
-    return (
-        f"Truth: {plan.form.name} of the first {plural(plan.parameters.depth, 'document')} of each run on"
-        f" {plural(len(plan.retrieved.topics), 'topic')}, were all of them judged."
-    )
-
-
-def unstated_notes(confidence: Confidence) -> list[str]:
-    """Why no confidence is stated, and what the order rests on where nothing is judged."""
-    if not confidence.reason:
-        return []
-    nothing = [] if confidence.judgments else [NOTHING_JUDGED]
-    return [*nothing, f"No confidence is stated: {confidence.reason}."]
-
-
-def _stopping_note(words: Sequence[str], sure: float | None) -> str:
-    """How far both stopping rules have come; None: no confidence is stated, and the bound alone counts."""
-    proven, probable, equal, still = (words.count(word) for word in (PROVEN, PROBABLE, EQUAL, OPEN))
-    likely = "" if sure is None else f" {probable:,} probable at {sure:g},"
-    text = (
-        f"Of {plural(len(words), 'pair')}, {proven:,} proven by a bound, whatever the rest is,{likely}"
-        f" {still:,} open"
-    )
-    if equal:
-        text += f", {equal:,} equal whatever is judged"
-    if still:
-        return f"{text}."
-    return f"{text}: judging may stop" + ("." if probable else ", for nothing can change the order.")
-
-
-def _confidence_note(plan: JudgingPlan, words: Sequence[str]) -> str:
-    sure, judged = plan.confidence.of_these(plan.session.pairs()), plural(plan.session.judgments, "judgment")
-    shown = shown_chance(sure) if set(words) != {PROVEN} else f"{sure:.3f}"
-    return f"Confidence {shown} after {judged}: the mean over these pairs."
-
-
-def holds_note(holds: Holds, *, why: bool) -> str:
-    """What is concluded, and what it would hold after; where that is not stated, why, if it is asked for."""
-    text = f"Conclusion: of a paired t test ({holds.alpha:g}) of the two runs alone by what is judged so far"
-    if holds.reason:
-        return text + (f". {holds.describe()}" if why else "; holds: not stated.")
-    return (
-        f"{text}; holds: the chance that it is the same once {holds.until_in_words} are judged"
-        f" ({holds.open_documents:,} of them are not yet), as compare --holds has it."
-    )
-
-
-def _work_note(plan: JudgingPlan, seconds: float, *, brief: bool) -> str:
-    """What judging the next documents takes, and what it is expected to bring."""
-    number = len(plan.picks)
-    if not number:
-        return "No document was asked for." if plan.session.next() else "Nothing is left to judge."
-    work = f"Judging {plural(number, 'document')} ({hours(number, seconds):,.1f} hours at {seconds:g} s each)"
-    if plan.outlook is None:
-        why = "" if brief else f"; {plan.confidence.reason}"
-        return f"{work}: what it would bring, and the chance of each, is not stated{why}."
-    after = plan.outlook.after
-    return (
-        f"{work} is expected to bring the confidence from {shown_chance(plan.outlook.before)} to"
-        f" {shown_chance(float(after.mean()))}{_error(after)}; {shown_chance(float(after.min()))} to"
-        f" {shown_chance(float(after.max()))} in {plural(len(after), 'completion')} drawn."
-    )
-
-
-def _error(values: Values) -> str:
-    """The standard error of a mean; nothing where there is one value."""
-    return f" ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else ""
-
-
-def forecast_note(forecasts: Sequence[JudgingForecast], wanted: float, seconds: float) -> str:
-    """How many judgments and how much time are needed, and how far that is uncertain."""
-    needed, goal = np.sort([one.needed for one in forecasts]), f"{100 * wanted:g}%"
-    reached = int(np.isfinite(needed).sum())
-    if not reached:
-        last = max(one.judgments[-1] for one in forecasts)
-        return f"In none of {plural(len(needed), 'completion')} did {last:,} judgments reach {goal}."
-    if needed[-1] == 0:
-        return f"The confidence is {goal} or more already."
-    middle = needed[(len(needed) - 1) // 2]
-    early = 0 < middle <= FIRST_CHECK  # nothing is looked at before
-    about = "At most" if early and needed[-1] <= FIRST_CHECK else "About"
-    perhaps = " or fewer" if early and about == "About" else ""
-    text = (
-        f"{about} {middle:,.0f} more judgments{perhaps} ({_duration(int(middle), seconds)}) for {goal}"
-        if np.isfinite(middle)
-        else f"In less than half of the completions was {goal} reached"
-    )
-    tried = f"Judging was tried in {plural(len(needed), 'completion')} drawn from what is believed now"
-    least, most = needed[0], needed[reached - 1]
-    if most <= FIRST_CHECK:
-        return f"{text}. {tried}: {reached} got there by the first look, after {FIRST_CHECK}."
-    fewer = " or fewer" if 0 < least <= FIRST_CHECK else ""
-    span = f"{most:,.0f}" if least == most else f"{least:,.0f}{fewer} to {most:,.0f}"
-    return f"{text}. {tried}: {reached} got there, after {span}, looked at whenever a tenth more was judged."
-
-
-def _duration(documents: int, seconds: float) -> str:
-    """How long it takes to judge so many documents: in minutes, from an hour on in hours."""
-    if documents * seconds < HOUR:
-        return plural(math.ceil(documents * seconds / 60), "minute")
-    return f"{hours(documents, seconds):,.1f} hours"
-
-
-# -- tables ----------------------------------------------------------------------------------------
 
 
 def ranking_table(plan: JudgingPlan, *, people: bool) -> Table:
@@ -167,7 +43,7 @@ def ranking_table(plan: JudgingPlan, *, people: bool) -> Table:
         ],
         title="Ranking by expected value",
         notes=[
-            *unstated_notes(confidence), truth_note(plan), *missing_notes(plan.retrieved),
+            *sentences.unstated_notes(confidence), sentences.truth_note(plan), *missing_notes(plan.retrieved),
             how_note(plan.parameters, stated=not confidence.reason), *([NEIGHBORS] if caveat else []),
         ],
     )  # fmt: skip
@@ -187,19 +63,18 @@ def pairs_table(plan: JudgingPlan, *, brief: bool, people: bool) -> Table:
     least_sure = chance if stated else gap
     pairs.sort(key=lambda pair: (least_sure[pair], place[pair[0]], place[pair[1]]))
     words = _words(plan, pairs)
-    notes = [_stopping_note(words, plan.sure if stated else None)]
+    notes = [sentences.stopping_note(words, plan.sure if stated else None)]
     if stated:
-        notes.append(_confidence_note(plan, words))
+        notes.append(sentences.confidence_note(plan, words))
     elif not brief:  # people have read it below the ranking
-        notes += unstated_notes(confidence)[-1:]
+        notes += sentences.unstated_notes(confidence)[-1:]
     shown = pairs[:SHOWN] if brief else pairs
     columns = [] if holds is None else _holds_columns(plan, holds, shown, brief=brief)
     if holds is not None:
-        notes.append(holds_note(holds, why=not brief or stated))
-        notes += [AGAINST] if CONCLUSIONS[-1] in columns[0].cells else []
+        notes.append(sentences.holds_note(holds, why=not brief or stated))
+        notes += [sentences.AGAINST] if CONCLUSIONS[-1] in columns[0].cells else []
     if len(shown) < len(pairs):
-        which = "least sure" if stated else "closest"
-        notes.insert(0, f"The {len(shown)} {which} of {plural(len(pairs), 'pair')}; --view pairs has all.")
+        notes.insert(0, sentences.some_pairs_note(len(shown), len(pairs), stated=stated))
     words = words[: len(shown)]
     return Table(
         [
@@ -266,10 +141,9 @@ def _words(plan: JudgingPlan, pairs: Sequence[Pair]) -> list[str]:
 def documents_table(plan: JudgingPlan, seconds: float, *, brief: bool) -> Table:
     """One row a document to judge, what tells most first; no chance where none is stated."""
     shown = plan.picks[:SHOWN] if brief else plan.picks
-    notes = [_work_note(plan, seconds, brief=brief)]
+    notes = [sentences.work_note(plan, seconds, brief=brief)]
     if len(shown) < len(plan.picks):
-        some = f"The first {len(shown)} of {plural(len(plan.picks), 'document')}; -o FILE.csv has all."
-        notes.insert(0, some)
+        notes.insert(0, sentences.some_documents_note(len(shown), len(plan.picks)))
     stated, session = not plan.confidence.reason, plan.session
     weights = [pick.weight or 0.0 for pick in shown]
     most = max(weights, default=0.0)
@@ -292,18 +166,7 @@ def documents_table(plan: JudgingPlan, seconds: float, *, brief: bool) -> Table:
 
 def forecast_table(plan: JudgingPlan, seconds: float) -> Table:
     """One row for each completion in which judging was tried out; none where there is no forecast."""
-    forecasts, wanted = plan.forecasts, plan.wanted or 0.0
-    if forecasts is None:
-        notes = [f"There is no forecast: {plan.confidence.reason}."]
-    else:
-        notes = [forecast_note(forecasts, wanted, seconds)]
-        if any(one.all_judged and not one.reached for one in forecasts):
-            notes.append(STAY_EQUAL)
-        elif any(not one.reached for one in forecasts):
-            notes.append(f"Given up after {plan.most:,} judgments; --most goes further.")
-        notes.append(FIRST_AND_LAST)
-        notes += [MAGNITUDE] if any(one.reached and one.needed > 0 for one in forecasts) else []
-    rows = forecasts or ()
+    rows = plan.forecasts or ()
     needed = [one.judgments[-1] if one.reached else None for one in rows]
     return Table(
         [
@@ -313,33 +176,27 @@ def forecast_table(plan: JudgingPlan, seconds: float) -> Table:
             Column("first", [one.confidence[0] for one in rows], digits=3),
             Column("last", [one.confidence[-1] for one in rows], digits=3),
         ],
-        title=f"Judgments to a confidence of {wanted:g}",
-        notes=notes,
+        title=f"Judgments to a confidence of {plan.wanted or 0.0:g}",
+        notes=sentences.forecast_notes(plan, seconds),
     )
 
 
 def forecast_rows(forecasts: Sequence[JudgingForecast]) -> list[dict[str, Any]]:
     """For a chart: median, least and most confidence over completions; one that has ended stays as it was."""
     looks = sorted({look for one in forecasts for look in one.judgments})
-    kept = np.array(
-        [
-            np.array(one.confidence)[np.searchsorted(one.judgments, looks, side="right") - 1]
-            for one in forecasts
-        ]
-    )
-    return [
-        {"judgments": look, "confidence": float(middle), "lower": float(low), "upper": float(high)}
-        for look, middle, low, high in zip(
-            looks, np.median(kept, axis=0), kept.min(axis=0), kept.max(axis=0), strict=True
-        )
-    ]
+    rows = []
+    for look in looks:
+        sure = [one.confidence[bisect_right(one.judgments, look) - 1] for one in forecasts]
+        rows.append((look, float(np.median(sure)), min(sure), max(sure)))
+    names = ("judgments", "confidence", "lower", "upper")
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def plan_facts(plan: JudgingPlan, seconds: float) -> dict[str, Any]:
     """What json holds beside the rows."""
     confidence = plan.confidence
     facts: dict[str, Any] = {
-        "truth": truth_note(plan),
+        "truth": sentences.truth_note(plan),
         "parameters": asdict(plan.parameters),
         "judgments": plan.session.judgments,
         "confidence": None if confidence.reason else confidence.of_these(plan.session.pairs()),
@@ -352,13 +209,8 @@ def plan_facts(plan: JudgingPlan, seconds: float) -> dict[str, Any]:
     if confidence.reason:
         facts["forecast"] = None
     elif plan.forecasts is not None:
-        facts["forecast"] = [
-            {
-                "reached": one.reached, "all_judged": one.all_judged, "judgments": list(one.judgments),
-                "confidence": list(one.confidence),
-            }
-            for one in plan.forecasts
-        ]  # fmt: skip
+        names = ("reached", "all_judged", "judgments", "confidence")
+        facts["forecast"] = [{name: getattr(one, name) for name in names} for one in plan.forecasts]
     facts["policies"] = {name: getattr(plan.policies, name) for name in ("ties", "compat", "duplicates")}
     facts["seed"] = plan.seed
     return facts | ({} if plan.cut is None else {"pool": plan.cut})

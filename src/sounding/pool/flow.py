@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import click
@@ -12,7 +12,7 @@ from sounding.core.errors import DataError
 from sounding.core.text import plural
 from sounding.data.finding import find_runs
 from sounding.data.run_info import read_run_info
-from sounding.pool import tables
+from sounding.pool import sentences, tables
 from sounding.pool.charts import replay_chart, summary_chart
 from sounding.pool.command import LINES, QRELS, PoolingOptions
 from sounding.pool.foresight import Foresight
@@ -32,9 +32,14 @@ WRITTEN = {LINES: "lines of topic and doc", QRELS: "TREC's qrels", "table": "a t
 def run(options: PoolingOptions) -> None:
     """Choose what to judge, replay judging, or say what a pool will cost and cover."""
     kinds = _strategies(options)
-    _check_together(kinds, options)
-    _check_use(kinds, options)
-    _check_values(options)
+    if problems := [*_conflicts(kinds, options), *_without_use(kinds, options)]:
+        raise click.UsageError(problems[0])
+    if options.rate is not None:
+        check_rate(options.rate)
+    if options.strata is not None:
+        parse_strata(options.strata)
+    if options.chart is not None:
+        require_suffix(options.chart)
     options = replace(options, format_name=_format_of(options))
     result = pool(
         find_runs(options.runs), depth=options.depth,
@@ -54,10 +59,10 @@ def run(options: PoolingOptions) -> None:
         _write_foresight(result, result.foresight, cut, options)
         return
     if options.simulate:
-        _say([*tables.pool_remarks(result, options.seconds), *cut], options)
+        _say([*sentences.pool_remarks(result, options.seconds), *cut], options)
         _write_replays(result, options)
     else:
-        _say([*cut, *tables.pool_remarks(result, options.seconds, result.judged)], options)
+        _say([*cut, *sentences.pool_remarks(result, options.seconds, result.judged)], options)
         _write_next(result, options)
 
 
@@ -84,43 +89,36 @@ def _looking_ahead(options: PoolingOptions) -> list[str]:
     return ["summary"] * options.summary + ["residual"] * (options.residual is not None)
 
 
-def _check_together(kinds: Sequence[Kind], options: PoolingOptions) -> None:
-    """Refuse what does not go together, before files are read."""
+def _conflicts(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
+    """What does not go together."""
     ahead = _looking_ahead(options)
     if len(ahead) > 1:
-        raise click.UsageError("--residual and --summary do not go together; give one")
+        yield "--residual and --summary do not go together; give one"
     if options.simulate and options.qrels is None:
-        raise click.UsageError("--simulate replays judgments: give them with --qrels")
+        yield "--simulate replays judgments: give them with --qrels"
     if len(kinds) > 1 and not options.simulate:
-        raise click.UsageError(
-            "several strategies are compared on known judgments: add --qrels and --simulate"
-        )
+        yield "several strategies are compared on known judgments: add --qrels and --simulate"
     idle = ["batches", "budget", "simulate", "strategy", *(["qrels"] if options.residual else [])]
     for name in idle:
         if ahead and getattr(options, name) not in (None, False, "depth"):
-            raise click.UsageError(f"--{name} changes nothing with --{ahead[0]}; leave one out")
+            yield f"--{name} changes nothing with --{ahead[0]}; leave one out"
     for kind in kinds:
-        _check_partial(kind, options)
+        for name in ("budget", "batches"):
+            if kind.name == "depth" and getattr(options, name) and not options.simulate:
+                yield (
+                    f"--{name} takes the most promising documents first, and the strategy depth has them by"
+                    " doc id; use --strategy rank, rrf or move-to-front"
+                )
+        if kind.sampled and options.budget:
+            yield "a sample is judged as a whole, so --budget has no place; lower its rate"
+        if kind.sampled and options.batches:
+            yield "a sample is drawn at random and judged as a whole; leave --batches out"
     if options.chart is not None and not (options.summary or options.simulate):
-        raise click.UsageError("--chart draws what --summary or --simulate shows; add one of them")
+        yield "--chart draws what --summary or --simulate shows; add one of them"
 
 
-def _check_partial(kind: Kind, options: PoolingOptions) -> None:
-    """Refuse a budget or batches where a strategy has no order to take some first."""
-    for name, value in (("budget", options.budget), ("batches", options.batches)):
-        if kind.name == "depth" and value and not options.simulate:
-            raise click.UsageError(
-                f"--{name} takes the most promising documents first, and the strategy depth has them by"
-                " doc id; use --strategy rank, rrf or move-to-front"
-            )
-    if kind.sampled and options.budget:
-        raise click.UsageError("a sample is judged as a whole, so --budget has no place; lower its rate")
-    if kind.sampled and options.batches:
-        raise click.UsageError("a sample is drawn at random and judged as a whole; leave --batches out")
-
-
-def _check_use(kinds: Sequence[Kind], options: PoolingOptions) -> None:
-    """Refuse options that would change nothing."""
+def _without_use(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
+    """Options that would change nothing."""
     ahead = _looking_ahead(options)
     named = f"the strateg{'ies' if len(kinds) > 1 else 'y'} {', '.join(kind.name for kind in kinds)}"
     used = {name for kind in kinds for name in kind.parameters}
@@ -128,35 +126,25 @@ def _check_use(kinds: Sequence[Kind], options: PoolingOptions) -> None:
     used |= {"level"} if options.simulate else set()
     for name, spelled in (("rate", "--rate"), ("strata", "--strata"), ("level", "--level"), ("p", "-p")):
         if getattr(options, name) is not None and name not in used:
-            raise click.UsageError(f"{spelled} changes nothing with {named}")
+            yield f"{spelled} changes nothing with {named}"
     if _typed("seed") and ahead:
-        raise click.UsageError(f"--seed changes nothing with --{ahead[0]}")
+        yield f"--seed changes nothing with --{ahead[0]}"
     if _typed("seed") and not (options.batches or any(kind.drawn for kind in kinds)):
-        raise click.UsageError(f"--seed changes nothing with {named}: nothing is drawn")
+        yield f"--seed changes nothing with {named}: nothing is drawn"
     if _typed("depth") and options.residual is not None:
-        raise click.UsageError("--residual finds the depth; leave --depth out")
+        yield "--residual finds the depth; leave --depth out"
     for name in ("qrels_format", "pool_depth"):
         if _typed(name) and options.qrels is None:
-            raise click.UsageError(f"--{name.replace('_', '-')} is about judgments: give them with --qrels")
+            yield f"--{name.replace('_', '-')} is about judgments: give them with --qrels"
+    if options.seconds <= 0:
+        yield f"--seconds {options.seconds:g}: expected more than 0"
+    for value, dashes in ((options.p, "-p"), (options.residual, "--residual")):
+        if value is not None and not 0 < value < 1:
+            yield f"{dashes} {value:g}: expected a number between 0 and 1"
 
 
 def _typed(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
-
-
-def _check_values(options: PoolingOptions) -> None:
-    """Refuse values that cannot be, before files are read."""
-    if options.seconds <= 0:
-        raise click.UsageError(f"--seconds {options.seconds:g}: expected more than 0")
-    for value, dashes in ((options.p, "-p"), (options.residual, "--residual")):
-        if value is not None and not 0 < value < 1:
-            raise click.UsageError(f"{dashes} {value:g}: expected a number between 0 and 1")
-    if options.rate is not None:
-        check_rate(options.rate)
-    if options.strata is not None:
-        parse_strata(options.strata)
-    if options.chart is not None:
-        require_suffix(options.chart)
 
 
 def _format_of(options: PoolingOptions) -> str:
@@ -192,7 +180,7 @@ def _write_foresight(
     if options.residual is not None:
         _write(tables.residual_table(foresight, options.residual, options.seconds), options)
         return
-    _say(tables.pool_remarks(result, options.seconds, result.judged), options)
+    _say(sentences.pool_remarks(result, options.seconds, result.judged), options)
     if options.format_name in PEOPLE:
         write_tables(tables.summary_tables(foresight, options.seconds), options.format_name, options.output)
     else:
@@ -210,7 +198,9 @@ def _write_next(result: Pooling, options: PoolingOptions) -> None:
             " pool; a greater --depth or more runs add documents, and --simulate replays the judgments"
         )
     blank = options.format_name == QRELS
-    _say(tables.next_remarks(result, options.seconds, given=options.qrels is not None, blank=blank), options)
+    _say(
+        sentences.next_remarks(result, options.seconds, given=options.qrels is not None, blank=blank), options
+    )
     if options.format_name == LINES:
         write_text(tables.lines(result.pool, result.picks), options.output)
     elif blank:
@@ -226,9 +216,9 @@ def _write_replays(result: Pooling, options: PoolingOptions) -> None:
     first, *others = result.replays.values()
     for_people = options.format_name in PEOPLE
     if result.samples and not others:
-        _say(tables.sample_remarks(first, result.judgments), options)
+        _say(sentences.sample_remarks(first, result.judgments), options)
     elif not for_people:  # tables for people have it in a note
-        _say(tables.unknown_remarks(result.replays), options)
+        _say(sentences.unknown_remarks(result.replays), options)
     if for_people or others:
         _write(tables.replay_table(result.replays, result.size), options, result)
     elif options.format_name == QRELS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
@@ -90,26 +91,23 @@ def pool(
     grades = np.full(len(pooled.docs), np.nan)
     if read.qrels is not None:
         grades = read.retrieved.grades(read.qrels)
-    made = partial(
-        Pooling, contributors=contributors, pool=pooled, depth=depth, policies=policies, seed=seed,
+    result = Pooling(
+        contributors=contributors, pool=pooled, depth=depth, policies=policies, seed=seed,
         kinds=tuple(kinds), parameters={kind.name: kind.complete(chosen[kind.name]) for kind in kinds},
         judgments=0 if read.qrels is None else int(np.count_nonzero(read.qrels.grades >= 0)), cut=read.cut,
         grades=np.where(pooled.best_ranks() > 0, grades, np.nan),
     )  # fmt: skip
     if summary:
         persistence = PERSISTENCE if p is None else p
-        known = None if read.qrels is None else np.isfinite(grades)
-        return made(foresight=foresee(read.retrieved, contributors, depth, p=persistence, judged=known))
-    result = made()
-    make = partial(_made, pool=pooled, batches=batches, seed=seed)
+        judged = None if read.qrels is None else np.isfinite(grades)
+        foresight = foresee(read.retrieved, contributors, depth, p=persistence, judged=judged)
+        return replace(result, foresight=foresight)
+    make = partial(_make, pool=pooled, batches=batches, seed=seed)
     if not simulate:
-        known = np.isfinite(result.grades).nonzero()[0].tolist()
-        judged = {document: float(result.grades[document]) for document in known}
-        return made(
-            picks=_next(
-                make(kinds[0], chosen[kinds[0].name], before=judged), kinds[0], pooled, budget, batches
-            )
-        )
+        known = np.isfinite(result.grades).nonzero()[0]
+        before = dict(zip(known.tolist(), result.grades[known].tolist(), strict=True))
+        judging = make(kinds[0], chosen[kinds[0].name], before=before)
+        return replace(result, picks=_next(judging, kinds[0], pooled, budget, batches))
     strategies = {kind.name: make(kind, chosen[kind.name]) for kind in kinds}
     replays = {}
     for name, one in strategies.items():
@@ -118,7 +116,7 @@ def pool(
                 one, result.grades, budget=budget, level=1.0 if level is None else level, progress=progress
             )
     samples = {kind.name: cast("TopicQueues", strategies[kind.name]) for kind in kinds if kind.sampled}
-    return made(replays=replays, samples=samples)
+    return replace(result, replays=replays, samples=samples)
 
 
 def _names(strategy: str | Sequence[str] | None, budget: int | None, batches: int | None) -> Sequence[str]:
@@ -128,7 +126,7 @@ def _names(strategy: str | Sequence[str] | None, budget: int | None, batches: in
     return [strategy] if isinstance(strategy, str) else strategy
 
 
-def _made(
+def _make(
     kind: Kind,
     given: Mapping[str, Any],
     *,

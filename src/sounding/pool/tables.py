@@ -1,4 +1,4 @@
-"""Pools as tables and sentences: what to judge, what was found in a replay, what a pool costs and covers."""
+"""Pools as tables and lines: what to judge, what was found in a replay, what a pool costs and covers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from sounding.core.errors import DataError
-from sounding.core.text import hours, plural, whole_percent
+from sounding.core.text import hours, plural
 from sounding.data.tables import byte_order
-from sounding.pool.foresight import NEAR, POOR, Foresight
+from sounding.pool import sentences
+from sounding.pool.foresight import NEAR, Foresight
 from sounding.pool.result import Pooling
 from sounding.render.tables import Cell, Column, Table
 from sounding.runs.retrieved import Retrieved
@@ -21,124 +22,10 @@ DEPTHS = (1, 5, 10, 20, 30, 50, 100, 200, 500, 1000)  # pools that people see
 COVERED = (10, 100, 1000)  # first documents whose coverage is shown
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)  # of the pool, in a replay
 MOST = 20  # rows that people see
-NAMED = 5  # runs that a sentence names
 LEAST_SHOWN = 0.00005  # with four places
 NOT_JUDGED = -1  # the grade of a document that was pooled and not judged
 
-# -- sentences -------------------------------------------------------------------------------------
-
-COME_BACK = "{name} follows the judgments: judge these, and come back with --qrels"
-MAKE_QRELS = "when they are judged, this command with --qrels JUDGED --simulate -o FILE.tsv makes the qrels"
-FILL_IN = "qrels to fill in: put the grade of each document in place of -1"
-FOUND = "Share of the relevant documents of the pool that were found."
-ENDED = "A dash: all that the strategy chose was judged before."
-IN_POOL = "In the pool: share of the first documents retrieved that would be judged, mean over topics."
-FOR_UNJUDGED = "Hours: for what is not judged yet."
-
-
-def pool_remarks(result: Pooling, seconds: float, judged: int = 0) -> list[str]:
-    """How large the pool is, and what it costs to judge what is not judged yet."""
-    pool, size, depth = result.pool, result.size, result.depth
-    topics = int((pool.lengths.max(axis=0) > 0).sum())
-    share = size / max(depth * len(pool.runs) * topics, 1)
-    longest = int(pool.lengths.max(initial=0))
-    remarks = [
-        f"pool: {plural(size, 'document')}, {whole_percent(share)} of {depth} x"
-        f" {plural(len(pool.runs), 'run')} x {plural(topics, 'topic')};"
-        f" {hours(size - judged, seconds):,.1f} hours at {seconds:g} s a document"
-        f"{f', {size - judged:,} left to judge' if judged else ''}"
-    ]
-    if 0 < longest < depth:
-        remarks.append(f"the longest list ends at {longest:,}: a depth of {depth:,} brings no more")
-    policies = ", ".join(f"{name} {getattr(result.policies, name)}" for name in POLICIES)
-    return [*remarks, f"policies: {policies}"]
-
-
-def next_remarks(result: Pooling, seconds: float, *, given: bool, blank: bool) -> list[str]:
-    """How much there is to judge now, how much is done, and what to do with what is listed.
-
-    `given`: judgments were; `blank`: what is written are qrels to fill in.
-    """
-    (kind,), picked, judged = result.kinds, len(result.picks), result.judged
-    remarks = [f"judged already: {plural(judged, 'document')} of the pool"] if given else []
-    if judged or picked < result.size:
-        remarks.append(f"to judge now: {plural(picked, 'document')}, {hours(picked, seconds):,.1f} hours")
-    remarks += [COME_BACK.format(name=kind.name)] if kind.adaptive and picked else []
-    remarks += [MAKE_QRELS] if kind.sampled and judged == 0 else []
-    return [*remarks, FILL_IN] if blank else remarks
-
-
-def unknown_remarks(replays: Mapping[str, Replay]) -> list[str]:
-    """How many documents were judged by nobody, and what they count for."""
-    lacking, judged = _unknown(replays), max(len(one.picks) for one in replays.values())
-    if not lacking:
-        return []
-    grade = f"; {'it has' if lacking == 1 else 'they have'} grade -1" if len(replays) == 1 else ""
-    return [
-        f"{lacking:,} of {plural(judged, 'document')} not in the judgments: counted as not relevant{grade}"
-    ]
-
-
-def sample_remarks(sample: Replay, judgments: int) -> list[str]:
-    """What a sample and the judgments do not share: judged in vain, or drawn otherwise."""
-    size, known = len(sample.picks), len(sample.picks) - sample.unknown
-    remarks = []
-    if known < size:
-        what = (
-            "left out, with the chances of the others of their topic lowered to match"
-            if any(pick.stratum is None for pick in sample.picks)
-            else "counted as not drawn"
-        )
-        remarks.append(
-            f"{size - known:,} of the {plural(size, 'document')} of the sample are unjudged: they are {what};"
-            " estimates are right only if chance left them unjudged"
-        )
-    judged = {
-        pick.topic for pick, lacks in zip(sample.picks, np.isnan(sample.grades), strict=True) if not lacks
-    }
-    if lost := len({pick.topic for pick in sample.picks}) - len(judged):
-        remarks.append(
-            f"{plural(lost, 'topic')} of the sample without a judgment: no estimate for"
-            f" {'them' if lost > 1 else 'it'}"
-        )
-    if others := judgments - known:
-        remarks.append(
-            f"{plural(others, 'judged document')} {'are' if others > 1 else 'is'} not of this sample and left"
-            " out: another seed, rate, depth or runs? (Right where more than the sample was judged.)"
-        )
-    return remarks
-
-
-def _unknown_note(lacking: int) -> list[str]:
-    told = f"Not in the judgments, and counted as not relevant: {plural(lacking, 'document')}."
-    return [told] if lacking else []
-
-
-def _coverage_notes(foresight: Foresight, seconds: float) -> list[str]:
-    """Which runs are poorly covered, and what it would take."""
-    poor = foresight.poor.tolist()
-    if not poor:
-        return [f"Every run has at least {whole_percent(POOR)} of its first {NEAR} documents in the pool."]
-    names = ", ".join(foresight.runs[run] for run in poor[:NAMED])
-    names += f" and {len(poor) - NAMED} more" if len(poor) > NAMED else ""
-    have = "runs have" if len(poor) > 1 else "run has"
-    every, near = foresight.to_cover
-    deeper = (
-        f"; pooling them down to depth {foresight.depth} adds {every:,} ({hours(every, seconds):,.1f} hours)"
-        if foresight.depth > NEAR
-        else ""
-    )
-    return [
-        f"{len(poor)} {have} less than {whole_percent(POOR)} of the first {NEAR} documents in the pool:"
-        f" {names}.",
-        f"Pooling the first {NEAR} of {'each' if len(poor) > 1 else 'it'} as well adds"
-        f" {plural(near, 'document')} ({hours(near, seconds):,.1f} hours){deeper}.",
-    ]
-
-
 # -- documents -------------------------------------------------------------------------------------
-
-POLICIES = ("ties", "compat", "duplicates")
 
 
 def pool_facts(result: Pooling) -> dict[str, Any]:
@@ -148,7 +35,7 @@ def pool_facts(result: Pooling) -> dict[str, Any]:
         "depth": result.depth,
         "contributing": list(result.pool.runs),
         "chosen": result.contributors.how,
-        "policies": {name: getattr(result.policies, name) for name in POLICIES},
+        "policies": {name: getattr(result.policies, name) for name in sentences.POLICIES},
         "strategy": ",".join(names),
         "parameters": result.parameters if len(names) > 1 else result.parameters[names[0]],
         "seed": result.seed,
@@ -209,19 +96,12 @@ def _documents(pool: Retrieved, picks: Iterable[Pick | int]) -> list[Column]:
 
 def pick_table(pool: Retrieved, picks: Sequence[Pick], grades: Sequence[Cell] | None = None) -> Table:
     """One row a document, with what the strategy knows of it; with grades, they are judgments."""
-    fields = ("order", "pool_rank", "weight", "stratum", "inclusion_probability")
-    known = {name: [pick[place] for pick in picks] for place, name in enumerate(fields, 2)}
-    return Table(
-        [
-            *_documents(pool, picks),
-            *([] if grades is None else [Column("grade", grades)]),
-            *(
-                Column(name, cells)
-                for name, cells in known.items()
-                if name in fields[:2] or any(cell is not None for cell in cells)
-            ),
-        ]
-    )
+    columns = _documents(pool, picks) + ([] if grades is None else [Column("grade", grades)])
+    for place, name in enumerate(("order", "pool_rank", "weight", "stratum", "inclusion_probability"), 2):
+        cells = [pick[place] for pick in picks]
+        if name in ("order", "pool_rank") or any(cell is not None for cell in cells):
+            columns.append(Column(name, cells))
+    return Table(columns)
 
 
 def blank_table(pool: Retrieved, picks: Sequence[Pick]) -> Table:
@@ -299,23 +179,18 @@ def replay_table(replays: Mapping[str, Replay], size: int) -> Table:
         Column("judged", judged),
         Column("share of pool", [n / max(size, 1) for n in judged], digits=3),
     ]
-    unknown = _unknown_note(_unknown(replays))
+    unknown = sentences.unknown_notes(replays)
     if not others:
         totals = [int(np.count_nonzero(first.grades[:n] >= first.level)) for n in judged]
         shares = [first.found_at(n) for n in judged]
         columns += [Column("relevant found", totals), Column("share of relevant", shares, digits=3)]
         return Table(columns, notes=unknown)
-    ended = [ENDED] if any(len(one.picks) < longest for one in replays.values()) else []
+    ended = [sentences.ENDED] if any(len(one.picks) < longest for one in replays.values()) else []
     columns += [
         Column(name, [one.found_at(n) if n <= len(one.picks) else None for n in judged], digits=3)
         for name, one in replays.items()
     ]
-    return Table(columns, notes=[FOUND, *ended, *unknown], keys=2)
-
-
-def _unknown(replays: Mapping[str, Replay]) -> int:
-    """How many documents are not in the judgments: of the replay that has most of them."""
-    return max(one.unknown for one in replays.values())
+    return Table(columns, notes=[sentences.FOUND, *ended, *unknown], keys=2)
 
 
 # -- before judging --------------------------------------------------------------------------------
@@ -333,8 +208,8 @@ def summary_tables(foresight: Foresight, seconds: float) -> list[Table]:
             shown.append(Column(column.name, cells, right=True))
         else:
             shown.append(Column(column.name, cells, digits=column.digits))
-    rest = f"{MOST} of {len(order)} runs, the least covered first; csv has all. " if len(order) > MOST else ""
-    about = Table(shown, title="runs", notes=[rest + IN_POOL, *_coverage_notes(foresight, seconds)])
+    notes = sentences.coverage_notes(foresight, seconds, len(order[:MOST]))
+    about = Table(shown, title="runs", notes=notes)
     return [_size_table(foresight, seconds), _group_table(foresight), about]
 
 
@@ -362,7 +237,7 @@ def _size_table(foresight: Foresight, seconds: float) -> Table:
         ],
         title=f"pools by depth, {seconds:g} s a document; residual of {plural(len(foresight.runs), 'run')},"
         f" p = {foresight.p:g}",
-        notes=[FOR_UNJUDGED] if known else [],
+        notes=[sentences.FOR_UNJUDGED] if known else [],
     )  # fmt: skip
 
 
@@ -371,13 +246,7 @@ def _group_table(foresight: Foresight) -> Table:
     contributors = foresight.contributors
     owners = [group for group, own in zip(contributors.groups, contributors.contributing, strict=True) if own]
     shown = ordered[:MOST]
-    rest = f"{len(shown)} of {len(ordered)} groups. " if len(shown) < len(ordered) else ""
-    told = [
-        f"{whole_percent(value)} {where}"
-        for value, where in zip(foresight.pair_overlap(), ("in one group", "between groups"), strict=True)
-        if not np.isnan(value)
-    ]
-    overlap = f"Documents that two runs share, median pair: {', '.join(told)}." if told else ""
+    note = sentences.overlap_note(foresight, len(shown), len(ordered))
     size = foresight.documents_at(foresight.depth)
     return Table(
         [
@@ -388,20 +257,16 @@ def _group_table(foresight: Foresight) -> Table:
             Column("of the pool", [alone / max(size, 1) for _, (_, alone) in shown], percent=True),
         ],
         title="what each group brings to the pool",
-        notes=[text for text in (rest + overlap,) if text],
+        notes=[note] if note else [],
     )
 
 
 def residual_table(foresight: Foresight, most: float, seconds: float) -> Table:
     """The least pool depth that brings the mean RBP residual to `most`, and what that pool costs."""
-    depth, p = foresight.depth_for_residual(most), foresight.p
+    depth = foresight.depth_for_residual(most)
     least = float(foresight.residuals.mean(axis=0)[-1])
     size = None if depth is None else foresight.documents_at(depth)
     reached = None if depth is None else foresight.mean_residual(depth)
-    runs, topics = len(foresight.runs), foresight.topics
-    notes = [f"Mean over {plural(runs, 'run')} and {plural(topics, 'topic')}, p = {p:g}."]
-    if depth is None:
-        notes.append(f"No depth is enough: with all that these runs retrieved judged it is {least:.3g}.")
     return Table(
         [
             Column("residual wanted", [most], digits=_digits(most)),
@@ -410,8 +275,13 @@ def residual_table(foresight: Foresight, most: float, seconds: float) -> Table:
             Column("documents", [size]),
             Column("hours", [None if size is None else hours(size, seconds)], digits=1),
         ],
-        notes=notes,
-        facts={"p": p, "runs": runs, "topics": topics, "least_residual": least},
+        notes=sentences.residual_notes(foresight, depth, least),
+        facts={
+            "p": foresight.p,
+            "runs": len(foresight.runs),
+            "topics": foresight.topics,
+            "least_residual": least,
+        },
     )
 
 

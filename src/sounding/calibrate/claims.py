@@ -111,7 +111,7 @@ class ClaimSituation:
         chances: bool = True,
         units: Pairs | None = None,
     ) -> Forecasts:
-        """What was said of all pairs, or of `units`; what could not be tested has no score and is left out."""
+        """What was said of all pairs, or of `units`; those that could not be tested are left out."""
         a, b = (self.pairs if units is None else units).T
         hidden = self.hidden
         return Forecasts(

@@ -264,7 +264,7 @@ def test_the_package_is_the_function_whichever_was_imported_first() -> None:
 def test_a_situation_tells_assessment_from_the_measures_depth_up() -> None:
     found = compared("P@20", "AP")
     for number, depths in ((0, [20, 10, 5]), (1, [100, 50, 20, 10, 5])):
-        situation = found.situation(number, 3)
+        situation = found.situations([(number, 3)])[0]
         a, b = found.pairs[3].tolist()
         shares = [situation.shares, *situation.shallower]
         assert [one.depth for one in shares] == depths
@@ -281,22 +281,22 @@ def test_a_situation_is_even_where_the_test_at_that_depth_finds_nothing() -> Non
     pairs = {frozenset(at_five.names(pair)): pair for pair in range(len(at_five.pairs))}
     for pair in range(len(found.pairs)):
         there = pairs[frozenset(found.names(pair))]
-        five = found.situation(0, pair).shallower[-1]
+        five = found.situations([(0, pair)])[0].shallower[-1]
         assert (five.depth, five.even) == (5, not at_five.assessment_tests[0].significant_alone[there])
 
 
 def test_a_situation_knows_short_lists_by_run() -> None:
     scores = scores_of({"P@100": around(0.4, 0.3), "A_p@100": around(0.5, 0.8, seed=1)}, lengths=(49, 50))
-    situation = compare_scores(scores, procedure=T).situation(0, 0)
+    situation = compare_scores(scores, procedure=T).situations([(0, 0)])[0]
     assert (situation.run_a, situation.frozen_a, situation.frozen_b) == ("r1", True, False)
 
 
 def test_a_pool_that_was_guessed_does_not_say_who_contributed() -> None:
-    assert compared("P@20").situation(0, 0).pooled_a is None
+    assert compared("P@20").situations([(0, 0)])[0].pooled_a is None
     info = {row.run: row for row in collection().info}
     told = compare(collection().qrels, collection().runs, ["P@20"], procedure=T, info=info)
     for pair in range(len(told.pairs)):
-        situation = told.situation(0, pair)
+        situation = told.situations([(0, pair)])[0]
         assert situation.pooled_a is info[situation.run_a].pooled
         assert situation.pooled_b is info[situation.run_b].pooled
 
@@ -313,7 +313,9 @@ def test_topics_needed_are_those_of_the_power_of_a_t_test(correction: str) -> No
     assert found.topics_needed(rows(found)) == expected
     assert sum(number is not None for number in expected) > 2
     asked = [pair for pair in range(len(effect)) if found.performance_tests[0].p[pair] > 0.05]
-    assert [found.situation(0, pair).topics_needed for pair in asked] == [expected[pair] for pair in asked]
+    assert [found.situations([(0, pair)])[0].topics_needed for pair in asked] == [
+        expected[pair] for pair in asked
+    ]
 
 
 def test_no_fewer_topics_are_asked_for_than_there_are() -> None:
@@ -688,7 +690,7 @@ def test_a_measure_that_is_left_out_is_kept_in_mind() -> None:
     ],
 )
 def test_a_situation_knows_how_the_condensed_measure_is_typed(measure: str, typed: str | None) -> None:
-    assert compared(measure).situation(0, 0).condensed_as == typed
+    assert compared(measure).situations([(0, 0)])[0].condensed_as == typed
     if typed is not None:
         assert parse(typed).get("judged_only")
 

@@ -67,7 +67,7 @@ def test_five_topics_are_too_few_for_a_conclusion_and_six_are_not(test: str, top
     assert (few.cases.tolist(), few.own_cases.tolist()) == ([[0]], [[0]])
     assert few.strength(0, 0) is None
     assert "at least 6" in few.limits[0]
-    assert few.situation(0, 0).fewest_topics == 6
+    assert few.situations([(0, 0)])[0].fewest_topics == 6
     assert few.advice(0, 0).startswith("Add topics")
     told = explain(few)
     assert "no significant difference" not in told
@@ -113,7 +113,7 @@ def test_constant_assessment_is_never_even_however_few_topics_there_are(topics: 
     judged = np.repeat([[1.0], [0.0]], topics, axis=1)
     seen = compared(around(0.2, 0.2, topics=topics), judged, test="t")
     assert not any(one.even.any() for one in seen.evenness)
-    assert seen.situation(0, 0).even_depth is None
+    assert seen.situations([(0, 0)])[0].even_depth is None
     assert seen.cases[0, 0] in (2, 4)
 
 

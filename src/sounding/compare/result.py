@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sounding.compare.advice import Basis, Shares, Situation, advise, which_completions
+from sounding.compare.advice import Shares, Situation, advise, which_completions
 from sounding.compare.documents import Settling, TellingDocument
 from sounding.compare.holds import Holds
 from sounding.core.arrays import NDArray
@@ -216,7 +216,9 @@ class Comparison(Displayed):
 
     def columns(self, rows: Rows) -> dict[str, list[Any]]:
         """The promised columns of some (measure, pair) rows; None: not known."""
-        found = self._decisions(rows) | self._figures(rows)
+        numbers = [self._numbers(number) for number in range(len(self.measures))]
+        found = {name: [numbers[number][name][pair] for number, pair in rows] for name in numbers[0]}
+        found |= self._decisions(rows)
         if self.holds is not None:
             found["conclusion"] = [self.holds.in_words(*row) for row in rows]
             found["holds"] = [float(self.holds.conclusion[row]) for row in rows]
@@ -240,23 +242,16 @@ class Comparison(Displayed):
             "case_alone": [int(self.own_cases[row]) or None for row in rows],
         }
 
-    def _figures(self, rows: Rows) -> dict[str, list[Any]]:
-        """What the conclusions rest on."""
-        by_measure: dict[str, Callable[[int], NDArray[Any]]] = {
-            "mean_a": lambda number: self.means(number)[0],
-            "mean_b": lambda number: self.means(number)[1],
-            "difference_least": lambda number: self._limits(number)[0],
-            "difference_most": lambda number: self._limits(number)[1],
-        }
-        found = {name: _picked(rows, table) for name, table in by_measure.items()}
-        for fields, tests in (
-            (OF_PERFORMANCE, self.performance_tests),
-            (OF_ASSESSMENT, self.assessment_tests),
-            (OF_MARGIN, [one.equivalence for one in self.performance_tests]),
-        ):
-            if None not in tests:
-                found |= {name: _picked(rows, _field_of(tests, field)) for name, field in fields.items()}
-        return found
+    def _numbers(self, measure: int) -> dict[str, list[Any]]:
+        """(pair,) each: what the conclusions by a measure rest on."""
+        tests, assessment = self.performance_tests[measure], self.assessment_tests[measure]
+        found = {name: getattr(tests, field) for name, field in OF_PERFORMANCE.items()}
+        found |= {name: getattr(assessment, field) for name, field in OF_ASSESSMENT.items()}
+        if tests.equivalence is not None:
+            found |= {name: getattr(tests.equivalence, field) for name, field in OF_MARGIN.items()}
+        found["mean_a"], found["mean_b"] = self.means(measure)
+        found["difference_least"], found["difference_most"] = self._limits(measure)
+        return {name: values.tolist() for name, values in found.items()}
 
     def _limits(self, measure: int) -> NDArray[np.float64]:
         """(2, pair): the least and the most that the difference can be over completions; NaN: not known."""
@@ -282,17 +277,13 @@ class Comparison(Displayed):
             return sentence(reason)
         return str(advise(self._situation(measure, pair, needed)))
 
-    def situation(self, measure: int, pair: int) -> Situation:
-        """What is known of one pair, as rules for advice ask for it."""
-        return self.situations([(measure, pair)])[0]
-
     def situations(self, rows: Rows) -> list[Situation]:
-        """The same of (measure, pair) rows."""
+        """What is known of (measure, pair) rows, as rules for advice ask for it."""
         return [self._situation(*row, needed) for row, needed in zip(rows, self._needed(rows), strict=True)]
 
     def _situation(self, measure: int, pair: int, needed: int | None) -> Situation:
         a, b = self.pairs[pair].tolist()
-        tests, depth = self.performance_tests[measure], self.depths[measure]
+        tests, bounds, depth = self.performance_tests[measure], self.bounds[measure], self.depths[measure]
         pooled = [None, None]
         if self.pool is not None and not self.pool.guessed:
             pooled = self.pool.contributing[[a, b]].tolist()
@@ -306,12 +297,14 @@ class Comparison(Displayed):
         frozen = self.frozen_runs(shallower[0].depth if shallower else 0, depth)
         return Situation(
             run_a=self.runs[a], run_b=self.runs[b],
-            measure=str(self.measures[measure]), basis=_basis(self.measures[measure]),
+            measure=str(self.measures[measure]),
+            basis="utility" if self.measures[measure].definition.basis == "utility" else "recall",
             condensed=self.policies.unjudged == "condensed" or _judged_only(self.measures[measure]),
             condensed_as=_condensed_as(self.measures[measure]),
             case=int(self.own_cases[measure, pair]), settled=self.settled(measure, pair),
             limited=which_completions(self.policies),
-            undecided=self._undecided(measure, pair),
+            # The documents of the two runs, which were not looked at, might settle the pair.
+            undecided=bounds is not None and not bounds.closest and not bool(bounds.final[pair]),
             shares=here, shallower=tuple(shallower),
             pooled_a=pooled[0], pooled_b=pooled[1],
             frozen_a=bool(frozen[a]), frozen_b=bool(frozen[b]),
@@ -321,28 +314,12 @@ class Comparison(Displayed):
             fewest_topics=tests.fewest_topics, equal=bool(tests.equal[pair]),
         )  # fmt: skip
 
-    def _undecided(self, measure: int, pair: int) -> bool:
-        """Whether the documents of the two runs, which were not looked at, might settle the pair."""
-        bounds = self.bounds[measure]
-        return bounds is not None and not bounds.closest and not bounds.final[pair]
-
     @property
     def frame(self) -> polars.DataFrame:
         """One row a measure and pair, with the columns and the order of `sounding compare --format csv`."""
         texts = ("run_a", "run_b", "measure", "strength", "advice")
         types: dict[str, Any] = dict.fromkeys(texts, polars.String) | {"settled": polars.Boolean}
         return polars.DataFrame(self.columns(self.interesting()), schema_overrides=types)
-
-
-def _field_of(tests: Sequence[Any], name: str) -> Callable[[int], NDArray[Any]]:
-    """Measure -> (pair,) a field of its tests."""
-    return lambda number: getattr(tests[number], name)
-
-
-def _picked(rows: Rows, table: Callable[[int], NDArray[Any]]) -> list[Any]:
-    """What the table of each measure, (pair,), has for some (measure, pair) rows."""
-    tables = {number: table(number).tolist() for number in {number for number, _ in rows}}
-    return [tables[number][pair] for number, pair in rows]
 
 
 def _judged_only(measure: Measure) -> bool:
@@ -354,7 +331,3 @@ def _condensed_as(measure: Measure) -> str | None:
     if _judged_only(measure) or not measure.definition.takes("judged_only"):
         return None
     return str(measure.replace(judged_only=True))
-
-
-def _basis(measure: Measure) -> Basis:
-    return "utility" if measure.definition.basis == "utility" else "recall"

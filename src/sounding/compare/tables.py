@@ -234,20 +234,16 @@ def _size_columns(comparison: Comparison, rows: Rows, found: Cells, *, full: boo
         UNKNOWN if np.isnan(gap) else shown_interval(low, high)
         for gap, low, high in zip(found["difference"], found["ci_low"], found["ci_high"], strict=True)
     ]
-    yield Column(_interval_name(tests[0]), intervals, joined=True)
+    # The difference is of the mean: where intervals are of something else, the heading says so.
+    of_what = "" if tests[0].center == "mean" else f" ({tests[0].center})"
+    yield Column(f"interval{of_what}", intervals, joined=True)
     if full:
         yield Column("effect size", found["effect_size"], digits=2)
-        drawn = [(tests[number].p[pair], bool(tests[number].floor_drawn[pair])) for number, pair in rows]
-        yield Column("p", [shown_p(*both) for both in drawn])
-    adjusted = [shown_p(*both) for both in _adjusted(comparison, rows, found)]
-    yield Column("adjusted p" if full else p_name(tests[0]), adjusted)
-
-
-def _adjusted(comparison: Comparison, rows: Rows, found: Cells) -> list[tuple[float, bool]]:
-    """The adjusted p of every row, and whether it is the least that so many draws can give."""
-    tests = comparison.performance_tests
+        drawn = [bool(tests[number].floor_drawn[pair]) for number, pair in rows]
+        yield Column("p", list(map(shown_p, found["p"], drawn)))
     floors = [bool(tests[number].floor_adjusted[pair]) for number, pair in rows]
-    return list(zip(found["p_adjusted"], floors, strict=True))
+    adjusted = list(map(shown_p, found["p_adjusted"], floors))
+    yield Column("adjusted p" if full else p_name(tests[0]), adjusted)
 
 
 def _trust_columns(comparison: Comparison, found: Cells) -> Iterator[Column]:
@@ -278,11 +274,6 @@ def _shortened(text: str, short: Mapping[str, str]) -> str:
         if name != shown:
             text = text.replace(name, shown)
     return text
-
-
-def _interval_name(tests: PairTests) -> str:
-    """What stands over the intervals: that they are of the median, where the difference is of the mean."""
-    return "interval" if tests.center == "mean" else f"interval ({tests.center})"
 
 
 SIGNS_IN_LINE = 60  # that people see beside each other
@@ -378,8 +369,8 @@ def people_designs(found: Designs) -> list[Table]:
     tables = []
     for measure, one in found.by_measure():
         power = _power_table(measure, one, found)
-        if too_few(one.swaps):
-            tables.append(replace(power, notes=[*power.notes, _too_few(one.swaps)]))
+        if problem := _too_few(one.swaps):
+            tables.append(with_notes(power, [problem]))
         else:
             tables += [power, _error_table(measure, one), _tie_table(measure, one)]
     told = [f"{len(found.runs)} runs, {len(found.topics)} judged topics.", *found.notes]
@@ -388,12 +379,10 @@ def people_designs(found: Designs) -> list[Table]:
     return tables
 
 
-def too_few(swaps: SwapRates) -> bool:
-    """Whether halves of the topics are too small for their error rates to mean anything."""
-    return swaps.topics < LEAST_SPLIT
-
-
 def _too_few(swaps: SwapRates) -> str:
+    """That halves of the topics are too small for their error rates to mean anything; empty: they are not."""
+    if swaps.topics >= LEAST_SPLIT:
+        return ""
     return (
         f"{swaps.topics} topics on which all runs have a value are too few to split: error rates need"
         f" at least {LEAST_SPLIT}."
@@ -478,7 +467,7 @@ def tidy_designs(found: Designs) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for measure, one in found.by_measure():
         swaps, beyond = one.swaps, one.extrapolation
-        if too_few(swaps):
+        if _too_few(swaps):
             continue
         for size, required in np.ndindex(swaps.claims.shape):
             rows.append(
@@ -498,6 +487,9 @@ def tidy_designs(found: Designs) -> Table:
     names = (
         "measure", "topics", "required", "extrapolated", "claims", "errors", "error_rate", "fuzziness",
     )  # fmt: skip
+    problems = [
+        f"{measure}: {problem}" for measure, one in found.by_measure() if (problem := _too_few(one.swaps))
+    ]
     facts = {
         "policies": asdict(found.policies),
         "runs": list(found.runs),
@@ -506,33 +498,22 @@ def tidy_designs(found: Designs) -> Table:
         "correction": found.correction,
         "power": {str(measure): list(power_in_words(one.power)) for measure, one in found.by_measure()},
         "pairs": {str(measure): _pair_facts(one, found) for measure, one in found.by_measure()},
-        "notes": [*found.notes, *split_notes(found)],
+        "notes": [*found.notes, *problems],
     }
-    return Table(
-        [Column(name, [row[place] for row in rows]) for place, name in enumerate(names)], facts=facts
-    )
-
-
-def split_notes(found: Designs) -> list[str]:
-    """A sentence for each measure whose topics are too few to split."""
-    return [f"{measure}: {_too_few(one.swaps)}" for measure, one in found.by_measure() if too_few(one.swaps)]
+    return Table(columns_of(names, rows), facts=facts)
 
 
 def _pair_facts(one: Design, found: Designs) -> list[dict[str, Any]]:
     """Every pair with its power and the topics it needs; None: not known, or without end."""
     power = one.power
-    facts = []
-    for pair in range(len(power.pairs)):
-        a, b = found.names(pair)
-        needed = float(power.topics_needed[pair])
-        numbers = {
-            name: value if math.isfinite(value) else None
-            for name in ("difference", "deviation", "power", "detectable")
-            for value in [float(getattr(power, name)[pair])]
-        }
-        facts.append(
-            {"run_a": a, "run_b": b, "topics": int(power.topics[pair])}
-            | numbers
-            | {"topics_needed": int(needed) if math.isfinite(needed) else None}
-        )
-    return facts
+    names = ("run_a", "run_b", "topics", "difference", "deviation", "power", "detectable", "topics_needed")
+    numbers = [
+        [value if math.isfinite(value) else None for value in getattr(power, name).tolist()]
+        for name in names[3:]
+    ]
+    numbers[-1] = [None if needed is None else int(needed) for needed in numbers[-1]]
+    pairs = [found.names(pair) for pair in range(len(power.pairs))]
+    return [
+        dict(zip(names, (*pair, *row), strict=True))
+        for pair, *row in zip(pairs, power.topics.tolist(), *numbers, strict=True)
+    ]

@@ -205,7 +205,8 @@ def pairwise_tests(
     tested = seen.pick(known)
     outcome = _with_constants(chosen.function(request), tested, chosen, alpha)
     p = np.clip(outcome.p, LEAST, 1.0)
-    adjusted = _adjust(p, outcome, used)
+    corrected = CORRECTIONS[used](p) if outcome.adjusted is None else outcome.adjusted
+    adjusted = np.clip(np.maximum(corrected, p), LEAST, 1.0)
     floor, floor_drawn, floor_adjusted = _floors(p, adjusted, tested, chosen, outcome)
     return PairTests(
         pairs=whole.pairs,
@@ -319,16 +320,14 @@ def _check_pairs(pairs: Pairs, values: Floats) -> Pairs:
 
 def _describe(request: PairedSample, apart: NDArray[np.bool_] | None) -> _Seen:
     count = len(request.pairs)
-    topics, wins, ties, losses = np.empty((4, count), np.int64)
-    mean, effect = np.empty((2, count))
+    counts, means = np.empty((4, count), np.int64), np.empty((2, count))
     for rows, gaps in request.differences():
-        topics[rows], mean[rows], effect[rows] = gaps.topics, gaps.mean, cohens_dz(gaps)
-        wins[rows], ties[rows], losses[rows] = wins_ties_losses(gaps)
+        counts[:, rows] = gaps.topics, *wins_ties_losses(gaps)
+        means[:, rows] = gaps.mean, cohens_dz(gaps)
     if apart is not None:
-        for counts in (topics, wins, ties, losses):
-            counts[apart] = 0
-        mean[apart] = effect[apart] = np.nan
-    return _Seen(topics=topics, wins=wins, ties=ties, losses=losses, difference=mean, effect=effect)
+        counts[:, apart], means[:, apart] = 0, np.nan
+    (topics, wins, ties, losses), (difference, effect) = counts, means
+    return _Seen(topics=topics, wins=wins, ties=ties, losses=losses, difference=difference, effect=effect)
 
 
 def _with_constants(outcome: Outcome, seen: _Seen, test: PairTest, alpha: float) -> Outcome:
@@ -367,11 +366,6 @@ def _reasons(seen: _Seen, test: PairTest, outcome: Outcome, alpha: float) -> Ite
             yield f"the difference is the same on all {topics} topics, which are too few to test it"
         else:
             yield outcome.silent
-
-
-def _adjust(p: Floats, outcome: Outcome, correction: str) -> Floats:
-    adjusted = CORRECTIONS[correction](p) if outcome.adjusted is None else outcome.adjusted
-    return np.clip(np.maximum(adjusted, p), LEAST, 1.0)
 
 
 def _floors(
@@ -413,14 +407,12 @@ def _limit(request: PairedSample, outcome: Outcome, seen: _Seen, test: PairTest,
     if outcome.least * tests <= request.alpha:
         return ""
     topics, times = int(seen.topics.max()), f" times {tests:,} pairs ({request.correction})" * (tests > 1)
-    few = test.by_signs and outcome.least <= 0.5 ** (topics - 1)
-    enough = fewest_topics(request.alpha / tests)
-    if few:
+    if test.by_signs and outcome.least <= 0.5 ** (topics - 1):
         why = f"with {plural(topics, 'topic')} the smallest possible p is {outcome.least:.3g}{times}"
-        helps = [f"at least {enough} topics"]
+        helps = [f"at least {fewest_topics(request.alpha / tests)} topics"]
     else:
-        drawn = f"the smallest p that {outcome.drawn:,} draws can show is {outcome.least:.3g}{times}"
-        why, helps = drawn, [f"at least {int(np.ceil(tests / request.alpha - 1e-9)) - 1:,} permutations"]
+        why = f"the smallest p that {outcome.drawn:,} draws can show is {outcome.least:.3g}{times}"
+        helps = [f"at least {int(np.ceil(tests / request.alpha - 1e-9)) - 1:,} permutations"]
     if tests > 1 and fewest_topics(request.alpha) <= topics and outcome.least <= request.alpha:
         helps.append(f"correction {MAX_T}" if test.name == FLIPS else f"test {FLIPS} with correction {MAX_T}")
     return f"no pair can be significant at alpha {request.alpha:g}: {why}. Use {' or '.join(helps)}"
@@ -432,22 +424,16 @@ def fewest_topics(alpha: float) -> int:
 
 
 def _notes(request: PairedSample, outcome: Outcome, test: PairTest, adjusted: Floats) -> Iterator[str]:
-    """Says so where the draws decide which pairs are significant."""
-    if outcome.least * _multiplied(request) <= request.alpha:
-        other = f" or correction {MAX_T}" if test.name == FLIPS else ""
-        yield from _chance_notes(request, outcome, adjusted, other)
-
-
-def _chance_notes(request: PairedSample, outcome: Outcome, adjusted: Floats, other: str) -> Iterator[str]:
     """Says so where a pair is significant if hardly any draw reaches it, which another seed may change."""
-    significant = int(np.count_nonzero(adjusted <= request.alpha))
-    left = len(adjusted) - significant + 1 if request.correction == "holm" else len(adjusted)
-    if not outcome.drawn or _multiplied(request) == 1 or not significant:
+    times, significant = _multiplied(request), int(np.count_nonzero(adjusted <= request.alpha))
+    if not outcome.drawn or times == 1 or outcome.least * times > request.alpha or not significant:
         return
+    left = len(adjusted) - significant + 1 if request.correction == "holm" else len(adjusted)
     allowed = int(np.floor(request.alpha / left * (1 + outcome.drawn) + 1e-9)) - 1
     if allowed >= FEW_REACH:
         return
     reach = "no draw" if allowed < 1 else f"at most {plural(allowed, 'draw')}"
+    other = f" or correction {MAX_T}" if test.name == FLIPS else ""
     yield (
         f"which pairs are significant hangs on the seed: {reach} of {outcome.drawn:,} may reach a pair"
         f" ({request.correction} over {len(adjusted):,} pairs, {significant:,} of them significant); ask for"

@@ -95,9 +95,7 @@ class Extrapolation:
     error_rate: Floats  # (size, difference)
     scale: Floats  # (difference,)
     decay: Floats  # (difference,) by topic
-    shortfall: (
-        Floats  # (difference,) seen at the largest size, less what a fit to the other sizes gives there
-    )
+    shortfall: Floats  # (difference,) rate seen at the largest size, less that of a fit to the others
     fitted: tuple[int, int]  # the least and the largest size seen
 
 
@@ -115,10 +113,8 @@ def design(
     pairs: Pairs,
     *,
     wanted: Sequence[float] = WANTED,
-    required: Sequence[float] = REQUIRED,
     alpha: float = 0.05,
     comparisons: int = 1,
-    target: float = 0.8,
     splits: int = 100,
     rng: np.random.Generator,
 ) -> Design:
@@ -126,11 +122,9 @@ def design(
 
     The rates are carried on to all topics at hand, twice and four times as many.
     """
-    swaps = swap_rates(values, pairs, required=required, splits=splits, rng=rng)
+    swaps = swap_rates(values, pairs, splits=splits, rng=rng)
     return Design(
-        power=pair_power(
-            values, pairs, wanted=wanted, alpha=alpha, comparisons=comparisons, target=target
-        ),
+        power=pair_power(values, pairs, wanted=wanted, alpha=alpha, comparisons=comparisons),
         swaps=swaps,
         extrapolation=extrapolate(swaps, [swaps.topics * times for times in (1, 2, 4)]),
     )  # fmt: skip

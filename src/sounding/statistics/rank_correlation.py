@@ -220,13 +220,9 @@ def _defined(chosen: Coefficient, values: Floats) -> NDArray[np.bool_]:
     if values.shape[1] < 2:
         return np.zeros_like(defined)
     if chosen.needs_spread:
-        defined[defined] = _spread(values[defined])
+        steps = on_a_grid(values[defined])
+        defined[defined] = (steps != steps[:, :1]).any(axis=1)
     return defined
-
-
-def _spread(values: Floats) -> NDArray[np.bool_]:
-    steps = on_a_grid(values)
-    return (steps != steps[:, :1]).any(axis=1)
 
 
 def _reason(chosen: Coefficient, values: Floats, which: str) -> str:
@@ -295,7 +291,8 @@ def tau_ap_matrix(reference: Floats, other: Floats) -> Floats:
     """tau_ap of Yilmaz et al.: tau with more weight at the top of the second ordering; ties averaged."""
     # C(i) / (i - 1), summed over ranks i, is a sum over pairs with the weight 1 / (i - 1) of the lower one.
     weight = _mean_weights(places(other))
-    return _limited(_weighted(reference, other, weight, _signs_of_both) / (reference.shape[1] - 1))
+    found = _weighted(reference, other, weight, _signs_of_both) / (reference.shape[1] - 1)
+    return np.clip(found, -1.0, 1.0)  # sums of thirds and the like go beyond by their rounding
 
 
 @coefficient("tau_ap_symmetric")
@@ -318,12 +315,7 @@ def _one_sided_b(reference: Floats, other: Floats) -> Floats:
     place = places(other)
     weight = np.where(place.first > 1, 1 / np.maximum(place.first - 1, 1), 0.0)
     below = np.count_nonzero(place.first > 1, axis=1)
-    return _limited(_weighted(reference, other, weight, _both_agree) * 2 / below - 1)
-
-
-def _limited(values: Floats) -> Floats:
-    """From -1 to 1: sums of thirds and the like go beyond by their rounding."""
-    return np.clip(values, -1.0, 1.0)
+    return np.clip(_weighted(reference, other, weight, _both_agree) * 2 / below - 1, -1.0, 1.0)
 
 
 def _pair_count(steps: Floats) -> int:

@@ -133,21 +133,12 @@ def _present(place: RankPlaces, depth: int, ties: str) -> Floats:
     return np.clip((depth + 1 - place.first) / place.size, 0.0, 1.0)
 
 
-def _denominator_a(depth: int, short: Floats, long: Floats) -> Any:
-    return depth
-
-
-def _denominator_b(depth: int, short: Floats, long: Floats) -> Any:
-    return np.sqrt(np.sum(short**2, axis=-1) * np.sum(long**2, axis=-1))
-
-
-def _denominator_w(depth: int, short: Floats, long: Floats) -> Any:
-    return (short.sum(axis=-1) + long.sum(axis=-1)) / 2
-
-
+# What the overlap at a depth is divided by, from what the shorter and the longer list have there.
 _DENOMINATORS: dict[str, Callable[[int, Floats, Floats], Any]] = {
-    "a": _denominator_a, "b": _denominator_b, "w": _denominator_w,
-}  # fmt: skip
+    "a": lambda depth, short, long: depth,
+    "b": lambda depth, short, long: np.sqrt(np.sum(short**2, axis=-1) * np.sum(long**2, axis=-1)),
+    "w": lambda depth, short, long: (short.sum(axis=-1) + long.sum(axis=-1)) / 2,
+}
 
 
 def _overlap(first: _Stretches, second: _Stretches, p: float, ties: str) -> RankBiasedOverlap:

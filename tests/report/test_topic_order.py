@@ -12,7 +12,7 @@ from sounding.audit.auditing import audit
 from sounding.audit.tables import Extras, topics_section
 from sounding.compare.charts import chart_of
 from sounding.compare.comparison import compare
-from sounding.compare.pair_account import _topic_table
+from sounding.compare.pair_account import PairByMeasure
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.tables import Layout, wide_table
@@ -61,7 +61,7 @@ def test_the_topics_of_an_audit() -> None:
 
 def test_topics_that_differ_alike() -> None:
     found = compare(QRELS, RUNS, ["RR"], pair=("one", "two"))
-    shown = list(_topic_table(found, 0, 0).columns[0].cells)
+    shown = list(PairByMeasure(found, 0).topic_table().columns[0].cells)
     assert shown == COUNTED[: len(shown)]
     assert str(COUNTED).replace("'", '"') in str(chart_of(found).to_json(indent=None))
 

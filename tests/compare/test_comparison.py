@@ -15,9 +15,9 @@ from tests.compare.tables import around, scores_of
 
 import sounding
 from sounding.compare.comparison import compare, compare_scores, evaluations
-from sounding.compare.notes import short_lists, topic_notes
 from sounding.compare.requests import find_run
 from sounding.compare.result import COLUMNS, Comparison
+from sounding.compare.sentences import short_lists, topic_notes
 from sounding.core.errors import DataError, SoundingError, UnknownNameError
 from sounding.core.policies import Policies, Ties
 from sounding.core.workers import Progress

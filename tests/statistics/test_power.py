@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests.conftest import require
 
-from sounding.compare.notes import power_in_words
+from sounding.compare.sentences import power_in_words
 from sounding.core.errors import DataError
 from sounding.evaluate.evaluation import evaluate
 from sounding.runs.pairs import all_pairs

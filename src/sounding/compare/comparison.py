@@ -10,7 +10,6 @@ import numpy as np
 
 from sounding.compare.documents import telling_documents, what_would_settle
 from sounding.compare.holds import Holds, holding, pooled_runs
-from sounding.compare.notes import short_lists, test_notes, topic_notes
 from sounding.compare.requests import (
     check_named,
     check_names,
@@ -19,6 +18,7 @@ from sounding.compare.requests import (
     without_common_topics,
 )
 from sounding.compare.result import Account, Comparison, Evenness
+from sounding.compare.sentences import short_lists, test_notes, topic_notes
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, expect
 from sounding.core.policies import DEFAULT_POLICIES, Policies

@@ -7,8 +7,6 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from sounding.compare.depths import (
-    CAUSE_NAMES,
-    CAUSES,
     Move,
     count_scenarios,
     examples,
@@ -18,6 +16,7 @@ from sounding.compare.depths import (
     moves,
 )
 from sounding.compare.result import Comparison
+from sounding.compare.sentences import CAUSE_NAMES, CAUSES, EXAMPLES, moves_shown
 from sounding.compare.tables import SHOWN, WIDEST_NAME, Named, facts, p_name, short_names, shown_case
 from sounding.core.text import plural, shown_p, whole_percent
 from sounding.measures.summaries import mean_over_topics
@@ -146,12 +145,7 @@ def _moved_table(comparison: Comparison, top: int | None) -> Table:
     ]  # fmt: skip
     names = ["run_a", "run_b", "measure", "depths", "cases", "why", "judged"]
     causes = Counter(move.cause for move in found)
-    shown = (
-        ""
-        if len(rows) == len(found)
-        else f"{len(rows)} of {plural(len(found), 'move')}, the rest with --top N. "
-    )
-    notes = [f"{shown}Judged: of the documents down to the second depth, for run_a and for run_b. Why:"]
+    notes = [moves_shown(len(rows), len(found))]
     notes += [
         f"- {CAUSE_NAMES[cause]} ({plural(causes[cause], 'move')}): {text}"
         for cause, text in CAUSES.items()
@@ -201,11 +195,7 @@ def _example_table(comparison: Comparison) -> Table:
             )  # fmt: skip
     p = p_name(comparison.performance_tests[0])
     names = ["measure", "case", "run_a", "run_b", "difference", p, "assessment", f"assessment {p}"]
-    rule = (
-        "For each case the pair that shows it best: both its tests, on performance and on assessment, are as"
-        " far from the other answer as in any pair of that case."
-    )
-    return Table(columns_of(names, rows), title="an example of each case", notes=[rule], keys=4)
+    return Table(columns_of(names, rows), title="an example of each case", notes=[EXAMPLES], keys=4)
 
 
 def _shown(tests: PairTests, pair: int) -> str:

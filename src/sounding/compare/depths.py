@@ -12,11 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from sounding.compare import sentences
 from sounding.compare.result import Comparison
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.limits import most
-from sounding.core.text import whole_percent
 from sounding.measures import Measure, parse_measures
 from sounding.measures.grammar import single_measure
 from sounding.runs.pool import SCENARIOS, scenarios
@@ -69,18 +69,6 @@ def families(comparison: Comparison) -> list[tuple[str, list[int]]]:
     ]
 
 
-CAUSE_NAMES = {
-    "frozen": "lists end", "pool": "pool depth", "assessment": "assessment", "performance": "performance",
-    "both": "both",
-}  # fmt: skip
-CAUSES = {
-    "frozen": "the lists of a run end",
-    "pool": "the depth passes that of the pool, and less of one run is judged below",
-    "assessment": "only the test of assessment changes, for other reasons",
-    "performance": "only the test of performance changes",
-    "both": "both tests change",
-}
-
 # -- moves -----------------------------------------------------------------------------------------
 
 
@@ -109,7 +97,7 @@ class Move:
     to_depth: int
     from_case: int
     to_case: int
-    cause: str  # one of CAUSES
+    cause: str  # one of `sentences.CAUSES`
     why: str
 
 
@@ -151,28 +139,24 @@ def _cause(comparison: Comparison, shallow: int, deep: int, pair: int) -> tuple[
     after_pool = fell_behind and pool is not None and from_depth <= pool.depth < to_depth
     if after_pool and pool is not None:
         assessment += f", below the pool depth {pool.depth}"
+    why = "; ".join(filter(None, [performance, assessment]))
     short = [run for run in runs if frozen[run]]
     if short:
-        ends = (
-            f"{comparison.runs[short[0]]} is frozen: its lists end after {comparison.lengths[short[0]]:.0f}"
-        )
-        return "frozen", "; ".join(filter(None, [f"{ends} documents", performance, assessment]))
+        ends = sentences.lists_end(comparison.runs[short[0]], comparison.lengths[short[0]])
+        return "frozen", f"{ends}; {why}" if why else ends
     if after_pool:
         cause = "pool"
     elif performance and assessment:
         cause = "both"
     else:
         cause = "assessment" if assessment else "performance"
-    why = "; ".join(filter(None, [performance, assessment]))
     return cause, why or "one of the two differences now points the other way"
 
 
 def _performance_change(comparison: Comparison, shallow: int, deep: int, pair: int) -> str:
     """What became of the difference in performance; empty: significant as before, or as little."""
     before, after = (bool(comparison.performance_tests[place].significant[pair]) for place in (shallow, deep))
-    if before == after:
-        return ""
-    return f"the difference in performance {'becomes' if after else 'is no longer'} significant"
+    return "" if before == after else sentences.significance_changes(after)
 
 
 def _assessment_change(comparison: Comparison, shallow: int, deep: int, pair: int) -> tuple[str, bool]:
@@ -185,12 +169,8 @@ def _assessment_change(comparison: Comparison, shallow: int, deep: int, pair: in
         return "assessment becomes even", False
     a, b = comparison.pairs[pair].tolist()
     less, more = (b, a) if tests[deep].difference[pair] > 0 else (a, b)
-    shares = [float(np.nanmean(comparison.assessment[run, deep])) for run in (less, more)]
-    return (
-        f"assessment of {comparison.runs[less]} falls behind ({whole_percent(shares[0])} of its first"
-        f" {comparison.depths[deep]} judged, {whole_percent(shares[1])} of the other's)",
-        True,
-    )
+    shares = np.nanmean(comparison.assessment[[less, more], deep], axis=1).tolist()
+    return sentences.falls_behind(comparison.runs[less], comparison.depths[deep], *shares), True
 
 
 # -- examples and scenarios ------------------------------------------------------------------------

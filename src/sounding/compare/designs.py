@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sounding.compare.comparison import values_of
-from sounding.compare.notes import short_lists, topic_notes
 from sounding.compare.requests import check_names, check_request, chosen_pairs
+from sounding.compare.sentences import power_of_t, short_lists, topic_notes
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.workers import Bars
@@ -91,7 +91,7 @@ def design_runs(
     values = np.stack([values_of(scores, measure) for measure in chosen], axis=1)
     told = [*topic_notes(scores, values), *short_lists(scores.lengths.max(axis=1, initial=0), chosen)]
     if how.test != "t":
-        told.append(f"Power is that of the paired t test; that of the test {how.test} is not computed.")
+        told.append(power_of_t(how.test))
     return Designs(
         runs=scores.runs, measures=chosen, topics=scores.topics, pairs=pairs, designs=tuple(found),
         correction=correction, notes=tuple(told), procedure=how, policies=policies,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import click
 from click.core import ParameterSource
 
-from sounding.compare import tables
+from sounding.compare import sentences, tables
 from sounding.compare.charts import chart_of
 from sounding.compare.command import CompareOptions
 from sounding.compare.comparison import DEFAULT_MEASURES, compare
@@ -20,7 +20,6 @@ from sounding.compare.depths import at_depths
 from sounding.compare.designs import Designs, design_runs
 from sounding.compare.gate import gate_comparison, parse_conditions
 from sounding.compare.holds import DEFAULT_UNTIL
-from sounding.compare.notes import how_tested, how_valued, notes
 from sounding.compare.pair_account import explain, explain_in_markdown
 from sounding.compare.result import Comparison
 from sounding.core.errors import FormatError, UnknownNameError
@@ -94,11 +93,6 @@ class CompareRequest:
         """Whether cases are counted by depth, and no pair is shown."""
         options = self.options
         return bool(self.depths) and not (options.each_pair or options.pair or options.matrix)
-
-    @property
-    def left_out(self) -> str:
-        """The measures that were dropped, by name."""
-        return ", ".join(map(str, self.dropped))
 
     def choices(self, correction: str) -> PlanChoices:
         """Return the choices that were made in the end, to be held against a plan."""
@@ -363,9 +357,9 @@ def _compare(collection: Source, request: CompareRequest, info: dict[str, RunInf
         )  # fmt: skip
     more = []
     if request.dropped:
-        more.append(f"Left out, for they have no mean over topics to compare: {request.left_out}.")
+        more.append(sentences.left_out(request.dropped))
     if request.counts_only and procedure.margin is not None and not options.fail_on:
-        more.append(f"The margin {procedure.margin:g} changes no case: --each-pair shows what it tells.")
+        more.append(sentences.margin_without_use(procedure.margin))
     return replace(found, notes=(*found.notes, *more))
 
 
@@ -384,7 +378,7 @@ def _run_design(request: CompareRequest) -> None:
     if cut is not None:
         remark(cut, quiet=options.quiet)
     if request.dropped:
-        remark(f"left out: {request.left_out}", quiet=options.quiet)
+        remark(f"left out: {', '.join(map(str, request.dropped))}", quiet=options.quiet)
     echo = Echo.of(request, found.correction)
     made = tables.people_designs(found) if request.people else [tables.tidy_designs(found)]
     shown = _with_plan(made, echo, people=request.people)
@@ -398,7 +392,7 @@ def _run_design(request: CompareRequest) -> None:
 def _write(found: Results, request: CompareRequest, echo: Echo | None) -> list[Table]:
     """Print or write what was found; gives the tables, none for a pair in words."""
     options = request.options
-    more = [] if options.notes else ["More on how to read this with --notes."]
+    more = [] if options.notes else [sentences.MORE_NOTES]
     if options.pair and options.format_name in ("table", "md"):
         told, brief = [*([] if echo is None else echo.notes()), *more], not options.notes
         if options.format_name == "md":
@@ -452,7 +446,7 @@ def _cases_by_depth(found: Results, request: CompareRequest) -> list[Table]:
     for name, comparison in found:
         shown += depth_tables(comparison, name if several else None, top)
     brief = not request.options.notes
-    told = [note for _, one in found for note in notes(one, intervals=False, brief=brief)]
+    told = [note for _, one in found for note in sentences.notes(one, intervals=False, brief=brief)]
     limits = [f"{name}: {limit}" if several else limit for name, one in found for limit in one.limits]
     shown[0] = first_said(shown[0], limits)
     return [*shown[:-1], with_notes(shown[-1], told)]
@@ -475,12 +469,17 @@ def _beside(found: Results, shown: Sequence[Table], request: CompareRequest) -> 
     warnings = [f"{name}: {note}" for name, one in found for note in (*one.limits, *one.notes)]
     if len(found) == 1:
         warnings = list(shown[0].facts.get("notes", first.notes)) if shown else []
-    told = [f"Test: {how_tested(first)}; seed {first.procedure.seed}."]
+    told = [f"Test: {sentences.how_tested(first)}; seed {first.procedure.seed}."]
     if not request.options.matrix and not request.counts_only:
         told.append(f"Intervals, ci_low to ci_high: {first.performance_tests[0].interval}.")
     if request.options.pair:
-        told.append("The explanation of the pair is in the formats table, md and json.")
-    return [*warnings, *(text[0].lower() + text[1:-1] for text in [*told, *how_valued(first)])]
+        told.append(sentences.PAIR_EXPLAINED)
+    return [*warnings, *map(_in_passing, [*told, *sentences.how_valued(first)])]
+
+
+def _in_passing(text: str) -> str:
+    """A sentence as it stands in a remark: without a capital and a period."""
+    return text[0].lower() + text[1:-1]
 
 
 def _beside_design(found: Designs, shown: Sequence[Table]) -> list[str]:
@@ -497,7 +496,7 @@ def _say_beside(texts: Sequence[str], request: CompareRequest, echo: Echo | None
     """
     options = request.options
     if options.pair and options.format_name == "latex" and not options.design:
-        remark("the explanation of the pair is in the formats table, md and json", quiet=options.quiet)
+        remark(_in_passing(sentences.PAIR_EXPLAINED), quiet=options.quiet)
     if options.format_name in NO_NOTES:
         for text in [*texts, *([] if echo is None else [echo.plan.describe()])]:
             remark(text, quiet=options.quiet)

@@ -9,8 +9,8 @@ import numpy as np
 from sounding.compare.advice import which_completions
 from sounding.compare.comparison import TOPICS
 from sounding.compare.documents import OpenDocument, TellingDocument
-from sounding.compare.notes import EFFECT, floor_legend, notes
 from sounding.compare.result import Comparison
+from sounding.compare.sentences import EFFECT, floor_legend, notes
 from sounding.compare.tables import WIDEST_NAME, p_name, short_names, shown_interval, signed, yes_or_no
 from sounding.core.text import SMALL, filled, natural_places, p_is, plural, whole_percent
 from sounding.render.tables import UNKNOWN, Column, Table, markdown_text, render

@@ -9,24 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from sounding.compare import sentences
 from sounding.compare.designs import Designs
-from sounding.compare.notes import (
-    EFFECT,
-    advice_notes,
-    cases_in_words,
-    floor_legend,
-    floor_notes,
-    notes,
-    power_in_words,
-    settled_basis,
-)
 from sounding.compare.result import MARGIN_COLUMNS, Comparison, Rows
 from sounding.core.text import FLOOR, sentence, shown_chance, shown_p
 from sounding.measures import Measure
 from sounding.measures.summaries import mean_over_topics
 from sounding.render.tables import UNKNOWN, Cell, Column, Table, columns_of, decimal, first_said, with_notes
 from sounding.statistics.pairwise import OWN, PairTests
-from sounding.statistics.power import LEAST_SPLIT, Design, SwapRates
+from sounding.statistics.power import Design, SwapRates
 
 WIDEST_NAME = 20  # of a run in a table for a terminal
 SHOWN = 20  # pairs that people see without asking for more
@@ -91,7 +82,7 @@ def facts(comparison: Comparison) -> dict[str, Any]:
     first = comparison.performance_tests[0]
     return {
         "policies": asdict(comparison.policies),
-        "settled": settled_basis(comparison),
+        "settled": sentences.settled_basis(comparison),
         "test": {"name": first.test, "correction": first.correction, "alpha": first.alpha,
                  "method": first.method, "interval": first.interval},
         "inconclusive": {
@@ -121,7 +112,7 @@ def tidy_pairs(comparison: Comparison, collection: str | None = None, top: int |
     if collection is not None:
         columns.insert(0, Column("collection", [collection] * len(rows)))
     beside = facts(comparison)
-    beside["notes"] += [*floor_notes(comparison), *advice_notes(comparison)]
+    beside["notes"] += [*sentences.floor_notes(comparison), *sentences.advice_notes(comparison)]
     return Table(columns, facts=beside | _account_facts(comparison, top))
 
 
@@ -208,16 +199,20 @@ def people_pairs(
         Column("advice", _advice_cells(found, short)),
     ]
     shown = "" if len(rows) == len(order) else f"{len(rows)} of {len(order):,} rows, the rest with --top N. "
-    told = [shown + cases_in_words(comparison)]
+    told = [shown + sentences.cases_in_words(comparison)]
     marked = any(str(cell).startswith(FLOOR) for column in columns for cell in column.cells)
     if brief:
-        told += notes(comparison, brief=True)
-        told[1] = " ".join([told[1], *floor_legend(comparison, marked)])
+        told += sentences.notes(comparison, brief=True)
+        told[1] = " ".join([told[1], *sentences.floor_legend(comparison, marked)])
     else:
-        told += [*advice_notes(comparison), *notes(comparison), *floor_legend(comparison, marked)]
-        told += [EFFECT] if full else []
+        told += [
+            *sentences.advice_notes(comparison),
+            *sentences.notes(comparison),
+            *sentences.floor_legend(comparison, marked),
+        ]
+        told += [sentences.EFFECT] if full else []
     if any(short[name] != name for side in ("run_a", "run_b") for name in found[side]):
-        told.append("Long names of runs are shortened here, and whole in every other format.")
+        told.append(sentences.LONG_NAMES)
     return first_said(Table(columns, title=title, notes=told, keys=len(keys)), comparison.limits)
 
 
@@ -282,10 +277,6 @@ SIGNS: Mapping[tuple[bool, int], str] = {  # (strong, sign of the difference, 0:
     (False, 1): "›", (False, -1): "‹", (False, 0): "~",
 }  # fmt: skip
 UNTESTED_SIGN, SELF_SIGN = "?", "·"
-LEGEND = (
-    "A row against each column, runs in the same order: > better, < worse, = no significant difference;"
-    " › ‹ ~ the same where the case is weak; ? not tested."
-)
 
 
 def matrix_tables(
@@ -308,7 +299,11 @@ def matrix_tables(
         title = f"{measure}: {len(rows)} runs against each other"
         tables.append(Table(columns, title=title, keys=2))
     tables[0] = first_said(tables[0], comparison.limits)
-    told = [LEGEND, cases_in_words(comparison), *notes(comparison, intervals=False, brief=brief)]
+    told = [
+        sentences.LEGEND,
+        sentences.cases_in_words(comparison),
+        *sentences.notes(comparison, intervals=False, brief=brief),
+    ]
     tables[-1] = with_notes(tables[-1], told)
     return tables
 
@@ -335,7 +330,7 @@ def tidy_matrix(comparison: Comparison) -> Table:
         for row in _matrix_rows(comparison, number)
     ]
     names = ["measure", "rank", "run", "value", "against"]
-    return Table(columns_of(names, rows), facts=facts(comparison) | {"legend": LEGEND})
+    return Table(columns_of(names, rows), facts=facts(comparison) | {"legend": sentences.LEGEND})
 
 
 def _matrix_rows(comparison: Comparison, number: int) -> list[tuple[int, str, float, str]]:
@@ -369,7 +364,7 @@ def people_designs(found: Designs) -> list[Table]:
     tables = []
     for measure, one in found.by_measure():
         power = _power_table(measure, one, found)
-        if problem := _too_few(one.swaps):
+        if problem := sentences.too_few_to_split(one.swaps.topics):
             tables.append(with_notes(power, [problem]))
         else:
             tables += [power, _error_table(measure, one), _tie_table(measure, one)]
@@ -377,16 +372,6 @@ def people_designs(found: Designs) -> list[Table]:
     told.append(f"Policies: {found.policies.describe()}.")
     tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *told])
     return tables
-
-
-def _too_few(swaps: SwapRates) -> str:
-    """That halves of the topics are too small for their error rates to mean anything; empty: they are not."""
-    if swaps.topics >= LEAST_SPLIT:
-        return ""
-    return (
-        f"{swaps.topics} topics on which all runs have a value are too few to split: error rates need"
-        f" at least {LEAST_SPLIT}."
-    )
 
 
 def _power_table(measure: Measure, one: Design, found: Designs) -> Table:
@@ -404,9 +389,7 @@ def _power_table(measure: Measure, one: Design, found: Designs) -> Table:
         Column("topics needed", [_many(count) for count in power.topics_needed[shown].tolist()], right=True),
     ]
     rest = "" if len(shown) == len(order) else f"{len(shown)} of {len(order):,} pairs; json has all. "
-    rule = "Power: chance to find the difference seen, were it the true one; topics needed for it."
-    lines = power_in_words(power)
-    notes = [f"{rest}{rule}", *map(sentence, lines)]
+    notes = [f"{rest}{sentences.POWER}", *map(sentence, sentences.power_in_words(power))]
     title = f"{measure}: power at the differences seen"
     return Table(columns, title=title, notes=notes, keys=2)
 
@@ -427,12 +410,8 @@ def _error_table(measure: Measure, one: Design) -> Table:
     for place in _places(swaps):
         rates = [*swaps.error_rate[:, place].tolist(), *beyond.error_rate[:, place].tolist()]
         columns.append(Column(f"from {swaps.required[place]:g}", _rates(rates), right=True))
-    rule = (
-        f"Two disjoint sets of so many topics, {swaps.splits} splits: share of claims that the other set"
-        " reverses, by the difference that a claim requires."
-    )
     title = f"{measure}: how often another set of topics names the other run"
-    return Table(columns, title=title, notes=[rule], keys=2)
+    return Table(columns, title=title, notes=[sentences.how_split(swaps.splits)], keys=2)
 
 
 def _tie_table(measure: Measure, one: Design) -> Table:
@@ -442,8 +421,7 @@ def _tie_table(measure: Measure, one: Design) -> Table:
         shares = swaps.fuzziness[:, place].tolist()
         required = float(swaps.required[place])
         columns.append(Column(f"below {required:g}" if required else "equal", shares, digits=DIGITS))
-    rule = "Share of comparisons without a claim: equal, or less apart than the difference required."
-    return Table(columns, title=f"{measure}: how often no run is named", notes=[rule])
+    return Table(columns, title=f"{measure}: how often no run is named", notes=[sentences.NO_CLAIMS])
 
 
 def _places(swaps: SwapRates) -> list[int]:
@@ -467,7 +445,7 @@ def tidy_designs(found: Designs) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for measure, one in found.by_measure():
         swaps, beyond = one.swaps, one.extrapolation
-        if _too_few(swaps):
+        if sentences.too_few_to_split(swaps.topics):
             continue
         for size, required in np.ndindex(swaps.claims.shape):
             rows.append(
@@ -488,7 +466,9 @@ def tidy_designs(found: Designs) -> Table:
         "measure", "topics", "required", "extrapolated", "claims", "errors", "error_rate", "fuzziness",
     )  # fmt: skip
     problems = [
-        f"{measure}: {problem}" for measure, one in found.by_measure() if (problem := _too_few(one.swaps))
+        f"{measure}: {problem}"
+        for measure, one in found.by_measure()
+        if (problem := sentences.too_few_to_split(one.swaps.topics))
     ]
     facts = {
         "policies": asdict(found.policies),
@@ -496,7 +476,9 @@ def tidy_designs(found: Designs) -> Table:
         "topics": len(found.topics),
         "alpha": found.procedure.alpha,
         "correction": found.correction,
-        "power": {str(measure): list(power_in_words(one.power)) for measure, one in found.by_measure()},
+        "power": {
+            str(measure): list(sentences.power_in_words(one.power)) for measure, one in found.by_measure()
+        },
         "pairs": {str(measure): _pair_facts(one, found) for measure, one in found.by_measure()},
         "notes": [*found.notes, *problems],
     }

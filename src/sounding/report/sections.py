@@ -14,7 +14,7 @@ from sounding.audit import tables as audit_tables
 from sounding.audit.charts import audit_charts
 from sounding.audit.result import Audit
 from sounding.audit.tables import Extras
-from sounding.compare import notes as comparison_notes
+from sounding.compare import sentences as comparison_notes
 from sounding.compare import tables as comparison_tables
 from sounding.core.lazy import polars
 from sounding.core.text import plural

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from tests.statistics.test_randomization import run, table
 
-from sounding.compare import notes
+from sounding.compare import sentences
 
 
 def test_a_warning_that_holds_for_several_measures_is_said_once_and_the_others_are_counted() -> None:
@@ -16,11 +16,11 @@ def test_a_warning_that_holds_for_several_measures_is_said_once_and_the_others_a
     tests = [run(one, correction="holm", permutations=1_319) for one in (values, clear, np.flip(values, 0))]
     assert [len(one.notes) for one in tests] == [1, 1, 1]
     assert tests[0].notes != tests[1].notes
-    (told,) = notes.test_notes(tests[:2])
+    (told,) = sentences.test_notes(tests[:2])
     assert told.startswith("Which pairs are significant hangs on the seed: no draw of 1,319")
     assert told.endswith("or correction max-t; by 1 more measure it is much the same.")
     # Word for word the same is one warning, and nothing is counted.
-    (told,) = notes.test_notes([tests[0], tests[2]])
+    (told,) = sentences.test_notes([tests[0], tests[2]])
     assert told.endswith("or correction max-t.")
 
 
@@ -28,6 +28,6 @@ def test_a_test_that_cannot_reach_alpha_has_no_other_warning() -> None:
     values = table(12, 30)
     values[0] += 0.3
     tests = [run(values, correction="holm", permutations=draws) for draws in (999, 1_319)]
-    (second,) = notes.test_notes(tests)
+    (second,) = sentences.test_notes(tests)
     assert [bool(one.limit) for one in tests] == [True, False]
     assert second.startswith("Which pairs are significant hangs on the seed: ")

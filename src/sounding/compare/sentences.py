@@ -1,4 +1,7 @@
-"""What stands below a comparison, and what a reader should be warned of, in sentences."""
+"""Sentences about a comparison: notes below it, warnings, why pairs move, what a gate and a design say.
+
+What `advice.py`, `holds.py` and `documents.py` say is part of a result, and stands with them.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,41 @@ from numpy.typing import ArrayLike
 from sounding.compare.advice import which_completions
 from sounding.compare.result import Comparison
 from sounding.core.arrays import NDArray
-from sounding.core.text import FLOOR, p_is, plural, sentence
+from sounding.core.text import FLOOR, p_is, plural, sentence, whole_percent
 from sounding.evaluate.result import FEW_TOPICS, Scores
 from sounding.measures import Measure
 from sounding.statistics.cases import CASES
 from sounding.statistics.pairwise import PairTests
-from sounding.statistics.power import PairPower
+from sounding.statistics.power import LEAST_SPLIT, PairPower
 
 NAMED = 5  # runs that a note names before it counts the others
 EFFECT = "Effect size: Cohen's d_z, mean over standard deviation of the differences by topic."
+MORE_NOTES = "More on how to read this with --notes."
+LONG_NAMES = "Long names of runs are shortened here, and whole in every other format."
+PAIR_EXPLAINED = "The explanation of the pair is in the formats table, md and json."
+LEGEND = (
+    "A row against each column, runs in the same order: > better, < worse, = no significant difference;"
+    " › ‹ ~ the same where the case is weak; ? not tested."
+)
+EXAMPLES = (
+    "For each case the pair that shows it best: both its tests, on performance and on assessment, are as"
+    " far from the other answer as in any pair of that case."
+)
+POWER = "Power: chance to find the difference seen, were it the true one; topics needed for it."
+NO_CLAIMS = "Share of comparisons without a claim: equal, or less apart than the difference required."
+
+# Why pairs move from case to case: as a table has it, and in full.
+CAUSE_NAMES = {
+    "frozen": "lists end", "pool": "pool depth", "assessment": "assessment", "performance": "performance",
+    "both": "both",
+}  # fmt: skip
+CAUSES = {
+    "frozen": "the lists of a run end",
+    "pool": "the depth passes that of the pool, and less of one run is judged below",
+    "assessment": "only the test of assessment changes, for other reasons",
+    "performance": "only the test of performance changes",
+    "both": "both tests change",
+}
 
 
 def topic_notes(scores: Scores, values: NDArray[np.float64]) -> Iterator[str]:
@@ -227,3 +256,69 @@ def power_in_words(power: PairPower) -> tuple[str, ...]:
             f" {high:,.0f} for nine tenths"
         )
     return tuple(lines)
+
+
+# -- where measures are left out -------------------------------------------------------------------
+
+
+def left_out(measures: Sequence[Measure]) -> str:
+    """That measures have no mean over topics to compare."""
+    return f"Left out, for they have no mean over topics to compare: {', '.join(map(str, measures))}."
+
+
+def margin_without_use(margin: float) -> str:
+    """That a margin changes no count of cases."""
+    return f"The margin {margin:g} changes no case: --each-pair shows what it tells."
+
+
+# -- why a pair moves ------------------------------------------------------------------------------
+
+
+def lists_end(run: str, length: float) -> str:
+    """That a run can hardly find anything more."""
+    return f"{run} is frozen: its lists end after {length:.0f} documents"
+
+
+def significance_changes(after: bool) -> str:
+    """What became of the difference in performance."""
+    return f"the difference in performance {'becomes' if after else 'is no longer'} significant"
+
+
+def falls_behind(run: str, depth: int, share: float, other: float) -> str:
+    """That less of a run was judged than of the other from this depth on."""
+    return (
+        f"assessment of {run} falls behind ({whole_percent(share)} of its first {depth} judged,"
+        f" {whole_percent(other)} of the other's)"
+    )
+
+
+def moves_shown(shown: int, moves: int) -> str:
+    """How many of the moves are shown, and what the columns beside them are."""
+    some = "" if shown == moves else f"{shown} of {plural(moves, 'move')}, the rest with --top N. "
+    return f"{some}Judged: of the documents down to the second depth, for run_a and for run_b. Why:"
+
+
+# -- designs ---------------------------------------------------------------------------------------
+
+
+def power_of_t(test: str) -> str:
+    """That power is not that of the test which was asked for."""
+    return f"Power is that of the paired t test; that of the test {test} is not computed."
+
+
+def too_few_to_split(topics: int) -> str:
+    """That halves of the topics are too small for their error rates to mean anything; empty: they are not."""
+    if topics >= LEAST_SPLIT:
+        return ""
+    return (
+        f"{topics} topics on which all runs have a value are too few to split: error rates need"
+        f" at least {LEAST_SPLIT}."
+    )
+
+
+def how_split(splits: int) -> str:
+    """What error rates are of."""
+    return (
+        f"Two disjoint sets of so many topics, {splits} splits: share of claims that the other set"
+        " reverses, by the difference that a claim requires."
+    )

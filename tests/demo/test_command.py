@@ -174,7 +174,7 @@ def test_the_figures_of_the_demo_are_those_of_its_collection(seed: int, tmp_path
         zip(in_memory.runs, in_memory.mean().tolist(), strict=True)
     )
     assert shown.by_truth.judged_share().min() == 1
-    assert {shown.by_judgments.runs[row] for row in shown.new_runs()} == {
+    assert {shown.by_judgments.runs[row] for row in shown.runs(pooled=False)} == {
         info.run for info in collection.info if not info.pooled
     }
 

@@ -242,7 +242,7 @@ def test_what_awaits_another_assessor_or_an_organiser_is_listed(people: Project,
     listed = command("status", "--view", "topics")
     assert {row["topic"]: (row["judged"], row["again"], row["unsettled"]) for row in listed} == rows
     [found] = [one for one in organising.topic_states(people) if one.topic.id == FIRST]
-    assert (found.judged, found.again, found.unsettled) == rows[FIRST]
+    assert (found.counts.judged, found.counts.again, found.counts.unsettled) == rows[FIRST]
     command("settings", "--feed", "first")
     assert "unsettled" not in command("status", "--view", "topics")[0]
 

@@ -16,7 +16,6 @@ from tests.conftest import require
 from tests.judge.web import PASSWORD, TOPICS, Browser, add_person, signed_in
 
 from sounding.judge import api, organizer_api
-from sounding.judge import organizer_api as audit_api
 from sounding.judge.auth import RateLimit
 from sounding.judge.project import Project, open_project
 
@@ -31,14 +30,14 @@ CHECKS = [
 ]
 ASKED = [
     (method, route.path)
-    for router in (api.signing, api.judging, api.watching, audit_api.audits, organizer_api.router)
+    for router in (api.signing, api.judging, api.watching, organizer_api.audits, organizer_api.router)
     for route in router.routes
     if isinstance(route, APIRoute) and route.path not in (ENDLESS, "/api/sign-out")
     for method in sorted(route.methods or ())
 ]
 WATCHED = {
     route.path
-    for router in (api.watching, audit_api.audits, organizer_api.router)
+    for router in (api.watching, organizer_api.audits, organizer_api.router)
     for route in router.routes
     if isinstance(route, APIRoute)
 }

@@ -31,13 +31,9 @@ class DemoEvidence:
     info: dict[str, RunInfo]
     pool_depth: int
 
-    def new_runs(self) -> list[int]:
-        """The runs that did not contribute to the pool."""
-        return [row for row, run in enumerate(self.by_judgments.runs) if not self.info[run].pooled]
-
-    def pooled_runs(self) -> list[int]:
-        """The runs that did."""
-        return [row for row, run in enumerate(self.by_judgments.runs) if self.info[run].pooled]
+    def runs(self, *, pooled: bool) -> list[int]:
+        """The runs that contributed to the pool, or those that did not."""
+        return [row for row, run in enumerate(self.by_judgments.runs) if self.info[run].pooled == pooled]
 
     def change(self) -> NDArray[np.float64]:
         """(run,): how much the leading measure gains when everything is judged."""
@@ -64,7 +60,7 @@ def observations(evidence: DemoEvidence) -> list[str]:
 
 def unjudged_documents(evidence: DemoEvidence) -> str | None:
     """Who has unjudged documents among the first that the leading measure looks at."""
-    new, pooled = evidence.new_runs(), evidence.pooled_runs()
+    new, pooled = evidence.runs(pooled=False), evidence.runs(pooled=True)
     if not new or not pooled:
         return None
     unjudged = 1 - evidence.by_judgments.judged_share()[:, 0]
@@ -80,7 +76,7 @@ def unjudged_documents(evidence: DemoEvidence) -> str | None:
 
 def hidden_worth(evidence: DemoEvidence) -> str | None:
     """How far the new run that gains most would rise if everything were judged."""
-    new, pooled = evidence.new_runs(), evidence.pooled_runs()
+    new, pooled = evidence.runs(pooled=False), evidence.runs(pooled=True)
     change = evidence.change()
     if not new or not pooled:
         return None
@@ -121,7 +117,7 @@ def swapped_pair(evidence: DemoEvidence) -> str | None:
 
 def depth(evidence: DemoEvidence) -> str | None:
     """How much less is known deeper than the pool goes."""
-    pooled = evidence.pooled_runs()
+    pooled = evidence.runs(pooled=True)
     if not pooled:
         return None
     shares = evidence.by_judgments.judged_share()[pooled].mean(axis=0)

@@ -180,9 +180,7 @@ def coming(here: web.Context, who: User, topic: Topic) -> messages.Coming:
         batch = f"{ahead.batch_left} of {ahead.batch_size} left in this batch" if ahead.batch_size else ""
         after = "more follow while they help" if ahead.left is None else f"{ahead.left:,} left"
         words = f"{batch}, {after}{' in all' * (ahead.left is not None)}" if batch else after
-    return messages.Coming(
-        left=ahead.left, batch_left=ahead.batch_left, batch_size=ahead.batch_size, words=words
-    )
+    return messages.Coming(**asdict(ahead), words=words)
 
 
 @judging.get("/next")

@@ -23,7 +23,6 @@ from starlette.exceptions import HTTPException
 
 from sounding.core.errors import DataError, SoundingError
 from sounding.judge import api, assessor_pages, organizer_api, organizer_pages, sign_in_pages
-from sounding.judge import organizer_api as audit_api
 from sounding.judge.auth import Door, RefusedError
 from sounding.judge.database import StoreError
 from sounding.judge.live import LiveFeed, Prospects, Refits, Task
@@ -35,7 +34,7 @@ from sounding.judge.web import FOLDER, HEADERS, NOTHING_HERE, Context, Shell, is
 log = logging.getLogger("sounding.judge")
 
 ROUTERS = (
-    api.signing, api.judging, api.watching, audit_api.audits, organizer_api.router, sign_in_pages.router,
+    api.signing, api.judging, api.watching, organizer_api.audits, organizer_api.router, sign_in_pages.router,
     sign_in_pages.own, assessor_pages.entrance, assessor_pages.router, organizer_pages.router,
 )  # fmt: skip
 

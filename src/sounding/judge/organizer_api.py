@@ -48,8 +48,8 @@ def topics(here: Here) -> list[messages.OrganizedTopic]:
         messages.OrganizedTopic(
             topic=one.topic.id, title=one.topic.title, version=one.topic.version, status=one.topic.status,
             estimate=one.topic.estimate, assessors=[person.name for person in one.assessors],
-            order=messages.ShownOrder(**asdict(one.order)), judged=one.judged, unsettled=one.unsettled,
-            left=one.left, again=one.again,
+            order=messages.ShownOrder(**asdict(one.order)), judged=one.counts.judged,
+            unsettled=one.counts.unsettled, left=one.counts.left, again=one.counts.again,
         )
         for one in organizing.topic_states(here.project)
     ]  # fmt: skip

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.text import first_few, natural_order, plural
 from sounding.judge.engine import Engine
+from sounding.judge.progress import TopicCounts
 from sounding.judge.project import Project
 from sounding.judge.records import Role, Topic, TopicStatus, User
 from sounding.judge.settings import Order, Settings
@@ -32,10 +33,7 @@ class TopicOverview:
     topic: Topic
     assessors: tuple[User, ...]  # those who can sign in; others judge nothing
     order: Order
-    judged: int
-    unsettled: int  # assessors differ, and an organizer is to settle
-    left: int
-    again: int  # judged, by fewer people than are to judge each
+    counts: TopicCounts
 
 
 def topic_states(project: Project) -> list[TopicOverview]:
@@ -48,8 +46,7 @@ def topic_states(project: Project) -> list[TopicOverview]:
     return [
         TopicOverview(
             topic=topic, assessors=tuple(who.get(topic.id, ())), order=engine.order(topic.id),
-            judged=counts.of(topic.id).judged, unsettled=counts.of(topic.id).unsettled,
-            left=counts.of(topic.id).left, again=counts.of(topic.id).again,
+            counts=counts.of(topic.id),
         )
         for topic in sorted(project.store.topics(), key=lambda topic: natural_order(topic.id))
     ]  # fmt: skip

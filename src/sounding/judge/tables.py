@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sounding.core.text import natural_order, plural
-from sounding.judge.organizing import TopicOverview, instructions_of, named_topics, notes_of, topic_states
+from sounding.judge.organizing import instructions_of, named_topics, notes_of, topic_states
 from sounding.judge.progress import FEWEST, Live, TopicCounts
 from sounding.judge.project import Project
 from sounding.judge.records import User
@@ -60,7 +60,7 @@ def status_tables(project: Project) -> dict[str, Table]:
     return {"topics": _topics(project, live), "runs": _runs(live)}
 
 
-def waiting_columns(settings: Settings, rows: Sequence[TopicCounts | TopicOverview]) -> list[Column]:
+def waiting_columns(settings: Settings, rows: Sequence[TopicCounts]) -> list[Column]:
     """What waits for more people or for an organizer, where the settings let anything wait."""
     return [
         *([Column("again", [row.again for row in rows])] if settings.overlap > 1 else []),
@@ -100,11 +100,7 @@ def _topics(project: Project, live: Live) -> Table:
         facts={
             "database": project.store.kind(),
             "sequence": live.sequence,
-            "judged": total.judged,
-            "relevant": total.relevant,
-            "cannot": total.cannot,
-            "unsettled": total.unsettled,
-            "left": total.left,
+            **{name: getattr(total, name) for name in ("judged", "relevant", "cannot", "unsettled", "left")},
             "short_of_assessors": list(project.engine.short_of_assessors()),
         },
     )
@@ -153,6 +149,7 @@ def sign_in(user: User) -> str:
 def topic_table(project: Project) -> Table:
     """Every topic with who judges it in which order, and how far it is."""
     states = topic_states(project)
+    counts = [one.counts for one in states]
     none = "no topics yet; add some with: sounding judge import DIR --topics ..."
     return Table(
         [
@@ -161,9 +158,9 @@ def topic_table(project: Project) -> Table:
             Column("status", [one.topic.status for one in states]),
             Column("order", [one.order.policy for one in states]),
             Column("assessors", [", ".join(person.name for person in one.assessors) for one in states]),
-            Column("judged", [one.judged for one in states]),
-            Column("left", [one.left for one in states]),
-            *waiting_columns(project.settings, states),
+            Column("judged", [one.judged for one in counts]),
+            Column("left", [one.left for one in counts]),
+            *waiting_columns(project.settings, counts),
         ],
         notes=notes_of(project.engine) if states else [none],
     )

@@ -132,18 +132,14 @@ def token(request: Request, response: Response, here: web.Here, asking: web.Aski
 async def sign_in(given: messages.Credentials, request: Request, here: web.Here) -> Response:
     """Sign in; the answer sets the cookie. Ask for the token anew afterwards."""
     who, secret = await web.enter(request, here, given.name, given.password)
-    answer = Response(status_code=204)
-    web.keep_session(request, answer, secret, who)
-    return answer
+    return web.keep_session(request, Response(status_code=204), secret, who)
 
 
 @signing.post("/sign-out", dependencies=[Depends(web.user), Depends(web.from_our_page)], status_code=204)
 def sign_out(request: Request, here: web.Here, asking: web.Asking) -> Response:
     """End this sign-in and give back the documents at hand."""
-    answer = Response(status_code=204)
     leave(here, asking.signed_in(), asking.secret)
-    web.end_session(request, answer)
-    return answer
+    return web.end_session(request, Response(status_code=204))
 
 
 def leave(here: web.Context, who: User, secret: str) -> None:

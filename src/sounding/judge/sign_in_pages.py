@@ -37,7 +37,7 @@ def sign_in_page(
     if asking.user is not None:
         return web.went_to(web.local_path(then))
     nobody = not here.project.store.users()
-    return web.page(request, "sign_in.html", then=web.local_path(then), name="", wrong="", nobody=nobody)
+    return _form(request, "sign_in.html", then=web.local_path(then), name="", nobody=nobody)
 
 
 @router.post("/sign-in")
@@ -47,17 +47,19 @@ async def sign_in(request: Request, here: web.Here, given: web.Given) -> Respons
     try:
         who, secret = await web.enter(request, here, name, given.text("password", most=1000))
     except auth.RefusedError as refused:
-        return await _wrong(request, "sign_in.html", refused, then=then, name=name, nobody=False)
-    response = web.went_to(then)
-    web.keep_session(request, response, secret, who)
-    return response
+        return await run_in_threadpool(
+            _form, request, "sign_in.html", refused, then=then, name=name, nobody=False
+        )
+    return web.keep_session(request, web.went_to(then), secret, who)
 
 
-async def _wrong(request: Request, template: str, refused: auth.RefusedError, **values: Any) -> Response:
-    """A form again, with why it was refused."""
-    answer = await run_in_threadpool(
-        web.page, request, template, status=refused.status, wrong=str(refused), **values
-    )
+def _form(
+    request: Request, template: str, refused: auth.RefusedError | None = None, **values: Any
+) -> Response:
+    """A form; one that was refused comes again, with why."""
+    if refused is None:
+        return web.page(request, template, wrong="", **values)
+    answer = web.page(request, template, status=refused.status, wrong=str(refused), **values)
     answer.headers.update(refused.headers)
     return answer
 
@@ -66,7 +68,7 @@ async def _wrong(request: Request, template: str, refused: auth.RefusedError, **
 def welcome_page(request: Request, here: web.Here, secret: str) -> Response:
     """The form to set a password with, for whoever has a one-time link."""
     kind, who = _welcomed(request, here, secret)
-    return web.page(request, "welcome.html", kind=kind, who=who, wrong="", least=auth.LEAST_PASSWORD)
+    return _form(request, "welcome.html", kind=kind, who=who, least=auth.LEAST_PASSWORD)
 
 
 @router.post("/welcome/{secret}")
@@ -76,7 +78,9 @@ async def welcome(request: Request, here: web.Here, given: web.Given, secret: st
     try:
         password_hash = await here.door.hash(who, _new_password(given))
     except auth.RefusedError as refused:
-        return await _wrong(request, "welcome.html", refused, kind=kind, who=who, least=auth.LEAST_PASSWORD)
+        return await run_in_threadpool(
+            _form, request, "welcome.html", refused, kind=kind, who=who, least=auth.LEAST_PASSWORD
+        )
     taken = await run_in_threadpool(here.project.store.take_token, digest_of(secret), password_hash)
     if taken is None:
         raise auth.RefusedError(404, VOID)
@@ -89,9 +93,7 @@ async def _signed_in(request: Request, here: web.Here, who: User, path: str) -> 
     secret = await run_in_threadpool(
         auth.begin_session, here.project.store, who, web.address_of(request), browser
     )
-    response = web.went_to(path)
-    web.keep_session(request, response, secret, who)
-    return response
+    return web.keep_session(request, web.went_to(path), secret, who)
 
 
 def _welcomed(request: Request, here: web.Here, secret: str) -> tuple[str, User]:
@@ -123,14 +125,11 @@ def account_page(request: Request, here: web.Here, who: web.SignedIn, asking: we
 def _account(
     request: Request, here: web.Here, who: User, asking: web.Asking, refused: auth.RefusedError | None = None
 ) -> Response:
-    answer = web.page(
-        request, "account.html", status=200 if refused is None else refused.status,
-        digest=digest_of(asking.secret), wrong="" if refused is None else str(refused),
-        least=auth.LEAST_PASSWORD,
-        sign_ins=[(one, browser_of(one.note)) for one in here.project.store.sign_ins(who.id)],
-    )  # fmt: skip
-    answer.headers.update({} if refused is None else refused.headers)
-    return answer
+    sign_ins = [(one, browser_of(one.note)) for one in here.project.store.sign_ins(who.id)]
+    digest = digest_of(asking.secret)
+    return _form(
+        request, "account.html", refused, digest=digest, least=auth.LEAST_PASSWORD, sign_ins=sign_ins
+    )
 
 
 def browser_of(note: str) -> str:
@@ -172,15 +171,11 @@ def end_one(here: web.Here, who: web.SignedIn, given: web.Given) -> Response:
 def end_all(request: Request, here: web.Here, who: web.SignedIn) -> Response:
     """Sign out everywhere."""
     here.project.store.end_sign_ins(who.id)
-    response = web.went_to("/sign-in")
-    web.end_session(request, response)
-    return response
+    return web.end_session(request, web.went_to("/sign-in"))
 
 
 @own.post("/sign-out")
 def sign_out(request: Request, here: web.Here, who: web.SignedIn, asking: web.Asking) -> Response:
     """End this sign-in."""
     leave(here, who, asking.secret)
-    response = web.went_to("/sign-in")
-    web.end_session(request, response)
-    return response
+    return web.end_session(request, web.went_to("/sign-in"))

@@ -308,17 +308,19 @@ async def enter(request: Request, here: Context, name: str, password: str) -> tu
     return await here.door.sign_in(name, password, address_of(request), browser, device)
 
 
-def keep_session(request: Request, response: Response, secret: str, user: User) -> None:
-    """Give a browser in which a user has signed in its cookies."""
+def keep_session(request: Request, response: Response, secret: str, user: User) -> Response:
+    """Give a browser in which a user has signed in its cookies, with an answer."""
     here = context(request)
     _set_cookie(request, response, here.cookie, secret, age=int(SIGN_IN_SECONDS))
     _set_cookie(request, response, here.device_cookie, new_device(user), age=int(DEVICE_SECONDS))
     response.delete_cookie(here.guest_cookie, path="/")
+    return response
 
 
-def end_session(request: Request, response: Response) -> None:
-    """Take the cookie of a sign-in away."""
+def end_session(request: Request, response: Response) -> Response:
+    """Take the cookie of a sign-in away, with an answer."""
     response.delete_cookie(context(request).cookie, path="/")
+    return response
 
 
 def _set_cookie(request: Request, response: Response, name: str, secret: str, age: int | None = None) -> None:

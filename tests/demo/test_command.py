@@ -21,24 +21,22 @@ from sounding.data.tables import Qrels, Run
 from sounding.demo.command import DEFAULT_SEED
 from sounding.demo.flow import (
     LOOKS,
+    MEASURES,
+    DemoEvidence,
     against_truth,
     anew_sentence,
     conclusions,
-    examined,
-    judged_anew,
-    last_lines,
-    small_collection,
-    write_report,
-)
-from sounding.demo.observations import (
-    MEASURES,
-    DemoEvidence,
     depth,
+    examined,
     gather,
     hidden_worth,
+    judged_anew,
+    last_lines,
     observations,
+    small_collection,
     swapped_pair,
     unjudged_documents,
+    write_report,
 )
 from sounding.evaluate.evaluation import evaluate
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from types import FrameType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -123,11 +123,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def serve(project: Project, host: str, port: int, *, access_log: bool = False, **options: Any) -> None:
+def serve(project: Project, host: str, port: int, *, access_log: bool = False) -> None:
     """Serve a project until it is stopped; beyond this machine only once somebody can sign in.
 
-    `access_log` writes a line for every answer to standard output. `options` go to uvicorn. Behind a proxy on
-    this machine, its word on addresses and HTTPS is taken.
+    `access_log` writes a line for every answer to standard output. Behind a proxy on this machine, its word
+    on addresses and HTTPS is taken.
     """
     ready = [user for user in project.store.users() if user.active and user.password_hash is not None]
     if not is_loopback(host) and not ready:
@@ -142,7 +142,7 @@ def serve(project: Project, host: str, port: int, *, access_log: bool = False, *
     address = address_of(*listening.getsockname()[:2])
     config = uvicorn.Config(
         app, proxy_headers=True, forwarded_allow_ips="127.0.0.1,::1,::ffff:127.0.0.1", server_header=False,
-        timeout_graceful_shutdown=3, log_level="warning", **options,
+        timeout_graceful_shutdown=3, log_level="warning",
     )  # fmt: skip
     for remark in _remarks(project, elsewhere):
         sys.stderr.write(f"{remark}\n")

@@ -139,7 +139,7 @@ class HashingPool:
         self._most = most
         self._lock = threading.Lock()
         self._lines: OrderedDict[Hashable, _Queue] = OrderedDict()  # the first has the next turn
-        self._waiting = 0
+        self.waiting = 0  # jobs that wait for their turn
         self._running = 0  # threads
 
     async def run(self, who: Hashable, work: Callable[[], Result], *, known: bool = False) -> Result:
@@ -158,26 +158,21 @@ class HashingPool:
             refused.refuse()
         return job.future
 
-    @property
-    def waiting(self) -> int:
-        """The number of jobs that wait for their turn."""
-        return self._waiting
-
     def _enter(self, who: Hashable, known: bool, job: _Job) -> _Job | None:
         """Put a job into its line and return the job that is refused for it, if any."""
         line = self._lines.get(who) or _Queue(known)
         refused = None
-        if self._waiting >= self._most:
+        if self.waiting >= self._most:
             longest = max(self._lines, key=lambda one: _precedence(self._lines[one]))
             if _precedence(self._lines[longest]) <= (len(line.jobs) + 1, not known):
                 return job
             refused = self._lines[longest].jobs.pop()
-            self._waiting -= 1
+            self.waiting -= 1
             if not self._lines[longest].jobs:
                 del self._lines[longest]
         line.jobs.append(job)
         self._lines[who] = line
-        self._waiting += 1
+        self.waiting += 1
         return refused
 
     def _work(self) -> None:
@@ -195,7 +190,7 @@ class HashingPool:
             job = line.jobs.popleft()
             if line.jobs:
                 self._lines[who] = line  # behind the others
-            self._waiting -= 1
+            self.waiting -= 1
             return job
 
 

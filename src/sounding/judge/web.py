@@ -341,11 +341,6 @@ def went_to(path: str) -> RedirectResponse:
     return RedirectResponse(path, 303)
 
 
-def is_api(request: Request) -> bool:
-    """Whether a program asks, not a page."""
-    return request.url.path.startswith("/api/")
-
-
 def is_organizer(request: Request) -> bool:
     """Whether an organiser asks; while the database is away, whether one asked with this cookie before."""
     try:
@@ -354,10 +349,6 @@ def is_organizer(request: Request) -> bool:
         here = context(request)
         return digest_of(request.cookies.get(here.cookie, "")) in here.organizers
     return user is not None and user.role == "organiser"
-
-
-def _may_repeat(request: Request, status: int) -> bool:
-    return status in PASSING and request.method == "GET"
 
 
 def refusal(
@@ -369,7 +360,7 @@ def refusal(
     except StoreError:  # nobody can be known while the database is away
         request.state.visitor = Visitor(secret="", user=None, known=True)
     response: Response
-    if is_api(request):
+    if request.url.path.startswith("/api/"):
         response = JSONResponse({"detail": message}, status)
         keep_guest(request, response)
     elif status == 401 and request.url.path != "/sign-in":
@@ -377,10 +368,11 @@ def refusal(
         then = target if request.method == "GET" else "/"
         response = went_to(f"/sign-in?then={quote(then, safe='')}")
     else:
+        may_repeat = status in PASSING and request.method == "GET"
         response = page(
             request, "problem.html", status=status, status_code=status, message=message,
             heading=HEADINGS.get(status, "That did not work"),
-            again=str(request.url.replace(scheme="", netloc="")) if _may_repeat(request, status) else "",
+            again=str(request.url.replace(scheme="", netloc="")) if may_repeat else "",
         )  # fmt: skip
     response.headers.update(headers or {})
     return response

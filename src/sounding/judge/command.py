@@ -39,9 +39,10 @@ _NO_REMARKS = declare.flag("--quiet", "No remarks.")
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectOptions:
-    """What every command is about."""
+    """What every command is about; `quiet` keeps remarks back, where a command has any."""
 
     folder: Path
+    quiet: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +73,6 @@ class InitOptions(ProjectOptions):
     lease: float
     database: str | None
     search: SearchEngine
-    quiet: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +162,6 @@ class ImportOptions(ProjectOptions):
     assessor: str | None
     qrels_format: str | None
     run_format: str | None
-    quiet: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +172,6 @@ class ExportOptions(ProjectOptions):
     until: int | None
     all_topics: bool
     output: Path | None
-    quiet: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,14 +186,11 @@ class BackupOptions(ProjectOptions):
     """What `sounding judge backup` is asked for."""
 
     target: Path
-    quiet: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyOptions(ProjectOptions):
     """What `sounding judge verify` is asked for."""
-
-    quiet: bool
 
 
 def _run(options: ProjectOptions) -> None:

@@ -66,6 +66,12 @@ def _write(options: OutputOptions, *found: Table) -> None:
     write_tables(shown, options.format_name, options.output)
 
 
+def _say(options: command.ProjectOptions, *texts: str) -> None:
+    """Say beside the output what there is to say; an empty text says nothing."""
+    for text in filter(None, texts):
+        remark(text, quiet=options.quiet)
+
+
 # ---- the project
 
 
@@ -90,10 +96,9 @@ def init(options: command.InitOptions) -> None:
             search=options.search, tell=odd.append,
         )  # fmt: skip
     with project:
-        for text in (*_contents(project), *odd):
-            remark(text, quiet=options.quiet)
+        _say(options, *_contents(project), *odd)
     next_steps = f"sounding judge user {options.folder} NAME --role organiser; then: sounding judge serve"
-    remark(f"next: {next_steps} {options.folder}", quiet=options.quiet)
+    _say(options, f"next: {next_steps} {options.folder}")
 
 
 def _contents(project: Project) -> Iterator[str]:
@@ -144,20 +149,19 @@ def import_files(options: command.ImportOptions) -> None:
     _refuse_format_of_nothing("runs", options.runs, "--run-format", options.run_format)
     if options.assessor is not None and len(options.qrels) != 1:
         raise click.UsageError("--assessor says whose one file of --qrels is; give one at a time")
-    quiet = options.quiet
     with open_project(options.folder) as project:
         if options.topics:
             topics = read_topics(options.topics)
             changed = add_topics(project.store, topics)
-            remark(f"{plural(len(topics.ids), 'topic')} read, {changed:,} new or changed", quiet=quiet)
+            _say(options, f"{plural(len(topics.ids), 'topic')} read, {changed:,} new or changed")
         if options.runs:
-            with progress_bar(None, quiet=quiet, label="reading runs") as progress:
+            with progress_bar(None, quiet=options.quiet, label="reading runs") as progress:
                 added = add_runs(project, options.runs, run_format=options.run_format, progress=progress)
-            remark("; ".join((f"{plural(added.rows, 'run')} added", *added.remarks)), quiet=quiet)
+            _say(options, "; ".join((f"{plural(added.rows, 'run')} added", *added.remarks)))
         for source in options.qrels:
             read = import_qrels(project, source, qrels_format=options.qrels_format, assessor=options.assessor)
             counted = f"{source}: {plural(read.rows, 'judgment')}, {read.changed:,} new or changed"
-            remark("; ".join((counted, *read.remarks)), quiet=quiet)
+            _say(options, "; ".join((counted, *read.remarks)))
         if options.qrels:
             project.engine.refit_if_due(quiet=True)
 
@@ -187,8 +191,7 @@ def export(options: command.ExportOptions) -> None:
             note = why_empty(store, what, moment, all_topics=options.all_topics)
     if options.output is not None:
         remarks.append(f"{plural(lines, 'line')}, as of event {moment:,}")
-    for text in filter(None, (*remarks, note)):
-        remark(text, quiet=options.quiet)
+    _say(options, *remarks, note)
 
 
 def _left_out(store: Store, moment: int, sampled: bool) -> list[str]:
@@ -253,7 +256,7 @@ def backup(options: command.BackupOptions) -> None:
         project.store.backup(options.target)
         after = project.store.last_sequence()
     meanwhile = f"; those up to {after:,} came meanwhile and may be missing" if after > before else ""
-    remark(f"{options.target}: everything up to event {before:,}{meanwhile}", quiet=options.quiet)
+    _say(options, f"{options.target}: everything up to event {before:,}{meanwhile}")
 
 
 @run.register(command.VerifyOptions)
@@ -267,7 +270,7 @@ def verify_project(options: command.VerifyOptions) -> None:
         click.echo(problem)
     done = f"{found.events:,} events replayed in two processes, {found.choices:,} choices made again"
     outcome = plural(len(found.problems), "difference") if found.problems else "all the same"
-    remark(f"{done}, corpus compared: {outcome}", quiet=options.quiet)
+    _say(options, f"{done}, corpus compared: {outcome}")
     if found.problems:
         click.get_current_context().exit(1)
 
@@ -374,11 +377,9 @@ def _erase_user(store: Store, person: User, options: command.UserOptions) -> Non
             raise click.UsageError(f"{person.name} would be forgotten for good; say that you mean it: --yes")
         click.confirm(f"Forget for good who {person.name} is? The judgments stay", abort=True, err=True)
     gone = store.erase_user(person.id)
-    remark(
-        f"{person.name} is forgotten; the judgments stay, as those of {gone.pseudonym}", quiet=options.quiet
-    )
+    _say(options, f"{person.name} is forgotten; the judgments stay, as those of {gone.pseudonym}")
     if store.holds_erased():
-        remark(STILL_HELD, quiet=options.quiet)
+        _say(options, STILL_HELD)
 
 
 def _change_user(store: Store, person: User, options: command.UserOptions) -> None:
@@ -411,22 +412,17 @@ def _new_link(project: Project, person: User, url: str | None) -> str:
 
 def _say_user(project: Project, number: int, link: str | None, options: command.UserOptions) -> None:
     """Say what a user is now, and what the link is good for, if one was made."""
-    store, quiet = project.store, options.quiet
+    store = project.store
     [person] = [one for one in store.users() if one.id == number]
     if link is not None:
-        remark(f"for {person.name} alone: opens once, within 14 days, and sets a password", quiet=quiet)
+        _say(options, f"for {person.name} alone: opens once, within 14 days, and sets a password")
         if options.url is None and last_address(project.folder) is None:
-            remark(
-                "the project has not been served yet: if people reach it elsewhere, say where with --url",
-                quiet=quiet,
-            )
+            elsewhere = "if people reach it elsewhere, say where with --url"
+            _say(options, f"the project has not been served yet: {elsewhere}")
     topics = plural(store.topics_given()[person.pseudonym], "topic")
     judges = "" if person.role == "organiser" else f", {topics} to judge"
     sign_in = tables.sign_in(person)
-    remark(
-        f"{person.name}: {person.role}{judges}; sign-in: {sign_in}; in the log: {person.pseudonym}",
-        quiet=quiet,
-    )
+    _say(options, f"{person.name}: {person.role}{judges}; sign-in: {sign_in}; in the log: {person.pseudonym}")
 
 
 # ---- topics, orders, settings
@@ -453,8 +449,7 @@ def topics(options: command.TopicsOptions) -> None:
                 given = organizing.share_out(project, options.each)
                 why = organizing.why_no_more(project, options.each)
                 done.append(f"{plural(given, 'assignment')} given out: {why}")
-        if done:
-            remark("; ".join(done), quiet=options.quiet)
+        _say(options, "; ".join(done))
         _write(options, tables.topic_table(project))
 
 
@@ -506,7 +501,7 @@ def order(options: command.OrderOptions) -> None:
             )  # fmt: skip
             changed = organizing.set_order(project, named, wanted)
             another = f"another order for {plural(changed, 'topic')}"
-            remark(another if changed else "they had this order already", quiet=options.quiet)
+            _say(options, another if changed else "they had this order already")
         _write(options, tables.order_table(project, named))
 
 
@@ -525,8 +520,8 @@ def settings(options: command.SettingsOptions) -> None:
                 organizing.change_settings(project, **changes)
             if text is not None:
                 organizing.set_instructions(project, text)
-        if "overlap" in changes and (short := organizing.staffing_note(project.engine)):
-            remark(short, quiet=options.quiet)
+        if "overlap" in changes:
+            _say(options, organizing.staffing_note(project.engine))
         _write(options, tables.settings_table(project, brief=options.format_name in PEOPLE))
 
 
@@ -549,10 +544,7 @@ def differences(options: command.DifferencesOptions) -> None:
         if options.settle is not None and options.by is not None:
             by = organizing.organizer_of(project.store, options.by).pseudonym
             read = settle_file(project, options.settle, by=by)
-            remark(
-                f"{plural(read.rows, 'settled document')}, {read.changed:,} new or changed",
-                quiet=options.quiet,
-            )
+            _say(options, f"{plural(read.rows, 'settled document')}, {read.changed:,} new or changed")
         found = differing_documents(project, project.store.standing())
         brief = options.format_name in PEOPLE
         _write(options, tables.difference_table(project, found, options.only_open, brief=brief))
@@ -587,9 +579,9 @@ def _draw(project: Project, assessor: str, expert: User, options: command.Expert
     if found is None:
         raise DataError(f"{name} has judged nothing yet for a topic in use, so nothing was drawn")
     which = f"audit {found.number}{', drawn before' if found.number <= before else ''}"
-    remark(
+    _say(
+        options,
         f"{which}: {len(found.drawn):,} of {found.of:,} judgments of {name}; {expert.name} grades them on the"
         f" page Audit, /organise/audit?audit={found.number}",
-        quiet=options.quiet,
     )
     return tables.drawn_table(found, expert.name, name)

@@ -92,21 +92,19 @@ def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
     return {code: {"model": messages.Refusal} for code in codes}
 
 
+def routes(prefix: str, tag: str, who: Callable[..., Any], *codes: int) -> APIRouter:
+    """Routes for those whom `who` lets in, and what all of them may answer besides success."""
+    return APIRouter(
+        prefix=prefix, tags=[tag], dependencies=[Depends(who), Depends(web.from_our_page)],
+        responses=problems(*codes),
+    )  # fmt: skip
+
+
 signing = APIRouter(
     prefix="/api", tags=["sign-in"], responses=problems(400, 401, 403, 413, 422, 429, 500, 503)
 )
-judging = APIRouter(
-    prefix="/api",
-    tags=["assessors"],
-    dependencies=[Depends(web.assessor), Depends(web.from_our_page)],
-    responses=problems(400, 401, 403, 404, 409, 412, 413, 422, 429, 500, 503),
-)
-watching = APIRouter(
-    prefix="/api",
-    tags=["organisers"],
-    dependencies=[Depends(web.organizer), Depends(web.from_our_page)],
-    responses=problems(400, 401, 403, 404, 422, 500, 503),
-)
+judging = routes("/api", "assessors", web.assessor, 400, 401, 403, 404, 409, 412, 413, 422, 429, 500, 503)
+watching = routes("/api", "organisers", web.organizer, 400, 401, 403, 404, 422, 500, 503)
 
 TopicId = Annotated[messages.Id, Query(description="one of your topics")]
 

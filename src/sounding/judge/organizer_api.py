@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Query
 
 from sounding.judge import messages, organizing
-from sounding.judge.api import at_hand, checked_grade, problems, recorded, seen_of, with_comment
+from sounding.judge.api import at_hand, checked_grade, problems, recorded, routes, seen_of, with_comment
 from sounding.judge.auth import RefusedError
 from sounding.judge.records import MOST_EVENTS, Receipt, Topic, User
 from sounding.judge.review import (
@@ -21,23 +21,11 @@ from sounding.judge.review import (
     settle_document,
 )
 from sounding.judge.settings import Order, Settings
-from sounding.judge.web import Context, Here, Organizer, from_our_page, organizer
+from sounding.judge.web import Context, Here, Organizer, organizer
 
-router = APIRouter(
-    prefix="/api/organise",
-    tags=["organisers"],
-    dependencies=[Depends(organizer), Depends(from_our_page)],
-    responses=problems(400, 401, 403, 413, 422, 500, 503),
-)
-
-
+router = routes("/api/organise", "organisers", organizer, 400, 401, 403, 413, 422, 500, 503)
+audits = routes("/api/audit", "audits", organizer, 400, 401, 403, 404, 409, 412, 413, 422, 500, 503)
 NOT_DRAWN = "this document is not in the sample; load the page again"
-audits = APIRouter(
-    prefix="/api/audit",
-    tags=["audits"],
-    dependencies=[Depends(organizer), Depends(from_our_page)],
-    responses=problems(400, 401, 403, 404, 409, 412, 413, 422, 500, 503),
-)
 Documents = Annotated[list[messages.DocId], Query(max_length=100)]
 
 

@@ -159,7 +159,7 @@ def test_the_title_of_the_source_comes_first_and_is_not_shown_twice() -> None:
         "<mark>Tide</mark> &lt;b&gt;",
         '<p dir="auto">Water &amp; <mark>salt</mark></p>',
     )
-    assert presented(Document("d", "Only a title", "Only a title"), "").body == (
+    assert presented(Document("d", "Only a title", "Only a title"), "")[1] == (
         '<p class="faint">There is no text beside the title.</p>'
     )
 
@@ -180,8 +180,8 @@ def test_the_title_of_the_source_comes_first_and_is_not_shown_twice() -> None:
 def test_html_is_called_what_its_title_or_first_heading_says(html: str, heading: str, body: str) -> None:
     assert presented(Document("d", html), "") == (heading, f'<div dir="auto">{body}</div>')
     # The title of the source does not hide that the text is HTML.
-    assert presented(Document("d", f"T {html}", "T"), "").heading == "T"
-    assert "&lt;html" not in presented(Document("d", f"T {html}", "T"), "").body
+    assert presented(Document("d", f"T {html}", "T"), "")[0] == "T"
+    assert "&lt;html" not in presented(Document("d", f"T {html}", "T"), "")[1]
 
 
 @pytest.mark.parametrize("part", ["<title>x", "<h1>x", "<title ", "<h1", "# ", "=\n", "\n", "<h1></h1"])

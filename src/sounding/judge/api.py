@@ -24,7 +24,7 @@ from sounding.judge.organizing import guide_of
 from sounding.judge.project import digest_of
 from sounding.judge.records import AssessorProgress, Receipt, Seen, StandingJudgment, Topic, User
 from sounding.judge.store import Store
-from sounding.judge.texts import Presented, presented, titled
+from sounding.judge.texts import presented, titled
 
 GONE = "there is no such topic among yours; an organiser may have dropped it, or given it to others"
 
@@ -356,9 +356,9 @@ def shown_document(
 ) -> messages.ShownDocument:
     """A document as a page shows it, with the words of a query marked; without `text`, its id alone."""
     found = here.project.corpus.document(doc) if text else None
-    heading, body = Presented("", "") if found is None else presented(found, query)
+    heading, body = ("", None) if found is None else presented(found, query)
     return messages.ShownDocument(
-        doc=doc, heading=heading, html=None if found is None else body, missing=text and found is None,
+        doc=doc, heading=heading, html=body, missing=text and found is None,
         judged=standing is not None, grade=None if standing is None else standing.grade,
         comment="" if standing is None else standing.comment,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from html import escape, unescape
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 import nh3
 
@@ -129,7 +129,6 @@ what when where which while who whose why will with would you your
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
 _TAG = re.compile(r"(<[^<>]*>)")
-_HEADING = re.compile(r"<(h[1-6])\b[^<>]*>")
 _MARKS = f"[{OPTIONAL}]*"
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
 _WORD = re.compile(r"[^\W_]+")
@@ -156,21 +155,14 @@ class _Folding(dict[int, str]):
 _FOLDING = _Folding()
 
 
-class Presented(NamedTuple):
-    """A document as HTML, safe whatever it holds."""
-
-    heading: str  # empty: it has no title
-    body: str
-
-
-def presented(document: Document, query: str) -> Presented:
-    """A document with the words of a query marked in its title and its text."""
+def presented(document: Document, query: str) -> tuple[str, str]:
+    """Title, empty where it has none, and text of a document as safe HTML with a query's words marked."""
     title, text = titled(document)
     body = shown(text, query, title)
     if not _TAG.sub("", body).strip():
-        told = "There is no text beside the title." if title else "The document has no text."
-        body = f'<p class="faint">{told}</p>'
-    return Presented(marked(title, query), body)
+        missing = "There is no text beside the title." if title else "The document has no text."
+        body = f'<p class="faint">{missing}</p>'
+    return marked(title, query), body
 
 
 def shown(text: str, query: str, title: str = "") -> str:
@@ -205,7 +197,7 @@ def _cleaned(text: str, words: re.Pattern[str] | None, title: str) -> str:
         text, tags=_TAGS, clean_content_tags=SILENT, attributes=_ATTRIBUTES, attribute_filter=_plain_value,
         link_rel=None,
     )  # fmt: skip
-    heading = element(clean, _HEADING) if title else None
+    heading = element(clean, _HTML_HEADING) if title else None
     if heading is not None and one_line(unescape(_TAG.sub("", heading.inside))) == title:
         clean = heading.around
     # Attribute values are letters and digits by now, so every < begins a tag and every > ends one.

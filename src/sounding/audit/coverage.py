@@ -102,20 +102,19 @@ def pool_outcomes(runs: JudgedRuns, depths: tuple[int, ...]) -> PoolOutcomes:
     relevant = np.append(runs.is_relevant(), False)
     judged = np.isfinite(runs.grades())
     topic, wider = runs.retrieved.topic, runs.retrieved.pick(runs.contributing)
-    tables: dict[str, list[tuple[float, float]]] = {"in_pool": [], "past": [], "first": []}
-    totals = []
+    in_pool, past, first, totals = [], [], [], []
     for depth in depths:
-        kept = relevant & (best > 0) & (best <= depth)
+        near = (best > 0) & (best <= depth)
+        kept = relevant & near
         total = np.bincount(topic[kept[:NONE]], minlength=len(runs.topics))
         own = np.count_nonzero(kept[pooled.lists[:, :, :depth]], axis=2)
-        grades = np.where(judged & (best[:NONE] > 0) & (best[:NONE] <= depth), 0.0, np.nan)
-        tables["in_pool"].append(_moments(own))
-        tables["past"].append(_moments(total - own))
-        tables["first"].append(_moments(first_unjudged(wider, grades)))
+        in_pool.append(_moments(own))
+        past.append(_moments(total - own))
+        first.append(_moments(first_unjudged(wider, np.where(judged & near[:NONE], 0.0, np.nan))))
         totals.append(total.mean())
     return PoolOutcomes(
-        depths=depths, relevant=np.array(totals), in_pool=np.array(tables["in_pool"]),
-        past=np.array(tables["past"]), first_unjudged=np.array(tables["first"]),
+        depths=depths, relevant=np.array(totals), in_pool=np.array(in_pool), past=np.array(past),
+        first_unjudged=np.array(first),
     )  # fmt: skip
 
 

@@ -116,9 +116,7 @@ class AuditEvidence:
         """Values had a group, or run, not taken part."""
         return self._once(
             ("leave_out", by),
-            lambda: leave_out(
-                self.runs, self.measures, by=by, remove=self.remove, among=self.among, progress=progress
-            ),
+            lambda: leave_out(self.runs, self.measures, by, self.remove, self.among, progress),
         )
 
     def reinforcement(self) -> Reinforcement:
@@ -132,18 +130,5 @@ class AuditEvidence:
     def pseudo(self, progress: Progress | None = None) -> Pseudo:
         """Rankings of runs that need no judgments."""
         return self._once(
-            "pseudo",
-            lambda: rankings_without_judgments(
-                self.runs, draws=self.draws, seed=self.seed, progress=progress
-            ),
+            "pseudo", lambda: rankings_without_judgments(self.runs, self.draws, self.seed, progress)
         )
-
-    def judged_share(self, run: int, depth: int) -> float:
-        """The mean share of a run's documents down to a depth that was judged."""
-        return float(self.coverage().judged_share[run, depth - 1])
-
-    def left_out_share(self, depth: int) -> Values:
-        """(row,): the same of contributing runs whose group was left out; NaN values are gone."""
-        found = self.leave_out()
-        shares = found.judged_share[found.pooled, depth - 1]
-        return shares[np.isfinite(shares)]

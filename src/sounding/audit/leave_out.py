@@ -163,7 +163,6 @@ class LeftOut:
         places = np.abs(self.rank_without - self.rank)[chosen, measure]
         return LeaveOutSummary(
             runs=len(chosen),
-            without_value=int(np.count_nonzero(~known)),
             mean_signed=_mean(self.percent()[chosen, measure]),
             mean_percent=_mean(percent),
             max_percent=float(percent[known].max()) if known.any() else np.nan,
@@ -210,7 +209,6 @@ class LeaveOutSummary:
     """How far values move when what only the left-out run or group found is not judged."""
 
     runs: int
-    without_value: int  # runs whose value is 0: no percentage
     mean_signed: float  # percent, as `LeftOut.percent` has it: negative where runs lose
     mean_percent: float  # of the absolute changes, as all figures that follow
     max_percent: float
@@ -237,7 +235,6 @@ class _Outcome(NamedTuple):
 def leave_out(
     runs: JudgedRuns,
     measures: Sequence[Measure],
-    *,
     by: By = "group",
     remove: Remove = "relevant",
     among: Among = "pooled",
@@ -253,14 +250,13 @@ def leave_out(
     unique = unique_documents(runs, by, among)
     whole = runs.view()
     full = runs.values(measures, whole)
-    ten = _most_relevant(runs)
+    # The topics with most relevant documents; equal ones in their order.
+    ten = np.argsort(-runs.judgments.relevant(runs.level), kind="stable")[:MOST_RELEVANT]
     means, on_ten = summaries(full, measures), summaries(full[:, :, ten], measures)
 
-    def unique_to(unit: int) -> Flags:
-        return np.append(unique.lost(unit, relevant_only=False), False)
-
     def work(unit: int) -> _Outcome:
-        lost = unique.lost(unit, relevant_only=remove == "relevant")
+        unique_judged = unique.lost(unit, relevant_only=False)
+        lost = unique.lost(unit) if remove == "relevant" else unique_judged
         view = runs.view(lost, np.unique(runs.retrieved.topic[lost]))
         values = full.copy()
         values[:, :, view.topics] = runs.values(measures, view)
@@ -269,7 +265,7 @@ def leave_out(
             members, int(np.count_nonzero(lost)), reduced[members],
             summaries(values[members][:, :, ten], measures),
             _ranks(reduced, members, runs.contributing),
-            _judged_shares(runs, whole.judged & ~unique_to(unit), members),
+            _judged_shares(runs, whole.judged & ~np.append(unique_judged, False), members),
             _winners_gone(full[:, 0], values[:, 0], runs.new),
         )  # fmt: skip
 
@@ -294,11 +290,6 @@ def _judged_shares(runs: JudgedRuns, judged: Flags, members: Counts) -> Values:
     """(member, depth): mean shares judged, by flags of documents and of none."""
     lists = runs.retrieved.lists
     return np.array([judged_shares(judged[lists[run]], lists[run] != NONE) for run in members])
-
-
-def _most_relevant(runs: JudgedRuns) -> Counts:
-    """The topics with most relevant documents; equal ones in their order."""
-    return np.argsort(-runs.judgments.relevant(runs.level), kind="stable")[:MOST_RELEVANT]
 
 
 def _ranks(means: Values, rows: Counts, contributing: Flags) -> Counts:

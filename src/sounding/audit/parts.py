@@ -7,7 +7,7 @@ not found, whatever the whole looks like.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,11 +97,7 @@ def _read_parts(source: str) -> dict[str, str]:
     problems.add(grid.lines[wrong], lambda i: f"{int(grid.size[wrong[i]])} columns; expected doc and part")
     problems.refuse()
     rows = [grid.texts(record) for record in range(len(grid.first))]
-    if rows and [cell.lower() for cell in rows[0]] in (
-        ["doc", "part"],
-        ["doc_id", "part"],
-        ["docno", "part"],
-    ):
+    if rows and " ".join(rows[0]).lower() in ("doc part", "doc_id part", "docno part"):
         rows = rows[1:]
     if not rows:
         raise FormatError(content.source, None, "no documents; expected lines of doc and part")
@@ -119,24 +115,27 @@ def parts_of_collection(runs: JudgedRuns, part: PartOf) -> Parts:
     names = sorted({*of_listed, *of_judged})
     number = {name: place for place, name in enumerate(names)}
 
-    def counts(labels: Sequence[str], chosen: Flags) -> Counts:
-        places = np.fromiter((number[label] for label in labels), np.int64, len(labels))
+    place_listed, place_judged = (
+        np.array([number[name] for name in labels], np.int64) for labels in (of_listed, of_judged)
+    )
+
+    def counts(places: Counts, chosen: Flags) -> Counts:
         return np.bincount(places[chosen], minlength=len(names))
 
     label = np.full(len(seen) + 1, len(names))  # the last is what NONE points to
-    label[listed] = [number[name] for name in of_listed]
+    label[listed] = place_listed
     brought = np.zeros((len(pooled.runs), len(names) + 1), np.bool_)
     for run, own in enumerate(pooled.lists):
         brought[run, label[own]] = True
-    sizes = counts(of_listed, in_pool[listed])
+    sizes = counts(place_listed, in_pool[listed])
     order = np.argsort(-sizes, kind="stable")
     return Parts(
         names=tuple(names[place] for place in order),
-        retrieved=counts(of_listed, seen[listed])[order],
-        retrieved_judged=counts(of_listed, known[listed])[order],
+        retrieved=counts(place_listed, seen[listed])[order],
+        retrieved_judged=counts(place_listed, known[listed])[order],
         pooled=sizes[order],
-        judged=counts(of_judged, grades >= 0)[order],
-        relevant=counts(of_judged, grades >= runs.level)[order],
+        judged=counts(place_judged, grades >= 0)[order],
+        relevant=counts(place_judged, grades >= runs.level)[order],
         runs=brought[:, :-1].sum(axis=0)[order],
         contributing=len(pooled.runs),
     )

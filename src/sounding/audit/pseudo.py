@@ -54,7 +54,7 @@ def average_precision(runs: JudgedRuns) -> Values:
 
 
 def rankings_without_judgments(
-    runs: JudgedRuns, *, draws: int = DRAWS, seed: int = 0, progress: Progress | None = None
+    runs: JudgedRuns, draws: int = DRAWS, seed: int = 0, progress: Progress | None = None
 ) -> Pseudo:
     """MAP of all runs that are not new, and the orders that need no judgments."""
     old = (~runs.new).nonzero()[0]

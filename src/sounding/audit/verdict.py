@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from sounding.audit.evidence import LADDER, AuditEvidence
-from sounding.audit.judged_runs import UNKNOWN_KIND
+from sounding.audit.judged_runs import UNKNOWN_KIND, Flags
 from sounding.audit.pseudo import assessed_at, assessment, average_precision
 from sounding.core.text import natural_order, plural, whole_percent
 from sounding.evaluate.result import FEW_RUNS, FEW_TOPICS
@@ -144,19 +144,24 @@ def _relevant_counts(audit: AuditEvidence) -> Iterator[Statement]:
     relevant = runs.judgments.relevant(runs.level)
     few = relevant < FEW_RELEVANT
     if few.any():
-        names = sorted((runs.topics[place] for place in few.nonzero()[0]), key=natural_order)
+        names = _topics(audit, few)
         yield _note(
             "few relevant", f"{plural(len(names), 'topic')} with fewer than {FEW_RELEVANT} relevant"
             " documents", float(len(names)), "topics", f"One document moves them far: {listed(names)}.",
         )  # fmt: skip
     many = relevant > runs.pool.depth
     if audit.has_pool and runs.pool.depth and many.any():
-        names = sorted((runs.topics[place] for place in many.nonzero()[0]), key=natural_order)
+        names = _topics(audit, many)
         yield _note(
             "many relevant", f"{plural(len(names), 'topic')} with more relevant documents than the pool is"
             f" deep ({runs.pool.depth})", float(len(names)), "topics",
             f"No run could have had them all pooled, and more are likely: {listed(names)}.",
         )  # fmt: skip
+
+
+def _topics(audit: AuditEvidence, chosen: Flags) -> list[str]:
+    """The chosen topics, in the order in which people count."""
+    return sorted((audit.runs.topics[place] for place in chosen.nonzero()[0]), key=natural_order)
 
 
 def _short_runs(audit: AuditEvidence) -> Iterator[Statement]:
@@ -270,17 +275,11 @@ def _pooled_runs(audit: AuditEvidence) -> Statement:
         " relevant documents are listed"
     )
     why = f"{runs.pool.describe()} {plural(topics, 'topic')}."
-    if not audit.has_pool:
+    if audit.only_relevant or not audit.has_pool:
+        why += ONLY_RELEVANT if audit.only_relevant else " List the runs that were pooled with --info."
         return Statement(
             about="pooled runs", answer="not known", figure="pool depth", value=np.nan, rule=rule,
-            claim="Compare pooled runs",
-            why=f"{why}{ONLY_RELEVANT}" if audit.only_relevant
-            else f"{why} List the runs that were pooled with --info.",
-        )  # fmt: skip
-    if audit.only_relevant:
-        return Statement(
-            about="pooled runs", answer="not known", figure="pool depth", value=np.nan, rule=rule,
-            claim="Compare pooled runs", why=f"{why}{ONLY_RELEVANT}",
+            claim="Compare pooled runs", why=why,
         )  # fmt: skip
     if topics == 1:
         why += " One topic proves nothing about runs: another may turn everything round."
@@ -429,7 +428,8 @@ def _new_run(audit: AuditEvidence, run: int) -> Statement:
     name = audit.runs.runs[run]
     length = int(audit.runs.retrieved.lengths[run].max(initial=0))
     depths = [depth for depth in LADDER if depth <= length] or [max(length, 1)]
-    shares = {depth: audit.judged_share(run, depth) for depth in depths}
+    judged = audit.coverage().judged_share[run]
+    shares = {depth: float(judged[depth - 1]) for depth in depths}
     usual = _usual_shares(audit, depths)
     well = _deepest(depths, [share >= WELL_JUDGED for share in shares.values()])
     alike = _deepest(depths, [shares[depth] >= max(usual[depth], HALF_JUDGED) for depth in usual])
@@ -438,16 +438,17 @@ def _new_run(audit: AuditEvidence, run: int) -> Statement:
     reach = well or alike
     limit = f" at k of at most {reach}" if reach and answer in ("yes", "with care") else ""
     shown = [depth for depth in depths if depth <= max(10, (reach or 0) * 5)][-4:]
-    told = depths[min(1, len(depths) - 1)]
+    middle = depths[min(1, len(depths) - 1)]
+    in_words = ", ".join(f"{whole_percent(shares[depth])} of the first {depth}" for depth in shown)
     return Statement(
-        about=f"new run {name}", answer=answer, figure=f"judged share at {told}", value=shares[told],
+        about=f"new run {name}", answer=answer, figure=f"judged share at {middle}", value=shares[middle],
         rule=f"yes: {whole_percent(WELL_JUDGED)} judged or more down to k; with care:"
         f" {whole_percent(HALF_JUDGED)}, and as much as the lower quartile of left-out runs; never"
         " better than for pooled runs",
         claim=f"Compare {name} with the others{limit}",
         why=" ".join(
             [
-                f"Judged: {_shares_in_words(shares, shown)}, mean over topics."
+                f"Judged: {in_words}, mean over topics."
                 + (UNLISTED if audit.only_relevant else ""),
                 *(["The pooled runs themselves cannot be compared more surely than that."] * (answer != own)),
                 *_beside_new_run(audit, run, [usual[depth] for depth in shown if depth in usual]),
@@ -457,21 +458,23 @@ def _new_run(audit: AuditEvidence, run: int) -> Statement:
 
 
 def _usual_shares(audit: AuditEvidence, depths: list[int]) -> dict[int, float]:
-    """Depth -> what is judged of a pooled run whose group is left out, at least; nothing without a pool."""
+    """Depth -> lower quartile of what is judged of pooled runs whose group is left out; {} without a pool."""
     if not audit.has_pool or len(audit.leave_out().units) < 2:
         return {}
-    return {depth: _lower_quartile(audit, depth) for depth in depths}
-
-
-def _shares_in_words(shares: Mapping[int, float], depths: list[int]) -> str:
-    return ", ".join(f"{whole_percent(shares[depth])} of the first {depth}" for depth in depths)
+    left_out = audit.leave_out()
+    quartiles = {}
+    for depth in depths:
+        shares = left_out.judged_share[left_out.pooled, depth - 1]
+        known = shares[np.isfinite(shares)]
+        quartiles[depth] = float(np.quantile(known, 0.25)) if len(known) else np.nan
+    return quartiles
 
 
 def _beside_new_run(audit: AuditEvidence, run: int, usual: list[float]) -> Iterator[str]:
     """What to hold against the shares of a new run."""
     if usual:
-        told = ", ".join(map(whole_percent, usual))
-        yield f"A pooled run whose group is left out has {told} (lower quartile)."
+        shares = ", ".join(map(whole_percent, usual))
+        yield f"A pooled run whose group is left out has {shares} (lower quartile)."
     first = audit.coverage().first_unjudged[run]
     known = first[np.isfinite(first)]
     if len(known):
@@ -485,11 +488,6 @@ def _no_better(answer: Answer, pooled: Answer) -> Answer:
     order: list[Answer] = ["no", "with care", "yes"]
     most: Answer = "with care" if pooled == "not known" else pooled
     return order[min(order.index(answer), order.index(most))]
-
-
-def _lower_quartile(audit: AuditEvidence, depth: int) -> float:
-    shares = audit.left_out_share(depth)
-    return float(np.quantile(shares, 0.25)) if len(shares) else np.nan
 
 
 def _deepest(depths: list[int], good: list[bool]) -> int | None:

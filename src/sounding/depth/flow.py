@@ -10,7 +10,6 @@ import click
 from click.core import ParameterSource
 
 from sounding.core.errors import DataError
-from sounding.core.policies import Policies
 from sounding.core.text import filled
 from sounding.data.finding import find_runs
 from sounding.depth import tables
@@ -19,7 +18,7 @@ from sounding.depth.command import DepthOptions
 from sounding.depth.fewer_judgments import DRAWS, SHARES, JudgmentSubsets, PoolDepths
 from sounding.depth.intervals import PairOverDepth
 from sounding.depth.result import DepthStudy
-from sounding.depth.sentences import Finding, heeded
+from sounding.depth.sentences import Finding, heeded, not_drawn
 from sounding.depth.study import DEFAULT_MEASURES, chosen_measures, depth, parsed_reference
 from sounding.depth.volatility import Agreeing
 from sounding.measures.cumulative import name_of
@@ -54,35 +53,23 @@ class _Answer:
     subsets: JudgmentSubsets | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the options say, taken together and checked."""
-
-    policies: Policies
-    procedure: Procedure
-    depths: tuple[int, ...] | None
-    pools: tuple[int, ...] | None
-
-
 def run(options: DepthOptions) -> None:
     """Study the runs over depth; print the tables that are asked for, and draw the charts."""
     typed = typed_command(click.get_current_context(), SHOWN_RUNS)
     plan = None if options.plan is None else read_plan(options.plan)
     if plan is not None:
         options = _planned(options, plan)
-    asked = _asked(options)
-    found = _answer(options, asked, plan, typed)
+    found = _answer(options, plan, typed)
     write_tables(_tables(found, options), options.format_name, options.output)
     if options.chart is not None:
         save(together(list(study_charts(found.study, found.pair, found.pools, found.subsets))), options.chart)
         remark(f"chart: {options.chart}", quiet=options.quiet)
         agreeing = found.study.agreeing
         if agreeing.is_distance:
-            told = f"volatility is not drawn by {agreeing.coefficient}, a distance, which has no threshold"
-            remark(told, quiet=options.quiet)
+            remark(not_drawn(agreeing.coefficient), quiet=options.quiet)
     if options.format_name in NO_NOTES:  # no room for what to beware of, and the policies
-        beside = [*found.study.notes, *heeded(found.findings)]
-        for text in [*beside, f"policies: {found.study.policies.describe()}"]:
+        policies = f"policies: {found.study.policies.describe()}"
+        for text in [*found.study.notes, *heeded(found.findings), policies]:
             remark(text, quiet=options.quiet)
 
 
@@ -100,22 +87,12 @@ def _planned(options: DepthOptions, plan: Plan) -> DepthOptions:
     return replace(options, **fixed)
 
 
-def _asked(options: DepthOptions) -> _Asked:
-    """Refuse before files are read what could not be answered."""
-    with options_refused():
-        policies = policies_of(options)
-        correction = options.correction
-        if correction is None and find_test(options.test).correction != "own":
-            correction = "none"
-        procedure = Procedure(
-            test=options.test, correction=correction, alpha=options.alpha, seed=policies.seed
-        )
-        depths, pools = _numbers("depths", options.depths), _numbers("pools", options.pools)
-        _check_views(options)
-        chosen_measures(options.measures or DEFAULT_MEASURES, policies)
-        parsed_reference(options.reference)
-        Agreeing(coefficient=options.coefficient, p=options.rbo_p, threshold=options.threshold)
-    return _Asked(policies, procedure, depths, pools)
+def _procedure(options: DepthOptions, seed: int) -> Procedure:
+    """How pairs are tested: each by itself, unless a correction is asked for."""
+    correction = options.correction
+    if correction is None and find_test(options.test).correction != "own":
+        correction = "none"
+    return Procedure(test=options.test, correction=correction, alpha=options.alpha, seed=seed)
 
 
 def _numbers(name: str, text: str | None) -> tuple[int, ...] | None:
@@ -161,34 +138,37 @@ def _refuse_idle(options: DepthOptions) -> None:
 # -- what is found ---------------------------------------------------------------------------------
 
 
-def _answer(options: DepthOptions, asked: _Asked, plan: Plan | None, typed: str) -> _Answer:
+def _answer(options: DepthOptions, plan: Plan | None, typed: str) -> _Answer:
+    with options_refused():  # before files are read
+        policies = policies_of(options)
+        procedure = _procedure(options, policies.seed)
+        depths, pool_depths = _numbers("depths", options.depths), _numbers("pools", options.pools)
+        _check_views(options)
+        chosen_measures(options.measures or DEFAULT_MEASURES, policies)
+        parsed_reference(options.reference)
+        Agreeing(coefficient=options.coefficient, p=options.rbo_p, threshold=options.threshold)
     info, files = read_info(options.info), find_runs(options.runs)
     with progress_bar(len(files), quiet=options.quiet, label="reading runs") as progress:
         study = depth(
-            options.qrels, files, options.measures or DEFAULT_MEASURES, depths=asked.depths,
-            reference=options.reference, procedure=asked.procedure, coefficient=options.coefficient,
+            options.qrels, files, options.measures or DEFAULT_MEASURES, depths=depths,
+            reference=options.reference, procedure=procedure, coefficient=options.coefficient,
             rbo_p=options.rbo_p, threshold=options.threshold, info=info, pool_depth=options.pool_depth,
-            keep_lists=bool(asked.pools or options.subsets), policies=asked.policies,
+            keep_lists=bool(pool_depths or options.subsets), policies=policies,
             qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
             progress=progress,
         )  # fmt: skip
     deviations = [] if plan is None else plan.check(_choices(study, options))
     pools, subsets = None, None
-    if asked.pools:
-        with progress_bar(1 + len(set(asked.pools)), quiet=options.quiet, label="cutting pools") as progress:
-            pools = study.pools(asked.pools, progress=progress)
+    if pool_depths:
+        with progress_bar(1 + len(set(pool_depths)), quiet=options.quiet, label="cutting pools") as progress:
+            pools = study.pools(pool_depths, progress=progress)
     if options.subsets:
         with progress_bar(DRAWS * len(SHARES), quiet=options.quiet, label="drawing judgments") as progress:
             subsets = study.subsets(jobs=options.jobs, progress=progress)
     with options_refused():
         pair = study.pair(options.pair) if options.pair else ()
-    return _Answer(
-        study=study,
-        findings=study.findings(plan=plan, deviations=deviations, command=typed),
-        pair=pair,
-        pools=pools,
-        subsets=subsets,
-    )
+    findings = study.findings(plan=plan, deviations=deviations, command=typed)
+    return _Answer(study=study, findings=findings, pair=pair, pools=pools, subsets=subsets)
 
 
 def _choices(study: DepthStudy, options: DepthOptions) -> PlanChoices:
@@ -234,7 +214,7 @@ def _tidy(view: str, found: _Answer, options: DepthOptions) -> Table:
     if view == "pair":
         return tables.tidy_pair(found.pair, None if every_k else study.depths)
     if view == "each_run":
-        return tables.tidy_runs(study, every_k=every_k)
+        return tables.tidy_frame(study.run_frame if every_k else study.interval_frame)
     views = {
         "volatility": tables.tidy_volatility, "agreement": tables.tidy_orderings,
         "weights": tables.tidy_weights,

@@ -42,6 +42,21 @@ class Intervals:
         """(depth, run)."""
         return self.means + self.half_width[:, np.newaxis]
 
+    def frame(self, runs: Sequence[str], measure: str, order: Sequence[int]) -> polars.DataFrame:
+        """Columns run, measure, k, mean, lower, upper: at each depth these of the runs, in this order."""
+        names, chosen = [runs[run] for run in order], np.array(order)
+        return polars.DataFrame(
+            {
+                "run": names * len(self.depths),
+                "measure": [measure] * (len(names) * len(self.depths)),
+                "k": np.repeat(np.array(self.depths), len(names)),
+                "mean": self.means[:, chosen].ravel(),
+                "lower": self.lower[:, chosen].ravel(),
+                "upper": self.upper[:, chosen].ravel(),
+            },
+            schema_overrides={"run": polars.String, "measure": polars.String},
+        )
+
 
 def comparison_intervals(
     values: Floats, depths: Sequence[int], *, alpha: float = 0.05, topics_as_blocks: bool = False
@@ -88,19 +103,12 @@ class PairOverDepth:
     @property
     def frame(self) -> polars.DataFrame:
         """Columns run, measure, k, mean, lower, upper, case: performance, then A_p, of either run."""
-        depths, parts = self.performance.depths, []
-        for name, found in ((self.measure, self.performance), ("A_p", self.assessment)):
-            for place, run in enumerate(self.runs):
-                parts.append(
-                    polars.DataFrame(
-                        {
-                            "run": [run] * len(depths), "measure": [name] * len(depths), "k": depths,
-                            "mean": found.means[:, place], "lower": found.lower[:, place],
-                            "upper": found.upper[:, place], "case": self.cases.astype(np.int64),
-                        }
-                    )
-                )  # fmt: skip
-        return polars.concat(parts)
+        case = polars.Series("case", self.cases.astype(np.int64))
+        return polars.concat(
+            intervals.frame(self.runs, name, [run]).with_columns(case)
+            for name, intervals in ((self.measure, self.performance), ("A_p", self.assessment))
+            for run in range(2)
+        )
 
 
 def pair_over_depth(

@@ -317,23 +317,8 @@ class DepthStudy(Displayed):
     @property
     def interval_frame(self) -> polars.DataFrame:
         """Columns run, measure, k, mean, lower, upper: performance, then assessment, by AP@10."""
-        tables = [(one.name, one.intervals) for one in self.measures]
-        tables.append(("A_p", self.assessment_intervals))
-        order = np.array(self.order)
-        return polars.concat(
-            polars.DataFrame(
-                {
-                    "run": [self.runs[run] for run in self.order] * len(self.depths),
-                    "measure": [name] * (len(order) * len(self.depths)),
-                    "k": np.repeat(np.array(self.depths), len(order)),
-                    "mean": found.means[:, order].ravel(),
-                    "lower": found.lower[:, order].ravel(),
-                    "upper": found.upper[:, order].ravel(),
-                },
-                schema_overrides={"run": polars.String, "measure": polars.String},
-            )
-            for name, found in tables
-        )
+        tables = [(one.name, one.intervals) for one in self.measures] + [("A_p", self.assessment_intervals)]
+        return polars.concat(intervals.frame(self.runs, name, self.order) for name, intervals in tables)
 
 
 def _ravelled(table: Floats | None) -> Any:

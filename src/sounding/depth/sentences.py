@@ -275,6 +275,11 @@ def heeded(findings: Sequence[Finding]) -> Iterator[str]:
         yield f"Guidelines that are met: {', '.join(met)}."
 
 
+def not_drawn(coefficient: str) -> str:
+    """Say why volatility is not in the chart."""
+    return f"volatility is not drawn by {coefficient}, a distance, which has no threshold"
+
+
 def notes_on(
     rankings: Rankings, procedure: Procedure, depths: Sequence[int], measures: Sequence[OverDepth]
 ) -> Iterator[str]:
@@ -316,6 +321,6 @@ def _not_tested(one: OverDepth, depths: Sequence[int]) -> Iterator[str]:
     if constant:
         yield (
             f"{one.name}: a difference that is the same on every topic leaves no error to test against. Pairs"
-            f" with one, of {one.separation.order.shape[1]:,}: {', '.join(constant)}. They are not tested, nor"
-            " counted in apart and p; --test randomisation tests them."
+            f" with one, of {one.separation.order.shape[1]:,}: {', '.join(constant)}. They are not tested,"
+            " nor counted in apart and p; --test randomisation tests them."
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
 from typing import Any
@@ -69,57 +69,43 @@ def people_table(found: DepthStudy, findings: Sequence[Finding]) -> Table:
     return Table(columns, notes=[*_explained(found), *heed], keys=2)
 
 
-def _explained(found: DepthStudy) -> list[str]:
+def _explained(found: DepthStudy) -> Iterator[str]:
     """What the columns are, how the pairs were tested, and from where on the ordering is stable."""
     references = ", ".join(dict.fromkeys(one.reference_name for one in found.measures))
     runs, topics = len(found.runs), len(found.rankings.judgments.topics)
-    none = [one.name for one in found.measures if not one.reference_separates]
-    untested = not any(one.separation.tested.any() or one.separation.constant.any() for one in found.measures)
-    residuals = any(one.residual_tail is not None for one in found.measures)
     last = "A_p, share of the first k that was judged, is a mean over the runs."
-    if residuals:
+    if any(one.residual_tail is not None for one in found.measures):
         last = (
             "open, what unjudged documents and deeper ranks could add to the value (the residual), and A_p,"
             " share of the first k that was judged, are means over the runs."
         )
-    return [
+    yield (
         f"{runs} runs, {plural(runs * (runs - 1) // 2, 'pair')}, {plural(topics, 'topic')}. means: of the"
         " worst and the best run. apart: pairs that the test separates; p: its median over the pairs."
         f" Against the reference ({references}): cover and turned, of the pairs that it separates, those"
         " separated alike and those in the other order; tau, tau_ap_b (the"
-        f" symmetric tau_ap), RBO (p {found.agreeing.p:g}) and r (Pearson) of the runs' means. {last}",
-        *(
-            [f"{', '.join(none)}: the reference separates no pair, so that none can be covered."]
-            if none
-            else []
-        ),
-        *(
-            ["No pair could be tested: a test needs at least 2 topics that two runs share."]
-            if untested
-            else []
-        ),
-        *_without_order(found),
-        _stable(found),
-        f"Test: {_tested(found)}, alpha {found.procedure.alpha:g}. Policies: {found.policies.describe()}.",
-        *found.notes,
-        found.pool.describe(),
-    ]
-
-
-def _without_order(found: DepthStudy) -> list[str]:
-    """Why there is no tau at some of the chosen depths; nothing where there is."""
+        f" symmetric tau_ap), RBO (p {found.agreeing.p:g}) and r (Pearson) of the runs' means. {last}"
+    )
+    none = [one.name for one in found.measures if not one.reference_separates]
+    if none:
+        yield f"{', '.join(none)}: the reference separates no pair, so that none can be covered."
+    if not any(one.separation.tested.any() or one.separation.constant.any() for one in found.measures):
+        yield "No pair could be tested: a test needs at least 2 topics that two runs share."
     rows = found.columns()
     lacking = [
         f"{name}@{k}"
         for name, k, tau in zip(rows["measure"], rows["k"], rows["tau"], strict=True)
         if np.isnan(tau)
     ]
-    if not lacking:
-        return []
-    return [
-        f"No tau at {', '.join(lacking)}: all runs have the same mean there, or at the reference, so that"
-        " there is no order to compare."
-    ]
+    if lacking:
+        yield (
+            f"No tau at {', '.join(lacking)}: all runs have the same mean there, or at the reference, so that"
+            " there is no order to compare."
+        )
+    yield _stable(found)
+    yield f"Test: {_tested(found)}, alpha {found.procedure.alpha:g}. Policies: {found.policies.describe()}."
+    yield from found.notes
+    yield found.pool.describe()
 
 
 def _tested(found: DepthStudy) -> str:
@@ -151,8 +137,7 @@ def _stable(found: DepthStudy) -> str:
 
 def tidy_table(found: DepthStudy, *, every_k: bool) -> Table:
     """The same for programs: chosen depths, or every depth that was tested."""
-    columns = [Column(name, cells) for name, cells in found.columns(every_k=every_k).items()]
-    return Table(columns)
+    return Table([Column(name, cells) for name, cells in found.columns(every_k=every_k).items()])
 
 
 def facts(found: DepthStudy, findings: Sequence[Finding]) -> dict[str, Any]:
@@ -228,11 +213,6 @@ def _silent(name: str, intervals: Intervals, alpha: float) -> str:
     return (
         f"{name} at {named}: no interval; the F test over all runs does not reject, so no pair is looked at."
     )
-
-
-def tidy_runs(found: DepthStudy, *, every_k: bool) -> Table:
-    """One row a run, measure and depth: with limits, or at every k with both forms and residuals."""
-    return tidy_frame(found.run_frame if every_k else found.interval_frame)
 
 
 def tidy_frame(frame: polars.DataFrame) -> Table:
@@ -348,12 +328,8 @@ def _volatility_table(one: Volatility) -> Table:
 
 def tidy_volatility(found: DepthStudy) -> Table:
     """One row a cell, at the chosen depths."""
-    frames = [one.frame for one in volatilities(found, found.agreeing.coefficient, found.depths)]
-    columns = [
-        Column(name, [cell for frame in frames for cell in frame[name].to_list()])
-        for name in frames[0].columns
-    ]
-    return Table(columns)
+    cells = volatilities(found, found.agreeing.coefficient, found.depths)
+    return tidy_frame(polars.concat([one.frame for one in cells]))
 
 
 # -- fewer judgments -------------------------------------------------------------------------------

@@ -32,6 +32,9 @@ POINTS = 40  # of the curve of confidence that are worked out anew for when nobo
 FINE = 20  # steps of a curve that has no gap
 BETWEEN = 1.0  # seconds between two workings-out at least
 REST = 4.0  # times as long as the last one took pass before the next: judging comes first
+LOOKING = 5.0  # seconds after which nobody is thought to look at the live page any more
+PROSPECTS_REST = 10.0  # as REST, after prospects
+CHEAP = 2.0  # seconds that a fit may take at most for the model to be fitted in every pause
 GRADING = ("judge", "withdraw", "adjudicate")  # events after which other documents may be judged
 IDLE_SETTINGS = {"title", "lease_seconds", CORPUS}  # a `project` that changes nothing else shapes nothing
 NOTHING_LEFT = (
@@ -43,9 +46,6 @@ Place = tuple[str, str, str]  # assessor, topic, document
 Curve = list[tuple[int, float]]  # documents judged, and how sure the ranking was then
 
 log = logging.getLogger("sounding.judge")
-LOOKING = 5.0  # seconds after which nobody is thought to look at the live page any more
-PROSPECTS_REST = 10.0  # as REST, after prospects
-CHEAP = 2.0  # seconds that a fit may take at most for the model to be fitted in every pause
 
 
 @dataclass(slots=True)

@@ -32,8 +32,18 @@ from sounding.judge.texts import OPTIONAL, UNSPACED, is_html, plain, titled
 if TYPE_CHECKING:
     import tantivy
 
+TERMS, NUMBER = "terms", "number"  # fields of tantivy's index
+PAGE = 500  # documents after which progress is shown
+AROUND = 120  # characters of a document shown before and behind the first word that was found
 
-TERMS, NUMBER = "terms", "number"  # fields of the index
+SearchEngine = Literal["fts5", "tantivy"]
+Tell = Callable[[str], None]
+Add = Callable[[int, str], None]  # adds a document to an index, by its number and its words
+
+_OPTIONAL = re.compile(f"[{OPTIONAL}]+")
+_STRAY = re.compile("[\udc80-\udcff\0]")  # bytes that were not UTF-8, or, if zero, not text
+_QUERY = re.compile(r'"([^"]*)"|(\S+)')
+_WORD = re.compile(r"[^\W_]+(?:[^\W_]|[\u0900-\u0dff])*")
 
 
 class Term(NamedTuple):
@@ -41,9 +51,6 @@ class Term(NamedTuple):
 
     words: tuple[str, ...]
     begins: bool = False
-
-
-Add = Callable[[int, str], None]  # adds a document to an index, by its number and its words
 
 
 @contextmanager
@@ -112,18 +119,6 @@ def _engine() -> Any:
     except ModuleNotFoundError:
         raise MissingPartError("tantivy", "this search", "tantivy") from None
     return tantivy
-
-
-SearchEngine = Literal["fts5", "tantivy"]
-Tell = Callable[[str], None]
-
-PAGE = 500  # documents after which progress is shown
-AROUND = 120  # characters of a document shown before and behind the first word that was found
-
-_OPTIONAL = re.compile(f"[{OPTIONAL}]+")
-_STRAY = re.compile("[\udc80-\udcff\0]")  # bytes that were not UTF-8, or, if zero, not text
-_QUERY = re.compile(r'"([^"]*)"|(\S+)')
-_WORD = re.compile(r"[^\W_]+(?:[^\W_]|[\u0900-\u0dff])*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,8 +126,9 @@ class _ScenarioTask(NamedTuple):
         claims = [CLAIMS[name] for name in self.claims]
         draws = self.draws if any(claim.needs_draws for claim in claims) else 0
         seen = situations(hidden, self.measures, self.until, self.procedure, draws=draws, seed=seed)
-        said = [forecasts for situation in seen for claim in claims for forecasts in claim.ask(situation)]
-        return hidden.judgments, said
+        return hidden.judgments, [
+            forecasts for situation in seen for claim in claims for forecasts in claim.ask(situation)
+        ]
 
 
 def _scores(
@@ -136,8 +137,9 @@ def _scores(
     """Every claim of a scenario, scored over the pairs of all repeats."""
     budget = float(np.mean([judgments for judgments, _ in answers]))
     grouped: dict[tuple[str, str], list[Forecasts]] = {}
-    for said in (said for _, forecasts in answers for said in forecasts):
-        grouped.setdefault((said.measure, said.claim), []).append(said)
+    for _, answer in answers:
+        for forecasts in answer:
+            grouped.setdefault((forecasts.measure, forecasts.claim), []).append(forecasts)
     weights: dict[bytes, Weights] = {}  # by the runs of the units: most claims are about the same ones
     for (measure, claim), parts in grouped.items():
         whole = Forecasts.joined(parts)

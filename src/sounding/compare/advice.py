@@ -266,11 +266,11 @@ RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
 
 def _shares(s: Situation) -> str:
     """How much of both was judged; where lists are short, how much of what they have."""
-    told = f"judged to {s.shares.depth}: {whole_percent(s.shares.a)} and {whole_percent(s.shares.b)}"
+    text = f"judged to {s.shares.depth}: {whole_percent(s.shares.a)} and {whole_percent(s.shares.b)}"
     for run, returned in ((s.run_a, s.returned_a), (s.run_b, s.returned_b)):
         if returned is not None:
-            told += f"; {run} has short lists, and {whole_percent(returned)} of what it returned was judged"
-    return told
+            text += f"; {run} has short lists, and {whole_percent(returned)} of what it returned was judged"
+    return text
 
 
 def _limited(s: Situation) -> str:

@@ -67,8 +67,8 @@ def tidy_cases(collections: Named, top: int | None = None) -> Table:
                     }
                 )  # fmt: skip
     columns = [Column(name, [row[name] for row in rows]) for name in rows[0]]
-    beside = {label: facts(comparison) | _depth_facts(comparison, top) for label, comparison in collections}
-    return Table(columns, facts={"collections": beside})
+    about = {label: facts(comparison) | _depth_facts(comparison, top) for label, comparison in collections}
+    return Table(columns, facts={"collections": about})
 
 
 def _depth_facts(comparison: Comparison, top: int | None) -> dict[str, Any]:
@@ -207,5 +207,5 @@ def _scenario_table(comparison: Comparison) -> Table:
     counts = [count_scenarios(comparison, number) for number in range(len(comparison.measures))]
     columns = [Column("measure", [str(measure) for measure in comparison.measures])]
     columns += [Column(text, [count[scenario] for count in counts]) for scenario, text in SCENARIOS.items()]
-    told = [] if comparison.pool is None else [comparison.pool.describe()]
-    return Table(columns, title="what the pool can tell (scenarios of Lu et al.)", notes=told)
+    described = [] if comparison.pool is None else [comparison.pool.describe()]
+    return Table(columns, title="what the pool can tell (scenarios of Lu et al.)", notes=described)

@@ -89,12 +89,12 @@ def design_runs(
     comparisons = 1 if correction in ONE_BY_ONE else len(pairs)
     found = [_designed(scores, measure, pairs, how, comparisons) for measure in chosen]
     values = np.stack([values_of(scores, measure) for measure in chosen], axis=1)
-    told = [*topic_notes(scores, values), *short_lists(scores.lengths.max(axis=1, initial=0), chosen)]
+    notes = [*topic_notes(scores, values), *short_lists(scores.lengths.max(axis=1, initial=0), chosen)]
     if how.test != "t":
-        told.append(power_of_t(how.test))
+        notes.append(power_of_t(how.test))
     return Designs(
         runs=scores.runs, measures=chosen, topics=scores.topics, pairs=pairs, designs=tuple(found),
-        correction=correction, notes=tuple(told), procedure=how, policies=policies,
+        correction=correction, notes=tuple(notes), procedure=how, policies=policies,
     )  # fmt: skip
 
 

@@ -70,12 +70,12 @@ class Settling:
         (number, run), *others = sides
         if number == 0:
             return "Settled: no judgment can change the order."
-        told = f"Open: {plural(number, 'judgment')} would settle it if all turn out for {run}"
+        text = f"Open: {plural(number, 'judgment')} would settle it if all turn out for {run}"
         if others:
-            told += f", {others[0][0]:,} if for {others[0][1]}"
+            text += f", {others[0][0]:,} if for {others[0][1]}"
         elif self.least:
-            told += f", and nothing would for {run_b if run == run_a else run_a}"
-        return f"{told}; {'no fewer can' if self.least else 'fewer might do'}."
+            text += f", and nothing would for {run_b if run == run_a else run_a}"
+        return f"{text}; {'no fewer can' if self.least else 'fewer might do'}."
 
 
 def what_would_settle(

@@ -127,7 +127,7 @@ def run(options: CompareOptions) -> int:
     echo = Echo.of(request, first.performance_tests[0].correction)
     shown = _write(found, request, echo)
     _write_files(first, options)
-    _say_beside(_beside(found, shown, request), request, echo)
+    _write_remarks(_remarks(found, shown, request), request, echo)
     if not options.fail_on:
         return 0
     verdict = gate_comparison(first, options.fail_on)
@@ -383,7 +383,7 @@ def _run_design(request: CompareRequest) -> None:
     made = tables.people_designs(found) if request.people else [tables.tidy_designs(found)]
     shown = _with_plan(made, echo, people=request.people)
     write_tables(shown, options.format_name, options.output)
-    _say_beside(_beside_design(found, shown), request, echo)
+    _write_remarks(_design_remarks(found, shown), request, echo)
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -394,12 +394,12 @@ def _write(found: Results, request: CompareRequest, echo: Echo | None) -> list[T
     options = request.options
     more = [] if options.notes else [sentences.MORE_NOTES]
     if options.pair and options.format_name in ("table", "md"):
-        told, brief = [*([] if echo is None else echo.notes()), *more], not options.notes
+        lines, brief = [*([] if echo is None else echo.notes()), *more], not options.notes
         if options.format_name == "md":
-            text = explain_in_markdown(found[0][1], more=told, top=options.top, brief=brief)
+            text = explain_in_markdown(found[0][1], more=lines, top=options.top, brief=brief)
         else:
             width = table_width(options.output)
-            text = explain(found[0][1], width=width, more=told, top=options.top, brief=brief)
+            text = explain(found[0][1], width=width, more=lines, top=options.top, brief=brief)
         write_text(text, options.output)
         return []
     if options.matrix:
@@ -446,10 +446,10 @@ def _cases_by_depth(found: Results, request: CompareRequest) -> list[Table]:
     for name, comparison in found:
         shown += depth_tables(comparison, name if several else None, top)
     brief = not request.options.notes
-    told = [note for _, one in found for note in sentences.notes(one, intervals=False, brief=brief)]
+    lines = [note for _, one in found for note in sentences.notes(one, intervals=False, brief=brief)]
     limits = [f"{name}: {limit}" if several else limit for name, one in found for limit in one.limits]
     shown[0] = first_said(shown[0], limits)
-    return [*shown[:-1], with_notes(shown[-1], told)]
+    return [*shown[:-1], with_notes(shown[-1], lines)]
 
 
 def _write_files(comparison: Comparison, options: CompareOptions) -> None:
@@ -463,18 +463,18 @@ def _write_files(comparison: Comparison, options: CompareOptions) -> None:
         remark(f"chart: {options.chart}", quiet=options.quiet)
 
 
-def _beside(found: Results, shown: Sequence[Table], request: CompareRequest) -> list[str]:
+def _remarks(found: Results, shown: Sequence[Table], request: CompareRequest) -> list[str]:
     """What formats without notes leave out: what to beware of, the test, the policies."""
     first = found[0][1]
     warnings = [f"{name}: {note}" for name, one in found for note in (*one.limits, *one.notes)]
     if len(found) == 1:
         warnings = list(shown[0].facts.get("notes", first.notes)) if shown else []
-    told = [f"Test: {sentences.how_tested(first)}; seed {first.procedure.seed}."]
+    lines = [f"Test: {sentences.how_tested(first)}; seed {first.procedure.seed}."]
     if not request.options.matrix and not request.counts_only:
-        told.append(f"Intervals, ci_low to ci_high: {first.performance_tests[0].interval}.")
+        lines.append(f"Intervals, ci_low to ci_high: {first.performance_tests[0].interval}.")
     if request.options.pair:
-        told.append(sentences.PAIR_EXPLAINED)
-    return [*warnings, *map(_in_passing, [*told, *sentences.how_valued(first)])]
+        lines.append(sentences.PAIR_EXPLAINED)
+    return [*warnings, *map(_in_passing, [*lines, *sentences.how_valued(first)])]
 
 
 def _in_passing(text: str) -> str:
@@ -482,14 +482,14 @@ def _in_passing(text: str) -> str:
     return text[0].lower() + text[1:-1]
 
 
-def _beside_design(found: Designs, shown: Sequence[Table]) -> list[str]:
+def _design_remarks(found: Designs, shown: Sequence[Table]) -> list[str]:
     """The same of a design."""
     how = f"correction {found.correction}; alpha {found.procedure.alpha:g}; seed {found.procedure.seed}"
-    told = [f"power: that of a paired t test; {how}", f"policies: {found.policies.describe()}"]
-    return [*shown[0].facts.get("notes", ()), *told]
+    lines = [f"power: that of a paired t test; {how}", f"policies: {found.policies.describe()}"]
+    return [*shown[0].facts.get("notes", ()), *lines]
 
 
-def _say_beside(texts: Sequence[str], request: CompareRequest, echo: Echo | None) -> None:
+def _write_remarks(texts: Sequence[str], request: CompareRequest, echo: Echo | None) -> None:
     """On stderr, what an output has no room for, or deviations from a plan that nobody might look up there.
 
     A deviation is said once to everybody who looks: with a table for people it stands below.

@@ -40,8 +40,8 @@ def explain(
     """
     parts = [f"{' against '.join(comparison.names(0))}\n"]
     for pair in _by_measure(comparison):
-        said = (f"{pair.measure}: {pair.verdict()}.", f"Advice: {pair.advice()}")
-        parts.append("".join(f"{_filled(text, width)}\n" for text in said))
+        opening = (f"{pair.measure}: {pair.verdict()}.", f"Advice: {pair.advice()}")
+        parts.append("".join(f"{_filled(text, width)}\n" for text in opening))
         facts = list(pair.facts())
         indent = max(len(name) for name, _ in facts) + 4
         lines = [_filled(f"  {name:<{indent - 2}}{text}", width, " " * indent) for name, text in facts]

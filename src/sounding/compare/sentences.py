@@ -80,12 +80,12 @@ def _named(runs: Sequence[tuple[str, int]]) -> str:
 def short_lists(longest: ArrayLike, measures: Sequence[Measure]) -> Iterator[str]:
     """Of cut-offs that are deeper than the longest list of some runs, (run,); those alike in one sentence."""
     lengths = np.asarray(longest)
-    told: dict[int, list[int]] = {}
+    grouped: dict[int, list[int]] = {}
     for depth in sorted({measure.k for measure in measures if measure.k is not None and "@" in str(measure)}):
         short = int(np.count_nonzero(lengths < depth))
         if short:
-            told.setdefault(short, []).append(depth)
-    for short, depths in told.items():
+            grouped.setdefault(short, []).append(depth)
+    for short, depths in grouped.items():
         cuts = " and ".join(f"{depth:,}" for depth in depths)
         runs = f"{short} of {len(lengths)} runs {'has' if short == 1 else 'have'}"
         yield (
@@ -101,10 +101,10 @@ def test_notes(performance: Sequence[PairTests]) -> Iterator[str]:
         some = "" if all(map(all, untested)) else " by some measures"
         reason = next(filter(None, untested[0]))
         yield f"{len(untested):,} of {plural(len(by_pair), 'pair')} without a test{some}: {reason}."
-    told: dict[str, list[str]] = {}
+    grouped: dict[str, list[str]] = {}
     for note in dict.fromkeys(note for tests in performance for note in tests.notes):
-        told.setdefault(note.partition(":")[0], []).append(note)
-    for first, *others in told.values():
+        grouped.setdefault(note.partition(":")[0], []).append(note)
+    for first, *others in grouped.values():
         more = f"; by {plural(len(others), 'more measure')} it is much the same" * bool(others)
         yield sentence(f"{first}{more}")
 
@@ -115,18 +115,17 @@ def notes(comparison: Comparison, *, intervals: bool = True, brief: bool = False
     `brief`: the test in a line, what to beware of, and the policies with what settled means in another.
     """
     first = comparison.performance_tests[0]
-    told = [f"{len(comparison.runs)} runs, {len(comparison.topics)} judged topics."]
-    told[0] += f" Test: {how_tested(comparison)}."
+    lines = [f"{len(comparison.runs)} runs, {len(comparison.topics)} judged topics."]
+    lines[0] += f" Test: {how_tested(comparison)}."
     if brief:
-        beside = [*_omnibus_notes(comparison), *comparison.notes]
-        return [*told, *beside, " ".join(how_valued(comparison))]
+        return [*lines, *_omnibus_notes(comparison), *comparison.notes, " ".join(how_valued(comparison))]
     if intervals:
-        told[0] += f" Intervals ({100 * (1 - first.alpha):g}%): {first.interval}."
+        lines[0] += f" Intervals ({100 * (1 - first.alpha):g}%): {first.interval}."
     if first.equivalence is not None and intervals:
-        told.append(f"Equivalence and non-inferiority: {first.equivalence.method}.")
-    told += _omnibus_notes(comparison)
-    told += comparison.notes
-    return [*told, *how_valued(comparison)]
+        lines.append(f"Equivalence and non-inferiority: {first.equivalence.method}.")
+    lines += _omnibus_notes(comparison)
+    lines += comparison.notes
+    return [*lines, *how_valued(comparison)]
 
 
 def _omnibus_notes(comparison: Comparison) -> list[str]:
@@ -153,22 +152,22 @@ def how_tested(comparison: Comparison) -> str:
 def how_valued(comparison: Comparison) -> list[str]:
     """The policies behind the values, and what is behind the word settled."""
     policies = comparison.policies
-    told = [f"Policies: {policies.describe()}."]
+    lines = [f"Policies: {policies.describe()}."]
     basis = settled_basis(comparison)
     if basis is not None:
         universe = basis["universe"] or ""
         if policies.unjudged != "bounds" and (basis["at_most"] is not None or universe.startswith("+")):
             capped = "" if basis["at_most"] is None else f", at most {basis['at_most']}"
-            told[0] = f"{told[0][:-1]}; for what is settled: universe {universe}{capped}."
+            lines[0] = f"{lines[0][:-1]}; for what is settled: universe {universe}{capped}."
         more = f" and of {universe[1:]} others a topic" if universe.startswith("+") else ""
         limited = which_completions(policies)
-        told.append(
+        lines.append(
             f"Settled: no judgments of the unjudged documents that any of these runs retrieved{more}"
             f" could turn the order{f', {limited}' if limited else ''}."
         )
     if comparison.holds is not None:
-        told.append(comparison.holds.describe())
-    return told
+        lines.append(comparison.holds.describe())
+    return lines
 
 
 def cases_in_words(comparison: Comparison) -> str:
@@ -177,13 +176,13 @@ def cases_in_words(comparison: Comparison) -> str:
     for measure, counts, bounds in zip(
         comparison.measures, comparison.counts().tolist(), comparison.bounds, strict=True
     ):
-        told = ", ".join(
+        text = ", ".join(
             f"{count:,} in case {case}" for case, count in zip(CASES, counts, strict=True) if count
         )
         without = len(comparison.pairs) - sum(counts)
-        told += f"{', ' * bool(told)}{without:,} without a case" * bool(without)
+        text += f"{', ' * bool(text)}{without:,} without a case" * bool(without)
         rest = "" if bounds is None else f"; {np.count_nonzero(bounds.final):,} settled"
-        parts.append(f"{measure}: {plural(len(comparison.pairs), 'pair')}, {told}{rest}.")
+        parts.append(f"{measure}: {plural(len(comparison.pairs), 'pair')}, {text}{rest}.")
     return " ".join(parts)
 
 

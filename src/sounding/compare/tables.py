@@ -111,9 +111,9 @@ def tidy_pairs(comparison: Comparison, collection: str | None = None, top: int |
     columns = [Column(name, cells) for name, cells in comparison.columns(rows).items()]
     if collection is not None:
         columns.insert(0, Column("collection", [collection] * len(rows)))
-    beside = facts(comparison)
-    beside["notes"] += [*sentences.floor_notes(comparison), *sentences.advice_notes(comparison)]
-    return Table(columns, facts=beside | _account_facts(comparison, top))
+    about = facts(comparison)
+    about["notes"] += [*sentences.floor_notes(comparison), *sentences.advice_notes(comparison)]
+    return Table(columns, facts=about | _account_facts(comparison, top))
 
 
 def tidy_pairs_of(collections: Named, top: int | None = None) -> list[Table]:
@@ -121,8 +121,8 @@ def tidy_pairs_of(collections: Named, top: int | None = None) -> list[Table]:
     if len(collections) == 1:
         return [tidy_pairs(collections[0][1], None, top)]
     first, *others = [tidy_pairs(comparison, name, top) for name, comparison in collections]
-    beside = {name: facts(comparison) for name, comparison in collections}
-    return [replace(first, facts={"collections": beside}), *others]
+    about = {name: facts(comparison) for name, comparison in collections}
+    return [replace(first, facts={"collections": about}), *others]
 
 
 def _account_facts(comparison: Comparison, top: int | None) -> dict[str, Any]:
@@ -199,21 +199,21 @@ def people_pairs(
         Column("advice", _advice_cells(found, short)),
     ]
     shown = "" if len(rows) == len(order) else f"{len(rows)} of {len(order):,} rows, the rest with --top N. "
-    told = [shown + sentences.cases_in_words(comparison)]
+    lines = [shown + sentences.cases_in_words(comparison)]
     marked = any(str(cell).startswith(FLOOR) for column in columns for cell in column.cells)
     if brief:
-        told += sentences.notes(comparison, brief=True)
-        told[1] = " ".join([told[1], *sentences.floor_legend(comparison, marked)])
+        lines += sentences.notes(comparison, brief=True)
+        lines[1] = " ".join([lines[1], *sentences.floor_legend(comparison, marked)])
     else:
-        told += [
+        lines += [
             *sentences.advice_notes(comparison),
             *sentences.notes(comparison),
             *sentences.floor_legend(comparison, marked),
         ]
-        told += [sentences.EFFECT] if full else []
+        lines += [sentences.EFFECT] if full else []
     if any(short[name] != name for side in ("run_a", "run_b") for name in found[side]):
-        told.append(sentences.LONG_NAMES)
-    return first_said(Table(columns, title=title, notes=told, keys=len(keys)), comparison.limits)
+        lines.append(sentences.LONG_NAMES)
+    return first_said(Table(columns, title=title, notes=lines, keys=len(keys)), comparison.limits)
 
 
 def _size_columns(comparison: Comparison, rows: Rows, found: Cells, *, full: bool) -> Iterator[Column]:
@@ -299,12 +299,12 @@ def matrix_tables(
         title = f"{measure}: {len(rows)} runs against each other"
         tables.append(Table(columns, title=title, keys=2))
     tables[0] = first_said(tables[0], comparison.limits)
-    told = [
+    lines = [
         sentences.LEGEND,
         sentences.cases_in_words(comparison),
         *sentences.notes(comparison, intervals=False, brief=brief),
     ]
-    tables[-1] = with_notes(tables[-1], told)
+    tables[-1] = with_notes(tables[-1], lines)
     return tables
 
 
@@ -368,9 +368,9 @@ def people_designs(found: Designs) -> list[Table]:
             tables.append(with_notes(power, [problem]))
         else:
             tables += [power, _error_table(measure, one), _tie_table(measure, one)]
-    told = [f"{len(found.runs)} runs, {len(found.topics)} judged topics.", *found.notes]
-    told.append(f"Policies: {found.policies.describe()}.")
-    tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *told])
+    lines = [f"{len(found.runs)} runs, {len(found.topics)} judged topics.", *found.notes]
+    lines.append(f"Policies: {found.policies.describe()}.")
+    tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *lines])
     return tables
 
 

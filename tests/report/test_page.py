@@ -232,7 +232,9 @@ def test_only_what_sections_need_is_computed(trial: Path) -> None:
 def test_json_has_the_sentences_and_every_table_with_all_rows(found: Report) -> None:
     body = json.loads(render_report(found, "json"))
     assert body["runs"] == list(found.scores.runs)
-    assert [one["text"] for one in body["summary"]] == [one.text for one in page_of(found).sentences]
+    assert [one["text"] for one in body["summary"]] == [
+        text for texts in page_of(found).sentences.values() for text in texts
+    ]
     assert list(body["sections"]) == [name for name in SECTIONS if name != "summary"]
     pairs = body["sections"]["pairs"]["tables"]["pairs"]
     assert len(pairs) == 28 * 2

@@ -26,7 +26,7 @@ from sounding.render.tables import (
 )
 from sounding.report.result import Report
 from sounding.report.sections import Drawn, ReportPage, ReportSection, Shown, page_of
-from sounding.report.sentences import ABOUT, Sentence
+from sounding.report.sentences import ABOUT
 from sounding.report.terms import explain, explained
 
 FOLDER = Path(__file__).parent
@@ -55,7 +55,7 @@ def _html(report: ReportPage) -> str:
     )
     return environment.get_template("page.html").render(
         report=report,
-        summary=_grouped(report.sentences),
+        summary=_grouped(report),
         sections=sections,
         packed=packed,
         policy=POLICY,
@@ -70,12 +70,9 @@ def _has_charts(report: ReportPage) -> bool:
     return any(isinstance(block, Drawn) for section in report.sections for block in section.blocks)
 
 
-def _grouped(sentences: Sequence[Sentence]) -> list[tuple[str, list[str]]]:
+def _grouped(report: ReportPage) -> list[tuple[str, Sequence[str]]]:
     """The sentences under their headings."""
-    groups = [
-        (title, [one.text for one in sentences if one.about == about]) for about, title in ABOUT.items()
-    ]
-    return [(title, texts) for title, texts in groups if texts]
+    return [(ABOUT[about], texts) for about, texts in report.sentences.items() if texts]
 
 
 def _view(section: ReportSection, packed: dict[str, str]) -> dict[str, Any]:
@@ -171,7 +168,7 @@ def _rounded(cell: Cell) -> Cell:
 
 def _markdown(report: ReportPage) -> str:
     lines = [f"# {report.title}", ""]
-    for title, texts in _grouped(report.sentences):
+    for title, texts in _grouped(report):
         lines += [f"## {title}", "", *(f"- {markdown_text(text)}" for text in texts), ""]
     for section in report.sections:
         lines += [f"## {section.title}", "", section.lead, "", *_apart(map(markdown_text, section.missing))]
@@ -183,7 +180,7 @@ def _markdown(report: ReportPage) -> str:
 
 def _latex(report: ReportPage) -> str:
     lines = [f"% {report.title}: needs \\usepackage{{booktabs}} and \\usepackage{{longtable}}"]
-    for title, texts in _grouped(report.sentences):
+    for title, texts in _grouped(report):
         items = [f"  \\item {latex_text(text)}" for text in texts]
         lines += [f"\\section{{{latex_text(title)}}}", "\\begin{itemize}", *items, "\\end{itemize}"]
     for section in report.sections:
@@ -200,7 +197,9 @@ def _latex(report: ReportPage) -> str:
 
 def _json(report: ReportPage) -> str:
     body: dict[str, Any] = dict(report.facts)
-    body["summary"] = [{"about": one.about, "text": one.text} for one in report.sentences]
+    body["summary"] = [
+        {"about": about, "text": text} for about, texts in report.sentences.items() for text in texts
+    ]
     body["sections"] = {
         section.name: {
             "title": section.title, "missing": list(section.missing),

@@ -26,7 +26,7 @@ from sounding.evaluate import tables as score_tables
 from sounding.render.html import ungrouped
 from sounding.render.tables import Cell, Column, Table, columns_of
 from sounding.report.result import SECTIONS, MissingPart, Report
-from sounding.report.sentences import BOUNDED, LEADS, NO_POOL, Sentence, summary
+from sounding.report.sentences import BOUNDED, LEADS, NO_POOL, summary
 
 if TYPE_CHECKING:
     from sounding.render.style import Chart
@@ -81,7 +81,7 @@ class ReportPage:
     """All that a report says, whatever it is written as."""
 
     title: str
-    sentences: Sequence[Sentence]
+    sentences: Mapping[str, Sequence[str]]  # by what they are about
     sections: Sequence[ReportSection]
     command: str
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -93,7 +93,7 @@ def page_of(report: Report, sections: Sequence[str] | None = None) -> ReportPage
     runs, topics = len(report.scores.runs), len(report.scores.topics)
     return ReportPage(
         title=f"{plural(runs, 'run')} on {plural(topics, 'topic')}",
-        sentences=summary(report) if "summary" in sections else (),
+        sentences=summary(report) if "summary" in sections else {},
         sections=[_section(report, name) for name in BLOCKS if name in sections],
         command=report.request.command,
         facts={

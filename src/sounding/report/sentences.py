@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -56,25 +55,16 @@ JUDGING = ("put the run into the pool", "judge documents")
 DONE = "nothing to judge"
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """One thing that a reader should take away."""
-
-    about: str  # a key of ABOUT
-    text: str
-
-
-def summary(report: Report) -> list[Sentence]:
-    """The sentences of a report, in the order of ABOUT."""
-    told = {
-        "short": _short(report),
-        "best": _best(report),
-        "trusted": _trusted(report.comparison),
-        "doubtful": _doubtful(report.comparison),
-        "depth": _depth(report),
-        "next": _next(report),
+def summary(report: Report) -> dict[str, list[str]]:
+    """The sentences of a report by what they are about, in the order of ABOUT."""
+    return {
+        "short": list(_short(report)),
+        "best": list(_best(report)),
+        "trusted": list(_trusted(report.comparison)),
+        "doubtful": list(_doubtful(report.comparison)),
+        "depth": list(_depth(report)),
+        "next": list(_next(report)),
     }
-    return [Sentence(about, text) for about, texts in told.items() for text in texts]
 
 
 def listed(names: Sequence[str], most: int = NAMED) -> str:
@@ -95,12 +85,16 @@ def _short(report: Report) -> Iterator[str]:
     if not isinstance(report.comparison, MissingPart):
         yield from report.comparison.limits
     yield _leader(report)
-    fit = [one for one in report.statements if one.answer != "note"]
-    if fit:
-        told = "; ".join(f"{one.claim[0].lower()}{one.claim[1:]}: {one.answer}" for one in fit)
-        yield f"What these judgments can be used for: {told}."
+    uses = [f"{use.claim[0].lower()}{use.claim[1:]}: {use.answer}" for use in _uses(report)]
+    if uses:
+        yield f"What these judgments can be used for: {'; '.join(uses)}."
     if not isinstance(report.comparison, MissingPart):
         yield from _first_step(report.comparison)
+
+
+def _uses(report: Report) -> list[Statement]:
+    """What the audit says that the collection is fit for, or is not."""
+    return [statement for statement in report.statements if statement.answer != "note"]
 
 
 def _leader(report: Report) -> str:
@@ -127,25 +121,27 @@ def _trust(comparison: Comparison, pair: int, first: str, second: str) -> str:
     if not comparison.cases[0, pair]:
         return f"; no test could tell whether its lead over {second} is more than chance"
     if not tests.significant[pair]:
-        told = f", but its lead over {second} is not significant and should not be trusted"
+        ending = f", but its lead over {second} is not significant and should not be trusted"
     elif comparison.strength(0, pair) == "weak":
-        told = f", but its significant lead over {second} is weak: {first} was also judged significantly more"
+        ending = (
+            f", but its significant lead over {second} is weak: {first} was also judged significantly more"
+        )
     elif settled:
-        told = f", and that can be trusted: its lead over {second} is significant, strong and settled"
+        ending = f", and that can be trusted: its lead over {second} is significant, strong and settled"
     else:
-        told = (
+        ending = (
             f", and that can be trusted with care: its lead over {second} is significant and strong, but not"
             " settled"
         )
     if comparison.holds is not None and comparison.holds.sign[0, pair] < 0.5:
         sign = comparison.holds.tell_sign(0, pair, comparison.names(pair), float(tests.difference[pair]))
-        told += f"; were {comparison.holds.until_in_words} judged, {sign}"
-    return told
+        ending += f"; were {comparison.holds.until_in_words} judged, {sign}"
+    return ending
 
 
 def _first_step(comparison: Comparison) -> Iterator[str]:
     """What most pairs ask for that ask for anything."""
-    advised = list(_advised(comparison))
+    advised = _advised(comparison)
     actions = Counter(advice.action for _, advice in advised if advice.action != DONE)
     measure, pairs = comparison.measures[0], plural(len(advised), "pair")
     if actions:
@@ -225,11 +221,11 @@ def _by_others(scores: Scores) -> Iterator[str]:
             same.append(str(measure))
         else:
             mean = decimal(float(scores.mean()[scores.runs.index(best[0]), number]))
-            told = f"{best[0]} is best" if len(best) == 1 else f"{listed(best)} share the best mean"
-            other.append(f"by {measure} {told} ({mean})")
+            leading = f"{best[0]} is best" if len(best) == 1 else f"{listed(best)} share the best mean"
+            other.append(f"by {measure} {leading} ({mean})")
     if same:
-        told = "The same run is best" if len(first) == 1 else "The same runs share the best mean"
-        yield f"{told} by {listed(same, len(same))}."
+        leading = "The same run is best" if len(first) == 1 else "The same runs share the best mean"
+        yield f"{leading} by {listed(same, len(same))}."
     if other:
         text = "; ".join(other)
         yield f"{text[0].upper()}{text[1:]}."
@@ -237,11 +233,8 @@ def _by_others(scores: Scores) -> Iterator[str]:
 
 def _pair_of(comparison: Comparison, a: str, b: str) -> int | None:
     """The place of a pair, in either order; None: it was not compared."""
-    wanted = {a, b}
-    for pair in range(len(comparison.pairs)):
-        if set(comparison.names(pair)) == wanted:
-            return pair
-    return None
+    pairs = range(len(comparison.pairs))
+    return next((pair for pair in pairs if set(comparison.names(pair)) == {a, b}), None)
 
 
 def _lead(comparison: Comparison, first: str, second: str) -> Iterator[str]:
@@ -261,13 +254,12 @@ def _lead(comparison: Comparison, first: str, second: str) -> Iterator[str]:
         }[comparison.settled(0, pair)]
         if not comparison.cases[0, pair]:
             yield f"No test could tell whether that lead is more than chance ({p}), and {settled}."
-        elif tests.significant[pair]:
-            yield f"That lead is significant ({p}; {kind}), and {settled}."
         else:
-            yield f"That lead is not significant ({p}; {kind}), and {settled}."
+            negated = "" if tests.significant[pair] else "not "
+            yield f"That lead is {negated}significant ({p}; {kind}), and {settled}."
         if comparison.holds is not None and not comparison.holds.reason:
-            told = comparison.holds.tell(0, pair, comparison.names(pair), float(tests.difference[pair]))
-            yield f"What is probable: {told}."
+            chance = comparison.holds.tell(0, pair, comparison.names(pair), float(tests.difference[pair]))
+            yield f"What is probable: {chance}."
     runs = comparison.runs
     place = runs.index(first)
     alike = [
@@ -319,10 +311,10 @@ def _trusted(comparison: Comparison | MissingPart) -> Iterator[str]:
         if comparison.holds is not None and not comparison.holds.reason:
             chances = comparison.holds.conclusion[number]
             sure = int(np.count_nonzero(chances >= SURE))
-            told = plural(int(np.isfinite(chances).sum()), "conclusion")
+            conclusions = plural(int(np.isfinite(chances).sum()), "conclusion")
             yield (
-                f"Of paired t tests by {measure}, of two runs alone each, {sure:,} of {told} would hold with"
-                f" a chance of {SURE:g} or more were {comparison.holds.until_in_words} judged."
+                f"Of paired t tests by {measure}, of two runs alone each, {sure:,} of {conclusions} would"
+                f" hold with a chance of {SURE:g} or more were {comparison.holds.until_in_words} judged."
             )
 
 
@@ -330,19 +322,20 @@ def _doubtful(comparison: Comparison | MissingPart) -> Iterator[str]:
     if isinstance(comparison, MissingPart):
         return
     for number, measure in enumerate(comparison.measures):
-        one, two, _, four = comparison.counts()[number].tolist()
-        told = []
-        if four:
-            told.append(f"in {four:,} the better run was also judged significantly more (case 4)")
-        if two:
-            told.append(
-                f"in {two:,} no difference was found, but one run was judged significantly more (case 2)"
+        alike, uneven, _, favored = comparison.counts()[number].tolist()  # cases 1, 2 and 4
+        reasons = []
+        if favored:
+            reasons.append(f"in {favored:,} the better run was also judged significantly more (case 4)")
+        if uneven:
+            reasons.append(
+                f"in {uneven:,} no difference was found, but one run was judged significantly more (case 2)"
             )
-        if told:
-            yield f"By {measure}, {plural(two + four, 'conclusion')} {_be(two + four)} weak: {listed(told)}."
-        if one:
+        if reasons:
+            weak = uneven + favored
+            yield f"By {measure}, {plural(weak, 'conclusion')} {_be(weak)} weak: {listed(reasons)}."
+        if alike:
             yield (
-                f"By {measure}, no difference was found in {plural(one, 'pair')} judged alike (case 1),"
+                f"By {measure}, no difference was found in {plural(alike, 'pair')} judged alike (case 1),"
                 " which does not show that there is none: more topics might."
             )
         states = [comparison.settled(number, pair) for pair in range(len(comparison.pairs))]
@@ -363,9 +356,8 @@ def _be(number: int) -> str:
 
 
 def _depth(report: Report) -> Iterator[str]:
-    fit = [one for one in report.statements if one.answer != "note"]
-    for place, statement in enumerate(fit):
-        yield _told(statement, why=place == 0)
+    for place, use in enumerate(_uses(report)):
+        yield f"{use.claim}: {use.answer}." + (f" {use.why}" if place == 0 else "")
     if isinstance(report.audit, MissingPart):
         yield f"The collection was not audited. {report.audit.reason}"
     if isinstance(report.stability, MissingPart):
@@ -374,29 +366,25 @@ def _depth(report: Report) -> Iterator[str]:
         yield _stable(report.stability)
 
 
-def _told(statement: Statement, *, why: bool) -> str:
-    text = f"{statement.claim}: {statement.answer}."
-    return f"{text} {statement.why}" if why else text
-
-
 def _stable(study: DepthStudy) -> str:
     if len(study.runs) < FEW_RUNS:
         runs = plural(len(study.runs), "run")
         return f"Whether the order of the runs is stable over depth is not known: {runs} are too few to say."
-    parts = []
-    for one in study.measures:
-        begin = one.volatility.stable_from()
-        parts.append(f"by {one.name} " + ("at no depth" if begin is None else f"from k = {begin:,} on"))
-    told = (
+    begins = {measure.name: measure.volatility.stable_from() for measure in study.measures}
+    parts = [
+        f"by {name} " + ("at no depth" if begin is None else f"from k = {begin:,} on")
+        for name, begin in begins.items()
+    ]
+    text = (
         f"The order of the runs is stable {listed(parts, len(parts))}: from there to {int(study.ks[-1]):,}"
         f" any two depths agree with a tau of {THRESHOLD:g} or more."
     )
     if study.pool.depth and study.pool.depth < study.ks[-1]:
-        told += (
+        text += (
             f" That an order is stable is no reason to go deeper than the pool, {study.pool.depth:,}: below"
             " it what was not judged counts as not relevant, at every depth alike."
         )
-    return told
+    return text
 
 
 # -- what to do ------------------------------------------------------------------------------------
@@ -411,7 +399,7 @@ def _next(report: Report) -> Iterator[str]:
             else "Give more topics, or other measures, so that there is something to compare."
         )
         return
-    advised = list(_advised(comparison))
+    advised = _advised(comparison)
     if not advised:
         return
     actions = Counter(advice.action for _, advice in advised)
@@ -425,24 +413,16 @@ def _next(report: Report) -> Iterator[str]:
             "Judge next the unjudged documents at the top of these runs, which are the less judged side of"
             f" the most open or weak pairs: {listed(runs)}."
         )
-    for (_, pair), (situation, advice) in _first_open(comparison, advised):
-        a, b = comparison.names(pair)
+    by_first = [pair for number, pair in comparison.interesting() if number == 0]
+    first = next((pair for pair in by_first if advised[pair][1].action != DONE), None)
+    if first is not None:
+        (a, b), (situation, advice) = comparison.names(first), advised[first]
         yield f"First among them, {a} against {b}: {advice.sentence}"
         if situation.settled is False:
             yield "sounding compare QRELS RUN... --pair A B lists the documents that would settle a pair."
 
 
-def _advised(comparison: Comparison) -> Iterator[tuple[Situation, Advice]]:
+def _advised(comparison: Comparison) -> list[tuple[Situation, Advice]]:
     """(pair,): situation and advice by the first measure."""
-    for situation in comparison.situations([(0, pair) for pair in range(len(comparison.pairs))]):
-        yield situation, advise(situation)
-
-
-def _first_open(
-    comparison: Comparison, advised: Sequence[tuple[Situation, Advice]]
-) -> Iterator[tuple[tuple[int, int], tuple[Situation, Advice]]]:
-    """The most interesting pair by the first measure that asks for something to be done; or none."""
-    for number, pair in comparison.interesting():
-        if number == 0 and advised[pair][1].action != DONE:
-            yield (number, pair), advised[pair]
-            return
+    situations = comparison.situations([(0, pair) for pair in range(len(comparison.pairs))])
+    return [(situation, advise(situation)) for situation in situations]

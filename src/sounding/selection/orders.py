@@ -307,38 +307,29 @@ def max_mean(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
     return RunQueue(pool, lambda hits, misses: (1 + hits) / (2 + hits + misses), places, across=False)
 
 
-class DeepeningQueue(Queue):
+class DeepeningQueue(FixedQueue):
     """A topic's pool by rank; its urgency is the share of relevant documents expected in the next step."""
 
+    urgency = np.inf  # without end in the first step
     _changing = ("_found",)
 
     def __init__(self, pool: TopicLists, initial: int, step: int) -> None:
         order = by_best_rank(pool)
-        self._order: list[int] = order.tolist()
+        super().__init__(order.tolist())
         self._ranks: list[int] = pool.best[order].tolist()
         self._sizes = np.bincount(pool.best, minlength=pool.places.shape[1] + 1)[1:]
         self._found = np.zeros(len(self._sizes), np.int64)  # (rank,) relevant documents first seen there
-        self._step, self._reached, self._at = step, min(initial, len(self._sizes)), 0
-        self._urgency = np.inf
-
-    @property
-    def urgency(self) -> float:
-        """The share of relevant documents that is expected in this step; without end in the first."""
-        return self._urgency
-
-    def next(self) -> int:
-        """The next document by rank."""
-        return self._order[self._at] if self._at < len(self._order) else NONE
+        self._step, self._reached = step, min(initial, len(self._sizes))
 
     def tell(self, position: int, relevant: Relevance) -> None:
         """Count what was found; where a step is done, expect what the next will bring."""
         self._found[self._ranks[self._at] - 1] += bool(relevant)
-        self._at += 1
+        super().tell(position, relevant)
         while self._at < len(self._order) and self._ranks[self._at] > self._reached:
             deeper = min(self._reached + self._step, len(self._sizes))
             documents = int(self._sizes[self._reached : deeper].sum())
             expected = expected_beyond(self._found[np.newaxis, : self._reached], deeper)[0]
-            self._urgency = float(expected) / documents if documents else np.inf
+            self.urgency = float(expected) / documents if documents else np.inf
             self._reached = deeper
 
 

@@ -230,7 +230,12 @@ class Session:
         while any(one.weight != NOTHING_LEFT for one in due) and len(picks) < count:
             at = heaviest(np.array([one.weight for one in due]), np.array([one.turn for one in due]))
             own = self._topics[chosen[at]]
-            picks.append(self._pick(own, due[at].place, due[at].weight, len(picks)))
+            document = int(own.lists.documents[due[at].place])
+            pick = Pick(
+                document=document, topic=own.number, order=len(self._grades) + len(picks) + 1,
+                pool_rank=int(self._best_rank[document]), weight=due[at].weight,
+            )  # fmt: skip
+            picks.append(pick)
             if len(picks) < count:
                 ahead[at] = if_not_relevant(ahead.get(at, own.beliefs), due[at].place)
                 due[at] = own.due(self._scope, ahead[at])
@@ -544,13 +549,6 @@ class Session:
         self._means[topic.number] = topic.add_up()
         self._moved.add(topic.number)
         self._due[topic.number] = topic.due(self._scope)
-
-    def _pick(self, topic: TopicState, place: int, weight: float, before: int) -> Pick:
-        document = int(topic.lists.documents[place])
-        return Pick(
-            document=document, topic=topic.number, order=len(self._grades) + before + 1,
-            pool_rank=int(self._best_rank[document]), weight=weight,
-        )  # fmt: skip
 
     def _drawing(self) -> Callable[[], Drawn]:
         return self._draws.drawing(self._fits[-1], self._topics, (self.seed, self.version))

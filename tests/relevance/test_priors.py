@@ -59,7 +59,6 @@ def test_every_retrieved_document_has_a_row_in_rank_order_and_judgments_are_cert
     np.testing.assert_array_equal(found.grade, [1, np.nan, np.nan, 2, np.nan, np.nan, 0])
     assert found.probability.tolist() == [1, 0.3, 0.3, 1, 0.3, 0.3, 0]
     assert found.elsewhere.tolist() == [1, 0, 1]
-    assert found.unjudged_documents().tolist() == [3, 1, 0]
     assert (found.prior, found.level) == ("0.3", 1)
 
 
@@ -72,7 +71,6 @@ def test_the_level_decides_which_judged_documents_are_relevant() -> None:
 def test_outside_documents_are_as_many_as_is_said_and_as_likely_as_the_topic() -> None:
     found = chances_of("0.25", outside=[4, 0, 7])
     assert outside_of(found) == [(0, 0.25, 4), (2, 0.25, 7)]
-    assert found.unjudged_documents().tolist() == [7, 1, 7]
 
 
 def test_below_the_depth_nothing_was_retrieved() -> None:

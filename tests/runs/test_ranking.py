@@ -30,11 +30,10 @@ def test_relevant_documents_are_counted_whether_retrieved_or_not() -> None:
     assert ranking.judgments.judged.tolist() == [5, 0, 2]
 
 
-def test_judgments_know_their_topic_and_their_place_in_the_ideal_ranking() -> None:
+def test_judgments_know_their_topic() -> None:
     judgments = ranking_of(SMALL).judgments
     assert judgments.grades.tolist() == [2, 1, 1, 0, 0, 3, 0]
     assert judgments.topic.tolist() == [0, 0, 0, 0, 0, 2, 2]
-    assert judgments.place.tolist() == [1, 2, 3, 4, 5, 1, 2]
 
 
 def test_what_judgments_remember_is_computed_once() -> None:

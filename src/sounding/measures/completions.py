@@ -54,7 +54,6 @@ class Completions:
     scale: Values  # the grades there are, from 0 upwards
     grades: GradeNumbers  # (draw, column)
     elsewhere: Counts  # (topic, grade) judged documents that none of the runs has
-    open_documents: int  # columns that nobody has judged
 
     @property
     def draws(self) -> int:
@@ -183,7 +182,6 @@ def draw_completions(
     return Completions(
         regrading=regrading, documents=documents, starts=starts, scale=scale, grades=grades,
         elsewhere=_elsewhere(view, known[seen], topic[seen], scale),
-        open_documents=int(np.count_nonzero(~seen)),
     )  # fmt: skip
 
 

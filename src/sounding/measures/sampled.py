@@ -8,14 +8,14 @@ formulas, where the scripts that came with the papers differ, and how good the e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from sounding.core.errors import DataError
 from sounding.measures.graded import Dcg, DcgForm, Gains, running
-from sounding.measures.registry import SHARED, Kernel, Measure, measure
+from sounding.measures.registry import Kernel, Measure, measure
 from sounding.measures.totals import share
 from sounding.runs.ranking import Counts, Hits, Ranking, Strata, Values
 
@@ -25,8 +25,6 @@ _EPSILON = 1e-5  # trec_eval's: keeps the quotient defined where nothing above w
 _LONGEST_RUN = 1000  # sample_eval's: documents that a run may have
 _CHOSEN_BY_MTC = (0, 2)  # methods of prels: by MTC alone, and by MTC as well as by sampling
 _NUMBER_OF = (0.0, np.inf)
-
-_STANDARD_ERRORS: dict[str, Kernel] = {}
 
 
 @measure("infAP", basis="recall", monotone=False)
@@ -108,9 +106,9 @@ def statistical_average_precision(run: Ranking, *, rel: float = 1, certain: bool
     With `certain`, documents that MTC chose (methods 0 and 2 of prels) have the chance 1, as in the
     script of the Million Query tracks.
     """
-    sample = _sample_of(run, "statAP", certain=certain)
-    hit = _relevant_documents(run, sample, rel)
-    return share(run.total(hit.topic, hit.weight * hit.precision), _total_relevant(run, sample.weight, rel))
+    weight = _weights_of(run, "statAP", certain=certain)
+    hit = _relevant_documents(run, weight, rel)
+    return share(run.total(hit.topic, hit.weight * hit.precision), _total_relevant(run, weight, rel))
 
 
 @measure("EstNumRel", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
@@ -119,7 +117,7 @@ def estimated_number_relevant(run: Ranking, *, rel: float = 1) -> Values:
 
     The Horvitz-Thompson total, which is unbiased. Needs prels, or qrels with strata.
     """
-    return _total_relevant(run, _sample_of(run, "EstNumRel").weight, rel)
+    return _total_relevant(run, _weights_of(run, "EstNumRel"), rel)
 
 
 @measure("EstNumRelRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
@@ -128,7 +126,7 @@ def estimated_number_relevant_retrieved(run: Ranking, *, rel: float = 1) -> Valu
 
     The Horvitz-Thompson total, which is unbiased. Needs prels, or qrels with strata.
     """
-    hit = _relevant_documents(run, _sample_of(run, "EstNumRelRet"), rel)
+    hit = _relevant_documents(run, _weights_of(run, "EstNumRelRet"), rel)
     return run.total(hit.topic, hit.weight)
 
 
@@ -142,8 +140,7 @@ def standard_error(measure: Measure, ranking: Ranking) -> Values:
     if not has_standard_error(measure):
         known = ", ".join(_STANDARD_ERRORS)
         raise DataError(f"{measure}: sampling errors are available for {known}")
-    parameters = {key: value for key, value in measure.parameters if key not in SHARED}
-    return _STANDARD_ERRORS[measure.name](measure.seen(ranking), **parameters)
+    return _STANDARD_ERRORS[measure.name](measure.seen(ranking), **measure.arguments)
 
 
 def interval(measure: Measure, ranking: Ranking, *, confidence: float = 0.95) -> tuple[Values, Values]:
@@ -164,52 +161,29 @@ def interval_of(value: Values, error: Values, *, confidence: float = 0.95) -> tu
     return value * np.exp(-reach), value * np.exp(reach)
 
 
-def _error_of(name: str) -> Callable[[Kernel], Kernel]:
-    """Register the standard error of a measure; same parameters as its kernel."""
-
-    def register(kernel: Kernel) -> Kernel:
-        _STANDARD_ERRORS[name] = kernel
-        return kernel
-
-    return register
-
-
-@_error_of("infAP")
-def _inferred_ap_error(run: Ranking, *, rel: float = 1) -> Values:
-    return _inferred_error(run, _one_stratum(run), rel, "none")
-
-
-@_error_of("xinfAP")
-def _extended_inferred_ap_error(run: Ranking, *, rel: float = 1, compat: Compat = "none") -> Values:
-    return _inferred_error(run, _pool_of(run, "xinfAP"), rel, compat)
-
-
-@_error_of("statAP")
-def _statistical_ap_error(run: Ranking, *, rel: float = 1, certain: bool = False) -> Values:
-    sample = _sample_of(run, "statAP", certain=certain)
-    hit = _relevant_documents(run, sample, rel)
-    relevant = _total_relevant(run, sample.weight, rel)
+def _statistical_ap_error(run: Ranking, *, rel: float, certain: bool) -> Values:
+    weight = _weights_of(run, "statAP", certain=certain)
+    hit = _relevant_documents(run, weight, rel)
+    relevant = _total_relevant(run, weight, rel)
     value = share(run.total(hit.topic, hit.weight * hit.precision), relevant)
     # A document adds its own precision, its part in the precisions below it, and to the divisor.
     part = hit.weight / hit.rank
     below = run.total(hit.topic, part)[hit.topic] - running(np.add, part, hit.nth)
     influence = np.where(run.judgments.grades >= rel, -value[run.judgments.topic], 0.0)
     influence[hit.judgment] += hit.precision + below
-    return share(_deviation_of_total(run, influence, sample.weight), relevant)
+    return share(_deviation_of_total(run, influence, weight), relevant)
 
 
-@_error_of("EstNumRel")
-def _number_relevant_error(run: Ranking, *, rel: float = 1) -> Values:
+def _number_relevant_error(run: Ranking, *, rel: float) -> Values:
     influence = (run.judgments.grades >= rel).astype(np.float64)
-    return _deviation_of_total(run, influence, _sample_of(run, "EstNumRel").weight)
+    return _deviation_of_total(run, influence, _weights_of(run, "EstNumRel"))
 
 
-@_error_of("EstNumRelRet")
-def _number_relevant_retrieved_error(run: Ranking, *, rel: float = 1) -> Values:
-    sample = _sample_of(run, "EstNumRelRet")
-    influence = np.zeros(len(sample.weight))
-    influence[_relevant_documents(run, sample, rel).judgment] = 1
-    return _deviation_of_total(run, influence, sample.weight)
+def _number_relevant_retrieved_error(run: Ranking, *, rel: float) -> Values:
+    weight = _weights_of(run, "EstNumRelRet")
+    influence = np.zeros(len(weight))
+    influence[_relevant_documents(run, weight, rel).judgment] = 1
+    return _deviation_of_total(run, influence, weight)
 
 
 def _inferred_error(run: Ranking, pool: _Pool, rel: float, compat: Compat) -> Values:
@@ -286,13 +260,6 @@ class _Above(NamedTuple):
     relevant: Counts  # (pair,) and how many of those are relevant
 
 
-class _Sample(NamedTuple):
-    """What the judged documents stand for, and which of them a run retrieved."""
-
-    weight: Values  # (judgment,) 1 / chance of having been chosen
-    retrieved: Counts  # (document,) the place of a judged document among the judgments
-
-
 class _Relevant(NamedTuple):
     """The relevant documents of a ranking, with what they stand for."""
 
@@ -360,16 +327,17 @@ def _stands_for(strata: Strata) -> Values:
     return share(strata.sizes, np.bincount(strata.judged, minlength=len(strata.sizes)))
 
 
-def _sample_of(run: Ranking, name: str, *, certain: bool = False) -> _Sample:
+def _weights_of(run: Ranking, name: str, *, certain: bool = False) -> Values:
+    """(judgment,): how many documents each judged one stands for, 1 / chance of having been chosen."""
     sampling = run.judgments.sampling
     if sampling is not None and run.judgment is not None:
         if sampling.probabilities is not None:
             weight = 1 / sampling.probabilities
             if certain and sampling.methods is not None:
                 weight[np.isin(sampling.methods, _CHOSEN_BY_MTC)] = 1
-            return _Sample(weight, run.judgment)
+            return weight
         if sampling.strata is not None:
-            return _Sample(_stands_for(sampling.strata)[sampling.strata.judged], run.judgment)
+            return _stands_for(sampling.strata)[sampling.strata.judged]
     raise DataError(
         f"{name} needs the chance that each judged document had of being chosen; give prels"
         " (topic doc grade method probability), or qrels with a probability column or with strata"
@@ -382,10 +350,10 @@ def _total_relevant(run: Ranking, weight: Values, rel: float) -> Values:
     return run.total(run.judgments.topic[chosen], weight[chosen])
 
 
-def _relevant_documents(run: Ranking, sample: _Sample, rel: float) -> _Relevant:
+def _relevant_documents(run: Ranking, weight: Values, rel: float) -> _Relevant:
     chosen = run.grade >= rel
-    hit, judgment = run.select(chosen), sample.retrieved[chosen]
-    times = sample.weight[judgment]
+    hit, judgment = run.select(chosen), np.asarray(run.judgment)[chosen]
+    times = weight[judgment]
     above = running(np.add, times, hit.nth) - times
     return _Relevant(judgment, hit.topic, hit.rank, hit.nth, times, (1 + above) / hit.rank)
 
@@ -457,3 +425,13 @@ def _pooled_above(run: Ranking, hit: Hits) -> Counts:
     pooled = run.pooled_topic * stride + run.pooled_rank
     before_topic = np.searchsorted(pooled, hit.topic * stride)
     return np.searchsorted(pooled, hit.topic * stride + hit.rank) - before_topic
+
+
+# By name; each gets the parameters of the measure's kernel.
+_STANDARD_ERRORS: Mapping[str, Kernel] = {
+    "infAP": lambda run, *, rel: _inferred_error(run, _one_stratum(run), rel, "none"),
+    "xinfAP": lambda run, *, rel, compat: _inferred_error(run, _pool_of(run, "xinfAP"), rel, compat),
+    "statAP": _statistical_ap_error,
+    "EstNumRel": _number_relevant_error,
+    "EstNumRelRet": _number_relevant_retrieved_error,
+}

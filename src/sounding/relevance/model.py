@@ -105,11 +105,7 @@ class RunWeights:
     """The model before it has seen judgments."""
 
     features: Features
-
-    @property
-    def learns(self) -> bool:
-        """From every judgment."""
-        return True
+    learns: bool = True
 
     def fitted(self, evidence: Evidence) -> Belief:
         """The model with the weights that fit these judgments best."""

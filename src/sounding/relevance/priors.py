@@ -9,10 +9,10 @@ from. A new prior is a name in `parse_prior`, a line in `Prior.fitted` and one i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
@@ -57,13 +57,13 @@ class Prior:
             )
         judgments = judged.judgments
         if self.kind == "rank":
-            return _RateByRank(self.name, level, len(judgments.topics), _rates_by_rank(rankings, level))
+            return Likelihood(self.name, level, partial(_by_rank, _rates_by_rank(rankings, level)))
         if self.kind == _FILE:
-            return _listed_likelihood(self.name, judged, level)
+            return Likelihood(self.name, level, _Listed.of(self.name, judged).probabilities)
         rates = np.full(len(judgments.topics), self.probability)
         if self.kind == "rate":
             rates = smoothed_rates(judgments.relevant(level), judgments.judged)
-        return _OneRateATopic(self.name, level, rates)
+        return Likelihood(self.name, level, partial(_by_topic, rates))
 
 
 def parse_prior(text: str, *, of_runs: bool = False) -> Prior:
@@ -172,12 +172,6 @@ class Chances:
         """Which rows nobody judged."""
         return np.isnan(self.grade)
 
-    def unjudged_documents(self) -> Counts:
-        """How many documents of each topic are not judged, retrieved and outside."""
-        inside = np.bincount(self.topic[self.unjudged], minlength=len(self.elsewhere))
-        around = np.bincount(self.outside.topic, self.outside.count, len(self.elsewhere))
-        return inside + around.astype(np.int64)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnjudgedRows:
@@ -195,22 +189,15 @@ class UnjudgedRows:
         return _in_rank_order(self.run, self.ranking, self.policies)[first[self.topic] + self.rank - 1]
 
 
-class Likelihood(Protocol):
+@dataclass(frozen=True, slots=True, eq=False)
+class Likelihood:
     """A prior that knows the judgments: gives documents their probabilities."""
 
-    @property
-    def name(self) -> str:
-        """What the prior is called."""
-
-    @property
-    def level(self) -> float:
-        """The lowest grade that counts as relevant."""
-
-    def probabilities(self, documents: UnjudgedRows, outside: Counts) -> tuple[Values, Outside]:
-        """The probability of each of these documents, and those of documents that were not retrieved.
-
-        `outside` says how many of the latter each topic has; who knows them by name need not use it.
-        """
+    name: str  # what the prior is called
+    level: float  # the lowest grade that counts as relevant
+    # The probability of each of these documents, and those of documents that were not retrieved. The counts
+    # say how many of the latter each topic has; who knows them by name need not use them.
+    probabilities: Callable[[UnjudgedRows, Counts], tuple[Values, Outside]]
 
 
 def chances(
@@ -260,16 +247,9 @@ def _in_rank_order(run: Run, ranking: Ranking, policies: Policies) -> Places:
     return rows[order[rank[order] <= ranking.retrieved[topic[order]]]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _OneRateATopic:
-    """Every unjudged document of a topic is as likely as any other."""
-
-    name: str
-    level: float
-    rates: Values  # (topic,)
-
-    def probabilities(self, documents: UnjudgedRows, outside: Counts) -> tuple[Values, Outside]:
-        return self.rates[documents.topic], _alike(self.rates, outside)
+def _by_topic(rates: Values, documents: UnjudgedRows, outside: Counts) -> tuple[Values, Outside]:
+    """Every unjudged document of a topic is as likely as any other: `rates` are (topic,)."""
+    return rates[documents.topic], _alike(rates, outside)
 
 
 def _alike(rates: Values, counts: Counts) -> Outside:
@@ -278,16 +258,10 @@ def _alike(rates: Values, counts: Counts) -> Outside:
     return Outside(topic, rates[topic], counts[topic])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _RateByRank:
-    name: str
-    level: float
-    topics: int
-    rates: Values  # (bin,) see rank_bin; never rising
-
-    def probabilities(self, documents: UnjudgedRows, outside: Counts) -> tuple[Values, Outside]:
-        retrieved = self.rates[np.minimum(rank_bin(documents.rank), len(self.rates) - 1)]
-        return retrieved, _alike(np.full(self.topics, self.rates[-1]), outside)
+def _by_rank(rates: Values, documents: UnjudgedRows, outside: Counts) -> tuple[Values, Outside]:
+    """Documents are as likely as their ranks: `rates` are (bin,), see rank_bin, and never rise."""
+    retrieved = rates[np.minimum(rank_bin(documents.rank), len(rates) - 1)]
+    return retrieved, _alike(np.full(len(outside), rates[-1]), outside)
 
 
 def _rates_by_rank(rankings: Iterable[Ranking], level: float) -> Values:
@@ -352,36 +326,35 @@ def _is_any(listed: Qrels) -> NDArray[np.bool_]:
     return (listed.docs.length == 1) & (listed.docs.buffer[listed.docs.start] == ord(_ANY))
 
 
-def _listed_likelihood(source: str, judged: Judged, level: float) -> Likelihood:
-    """The file as a table to find documents in.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Listed:
+    """A file of probabilities as a table to find documents in.
 
     `*` for doc means every document of the topic that is not listed, and for the topic every topic. A
     retrieved unjudged document that no line covers is an error: a file that leaves out part of a ranking
     would count it as not relevant without saying so. Outside documents are those that are listed, neither
     judged nor retrieved; counts of others are not used.
     """
-    listed = read_probabilities(source)
-    number_of = judged.table.numbers(listed.topics)
-    topic = number_of[np.repeat(np.arange(len(listed.topics)), listed.sizes)]
-    here, there = judged.table.find(topic, listed.pair_keys(), listed.docs)
-    known = np.zeros(len(listed.docs), np.bool_)
-    known[here] = judged.grades[there] >= 0
-    return _Listed(
-        source, level, listed,
-        PairTable.build(listed.topics, listed.sizes, listed.pair_keys(), listed.docs.words()),
-        topic, known | _is_any(listed), _otherwise(listed, judged.judgments.topics),
-    )  # fmt: skip
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Listed:
-    name: str
-    level: float
+    source: str
     listed: Qrels
     table: PairTable
     topic: Counts  # (listed document,) number of its topic among the judged ones; -1: not judged
     settled: NDArray[np.bool_]  # (listed document,) judged, or no document at all
     otherwise: Values  # (topic,) the probability of what is not listed; NaN: not said
+
+    @staticmethod
+    def of(source: str, judged: Judged) -> _Listed:
+        """Read the file and find out which of its documents are judged."""
+        listed = read_probabilities(source)
+        number_of = judged.table.numbers(listed.topics)
+        topic = number_of[np.repeat(np.arange(len(listed.topics)), listed.sizes)]
+        here, there = judged.table.find(topic, listed.pair_keys(), listed.docs)
+        known = np.zeros(len(listed.docs), np.bool_)
+        known[here] = judged.grades[there] >= 0
+        table = PairTable.build(listed.topics, listed.sizes, listed.pair_keys(), listed.docs.words())
+        otherwise = _otherwise(listed, judged.judgments.topics)
+        return _Listed(source, listed, table, topic, known | _is_any(listed), otherwise)
 
     def probabilities(self, documents: UnjudgedRows, outside: Counts) -> tuple[Values, Outside]:
         run = documents.run
@@ -401,7 +374,7 @@ class _Listed:
             topic = documents.ranking.topics[documents.topic[lacking[0]]]
             document = documents.run.docs.text(int(rows[lacking[0]]))
             raise DataError(
-                f"{self.name}: no probability for document {document!r} of topic {topic}, which"
+                f"{self.source}: no probability for document {document!r} of topic {topic}, which"
                 f" {documents.run.source} retrieved and nobody judged ({len(lacking):,} such documents);"
                 " list it, or say what all others have in a line such as '* * 0.01'"
             )

@@ -96,11 +96,6 @@ class Judgments:
         """The topic of every judgment."""
         return self.remember("topic", lambda: np.repeat(np.arange(len(self.topics)), self.judged))
 
-    @property
-    def place(self) -> Counts:
-        """The rank of every judgment in the ideal ranking, from 1."""
-        return self.remember("place", lambda: np.arange(len(self.grades)) - self.starts[self.topic] + 1)
-
     def relevant(self, level: float = 1) -> Counts:
         """How many documents of each topic were judged `level` or better."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import click
 
+from sounding.core import policies as names
 from sounding.terminal import declare
 
 Outside = Literal["common", "primary", "nonrelevant"]
@@ -20,35 +20,77 @@ OTHERWISE = ("universe", "at_most", "prior", "moments", "draws", "unjudged", "mi
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class AgreeOptions(declare.PolicyOptions, declare.FileOptions):
     """What `sounding agree` is asked for."""
 
-    qrels: tuple[str, ...]
-    runs: tuple[str, ...]
-    measures: tuple[str, ...]
-    level: float
-    primary: str | None
-    outside: Outside
-    by: By | None
-    labels: tuple[str, ...]
-    repeated: Repeated
-    samples: int
-    tau: str
-    resamples: int
-    alpha: float
-    top: int | None
-    sections: tuple[str, ...]
-    everything: bool
-    combinations: tuple[tuple[str, str], ...]
-    priority: tuple[str, ...]
-    adjudicate: Path | None
-    secondary_pool: Path | None
-    pool_relevant: int
-    pool_nonrelevant: int
-    simulate: str | None
-    overlaps: str | None
-    chart: Path | None
+    qrels: tuple[str, ...] = declare.argument(nargs=-1, required=True, metavar="QRELS...")
+    runs: tuple[str, ...] = declare.texts("Runs to rank: files, folders or globs.", metavar="RUN...")
+    measures: tuple[str, ...] = declare.measures("A measure; default: AP.")
+    level: float = declare.number("Lowest grade that is relevant.", default=1)
+    primary: str | None = declare.text(
+        "Whose judgments are the original ones; default: the first.", metavar="NAME"
+    )
+    outside: Outside = declare.choice(
+        get_args(Outside),
+        "What an assessor was not shown: not compared, relevant where the primary says so, or grade 0.",
+        default="common",
+    )
+    by: By | None = declare.choice(
+        get_args(By), "A file is one assessor's, or a column names them; default: as it looks."
+    )
+    labels: tuple[str, ...] = declare.texts(
+        "The grade of a word, as relevant=1.", metavar="WORD=G", spelled="--label"
+    )
+    repeated: Repeated = declare.choice(
+        get_args(Repeated),
+        "What counts where an assessor graded a document several times, and not the same.",
+        default="error",
+    )
+    samples: int = declare.count("Qrels that pick an assessor for each topic.", default=100_000)
+    tau: str = declare.text("How rankings are compared.", metavar="T", default="tau_b")
+    resamples: int = declare.count("Resamples of topics, for intervals.", least=2, default=2000)
+    alpha: float = declare.option(
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.05,
+        show_default=True,
+        help="Intervals are of 1 - alpha.",
+    )
+    top: int | None = declare.count("Rows of long tables; best systems that are looked at.")
+    sections: tuple[str, ...] = declare.option(
+        multiple=True, type=click.Choice(SECTIONS), help="Only this table.", spelled="--section"
+    )
+    everything: bool = declare.flag("Every table.", spelled="--all")
+    combinations: tuple[tuple[str, str], ...] = declare.option(
+        nargs=2,
+        multiple=True,
+        metavar="HOW FILE",
+        help="Write one set of qrels: union, intersection, majority, mean, priority.",
+        spelled="--combine",
+    )
+    priority: tuple[str, ...] = declare.texts("Whose word counts first; may be repeated.", metavar="NAME")
+    adjudicate: Path | None = declare.file("Write the documents on which assessors differ.")
+    secondary_pool: Path | None = declare.file("Write what to show a second assessor.")
+    pool_relevant: int = declare.count("Relevant documents of a topic in it, at most.", least=0, default=200)
+    pool_nonrelevant: int = declare.count("Other documents of a topic in it, at most.", least=0, default=200)
+    simulate: str | None = declare.choice(
+        ("independent", "correlated"), "Add two simulated assessors to the one of QRELS."
+    )
+    overlaps: str | None = declare.text(
+        "Overlap of each with the primary; default: 0.421,0.494.", metavar="O,O"
+    )
+    chart: Path | None = declare.chart("Draw")
+    _formats: ClassVar[declare.Declaration] = declare.formats
+    _workers: ClassVar[declare.Declaration] = declare.workers
+    _policies: ClassVar[declare.Declaration] = declare.policies(without=OTHERWISE)
+    unjudged: names.Unjudged = declare.choice(
+        ("nonrelevant", "condensed"),
+        "What an unjudged document counts; condensed: removed.",
+        default="nonrelevant",
+    )
+    missing: names.Missing = declare.choice(
+        ("zero", "error"), "What a judged topic counts that a run lacks.", default="zero"
+    )
 
 
 def _refuse_no_runs(taken: int | None, context: click.Context) -> None:
@@ -83,61 +125,8 @@ class SeveralRuns(click.Command):
 
 
 @click.command("agree", cls=SeveralRuns, short_help="How far several assessors agree, and what it does.")
-@click.argument("qrels", nargs=-1, required=True, metavar="QRELS...")
-@declare.texts("--runs", "Runs to rank: files, folders or globs.", metavar="RUN...")
-@declare.measures("A measure; default: AP.")
-@declare.number("--level", "Lowest grade that is relevant.", default=1)
-@declare.text("--primary", "Whose judgments are the original ones; default: the first.", metavar="NAME")
-@declare.choice(
-    "--outside",
-    get_args(Outside),
-    "What an assessor was not shown: not compared, relevant where the primary says so, or grade 0.",
-    default="common",
-)
-@declare.choice(
-    "--by", get_args(By), "A file is one assessor's, or a column names them; default: as it looks."
-)
-@declare.texts("--label labels", "The grade of a word, as relevant=1.", metavar="WORD=G")
-@declare.choice(
-    "--repeated",
-    get_args(Repeated),
-    "What counts where an assessor graded a document several times, and not the same.",
-    default="error",
-)
-@declare.count("--samples", "Qrels that pick an assessor for each topic.", default=100_000)
-@declare.text("--tau", "How rankings are compared.", metavar="T", default="tau_b")
-@declare.count("--resamples", "Resamples of topics, for intervals.", least=2, default=2000)
-@click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05,
-              show_default=True, help="Intervals are of 1 - alpha.")  # fmt: skip
-@declare.count("--top", "Rows of long tables; best systems that are looked at.")
-@click.option("--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only this table.")
-@declare.flag("--all everything", "Every table.")
-@click.option("--combine", "combinations", nargs=2, multiple=True, metavar="HOW FILE",
-              help="Write one set of qrels: union, intersection, majority, mean, priority.")  # fmt: skip
-@declare.texts("--priority", "Whose word counts first; may be repeated.", metavar="NAME")
-@declare.file("--adjudicate", "Write the documents on which assessors differ.")
-@declare.file("--secondary-pool", "Write what to show a second assessor.")
-@declare.count("--pool-relevant", "Relevant documents of a topic in it, at most.", least=0, default=200)
-@declare.count("--pool-nonrelevant", "Other documents of a topic in it, at most.", least=0, default=200)
-@declare.choice(
-    "--simulate", ("independent", "correlated"), "Add two simulated assessors to the one of QRELS."
-)
-@declare.text("--overlaps", "Overlap of each with the primary; default: 0.421,0.494.", metavar="O,O")
-@declare.chart("Draw")
-@declare.formats
-@declare.workers
-@declare.policies(without=OTHERWISE)
-@declare.choice(
-    "--unjudged",
-    ("nonrelevant", "condensed"),
-    "What an unjudged document counts; condensed: removed.",
-    default="nonrelevant",
-)
-@declare.choice(
-    "--missing", ("zero", "error"), "What a judged topic counts that a run lacks.", default="zero"
-)
-@declare.output_options()
 @declare.taking(AgreeOptions)
+@declare.output_options()
 def command(options: AgreeOptions) -> None:
     """How far the assessors of QRELS agree, and how much the ranking of runs depends on them.
 

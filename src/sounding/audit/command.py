@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import click
 
@@ -17,28 +16,55 @@ SECTIONS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
     """What `sounding audit` is asked for."""
 
-    qrels: str
-    runs: tuple[str, ...]
-    measures: tuple[str, ...]
-    new: tuple[str, ...]
-    level: float
-    remove: Literal["relevant", "judgments"]
-    unique_among: Literal["pooled", "all"]
-    chosen: tuple[str, ...]
-    every: bool
-    top: int | None
-    parts: str | None
-    topics: str | None
-    corpus: tuple[str, ...]
-    collections: tuple[tuple[str, str, str], ...]
-    collection_info: tuple[tuple[str, str], ...]
-    draws: int
-    chart: Path | None
-    chart_format: str
+    qrels: str = declare.qrels
+    runs: tuple[str, ...] = declare.runs
+    measures: tuple[str, ...] = declare.measures("A measure: AP, nDCG@10.")
+    new: tuple[str, ...] = declare.texts("A run that had no part in the judgments.", metavar="RUN")
+    level: float = declare.number("Lowest relevant grade.", default=1, spelled="-l --level")
+    _pool: ClassVar[declare.Declaration] = declare.pool
+    remove: Literal["relevant", "judgments"] = declare.choice(
+        ("relevant", "judgments"),
+        "What leaving out takes: unique relevant documents, or all unique judgments.",
+        default="relevant",
+    )
+    unique_among: Literal["pooled", "all"] = declare.choice(
+        ("pooled", "all"),
+        "Count a document as unique if no other pooled run (or no other run) has it.",
+        default="pooled",
+    )
+    chosen: tuple[str, ...] = declare.option(
+        multiple=True, type=click.Choice(SECTIONS), help="Details; repeatable.", spelled="--section"
+    )
+    every: bool = declare.flag("The verdict and every section.", spelled="--all")
+    top: int | None = declare.count("Rows that people see of a section.  [default: 20]")
+    parts: str | None = declare.text(
+        "prefix:N, a regular expression, or a file of doc and part.", metavar="P"
+    )
+    topics: str | None = declare.text("Topics with titles; with --corpus: title bias.", metavar="FILE")
+    corpus: tuple[str, ...] = declare.texts("Documents: TREC SGML or JSON lines.", metavar="FILE")
+    collections: tuple[tuple[str, str, str], ...] = declare.option(
+        nargs=3,
+        multiple=True,
+        metavar="NAME QRELS RUNS",
+        help="Another collection, for tau with assessment side by side; may be repeated.",
+        spelled="--collection",
+    )
+    collection_info: tuple[tuple[str, str], ...] = declare.option(
+        nargs=2,
+        multiple=True,
+        metavar="NAME FILE",
+        help="Which runs of such a collection were pooled; may be repeated.",
+    )
+    draws: int = declare.count("Pseudo-judgments.", default=50)
+    seed: int = declare.seed("Of the draws.")
+    chart: Path | None = declare.option(
+        type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="All charts."
+    )
+    chart_format: str = declare.choice(CHART_FORMATS, "Of the files in DIR.", default="html")
 
     @property
     def sections(self) -> list[str]:
@@ -52,46 +78,11 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
 
 
 @click.command("audit", short_help="Can this collection judge these runs.")
-@declare.qrels_and_runs
-@declare.measures("A measure: AP, nDCG@10.")
-@declare.texts("--new", "A run that had no part in the judgments.", metavar="RUN")
-@declare.number("-l --level", "Lowest relevant grade.", default=1)
-@declare.pool
-@declare.choice(
-    "--remove",
-    ("relevant", "judgments"),
-    "What leaving out takes: unique relevant documents, or all unique judgments.",
-    default="relevant",
-)
-@declare.choice(
-    "--unique-among",
-    ("pooled", "all"),
-    "Count a document as unique if no other pooled run (or no other run) has it.",
-    default="pooled",
-)
-@click.option("--section", "chosen", multiple=True, type=click.Choice(SECTIONS), help="Details; repeatable.")
-@declare.flag("--all every", "The verdict and every section.")
-@declare.count("--top", "Rows that people see of a section.  [default: 20]")
-@declare.text("--parts", "prefix:N, a regular expression, or a file of doc and part.", metavar="P")
-@declare.text("--topics", "Topics with titles; with --corpus: title bias.", metavar="FILE")
-@declare.texts("--corpus", "Documents: TREC SGML or JSON lines.", metavar="FILE")
-@click.option(
-    "--collection", "collections", nargs=3, multiple=True, metavar="NAME QRELS RUNS",
-    help="Another collection, for tau with assessment side by side; may be repeated.",
-)  # fmt: skip
-@click.option(
-    "--collection-info", "collection_info", nargs=2, multiple=True, metavar="NAME FILE",
-    help="Which runs of such a collection were pooled; may be repeated.",
-)  # fmt: skip
-@declare.count("--draws", "Pseudo-judgments.", default=50)
-@declare.seed("Of the draws.")
-@click.option("--chart", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="All charts.")
-@declare.choice("--chart-format", CHART_FORMATS, "Of the files in DIR.", default="html")
+@declare.taking(AuditOptions)
 @declare.formats
 @declare.workers
 @declare.plain_policies
 @declare.output_options()
-@declare.taking(AuditOptions)
 def command(options: AuditOptions) -> None:
     """Say what QRELS are fit for: to compare the RUNs that were pooled, and new ones.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -12,57 +11,46 @@ from sounding.terminal import declare
 NO_USE = ("prior", "moments", "universe", "at_most", "draws", "unjudged")  # policies that change nothing here
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
     """What `sounding calibrate` is asked for."""
 
-    qrels: str
-    runs: tuple[str, ...]
-    measures: tuple[str, ...]
-    scenarios: tuple[str, ...]
-    claims: tuple[str, ...]
-    until: str
-    info: tuple[str, ...]
-    test: str
-    alpha: float
-    repeats: int
-    completions: int
-    resamples: int
-    chart: Path | None
+    qrels: str = declare.qrels
+    runs: tuple[str, ...] = declare.runs
+    measures: tuple[str, ...] = declare.measures("A measure; may be repeated.", default=("AP",))
+    scenarios: tuple[str, ...] = declare.texts(
+        "How judgments are hidden: pool:10, groups:0.5, sample:0.1, mtc:512, rank:512, runs:20, or several"
+        " with +; may be repeated. Default: pool:10, pool:5, pool:10+groups:0.5, sample:0.1.",
+        metavar="H",
+        spelled="--hide",
+    )
+    claims: tuple[str, ...] = declare.texts(
+        "Only this claim, such as holds, sign, strong, p-value, settled or mtc; may be repeated.",
+        metavar="C",
+        spelled="--claim",
+    )
+    until: str = declare.text(
+        "What full judging means: the first D documents of contributing runs (pool:D) or of all (runs:D).",
+        metavar="U",
+        default="pool:100",
+    )
+    info: tuple[str, ...] = declare.info
+    test: str = declare.test("t", "The test behind conclusions.")
+    alpha: float = declare.alpha("Its level, each pair by itself.")
+    repeats: int = declare.count("Of ways of hiding that chance has a part in.", default=3, metavar="N")
+    completions: int = declare.count(
+        "Draws of complete judgments.", least=2, default=100, metavar="N", spelled="--draws"
+    )
+    resamples: int = declare.count("Of the runs, for intervals.", least=0, default=200, metavar="N")
+    chart: Path | None = declare.chart("Draw the reliability diagram")
 
 
 @click.command("calibrate", short_help="How often what is said for certain is right.")
-@declare.qrels_and_runs
-@declare.measures("A measure; may be repeated.", default=("AP",))
-@declare.texts(
-    "--hide scenarios",
-    "How judgments are hidden: pool:10, groups:0.5, sample:0.1, mtc:512, rank:512, runs:20, or several"
-    " with +; may be repeated. Default: pool:10, pool:5, pool:10+groups:0.5, sample:0.1.",
-    metavar="H",
-)
-@declare.texts(
-    "--claim claims",
-    "Only this claim, such as holds, sign, strong, p-value, settled or mtc; may be repeated.",
-    metavar="C",
-)
-@declare.text(
-    "--until",
-    "What full judging means: the first D documents of contributing runs (pool:D) or of all (runs:D).",
-    metavar="U",
-    default="pool:100",
-)
-@declare.info
-@declare.test("t", "The test behind conclusions.")
-@declare.alpha("Its level, each pair by itself.")
-@declare.count("--repeats", "Of ways of hiding that chance has a part in.", default=3, metavar="N")
-@declare.count("--draws completions", "Draws of complete judgments.", least=2, default=100, metavar="N")
-@declare.count("--resamples", "Of the runs, for intervals.", least=0, default=200, metavar="N")
-@declare.chart("Draw the reliability diagram")
+@declare.taking(CalibrateOptions)
 @declare.policies(without=NO_USE)
 @declare.formats
 @declare.workers
 @declare.output_options()
-@declare.taking(CalibrateOptions)
 def command(options: CalibrateOptions) -> None:
     """Hide judgments of QRELS, ask what is certain about RUNs without them, and count how often it is right.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import click
@@ -10,21 +9,19 @@ import click
 from sounding.terminal import declare
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class CheckOptions(declare.OutputOptions):
     """What `sounding check` is asked for."""
 
-    files: tuple[str, ...]
-    kind: Literal["run", "qrels", "topics"] | None
+    files: tuple[str, ...] = declare.argument(nargs=-1, required=True, metavar="FILE...")
+    kind: Literal["run", "qrels", "topics"] | None = declare.choice(
+        ["run", "qrels", "topics"], "What the files should be; default: whichever fits best."
+    )
 
 
 @click.command("check", short_help="Every problem of a file.")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@declare.choice(
-    "--kind", ["run", "qrels", "topics"], "What the files should be; default: whichever fits best."
-)
-@declare.output_options()
 @declare.taking(CheckOptions)
+@declare.output_options()
 def command(options: CheckOptions) -> None:
     """List every problem of each FILE (run, qrels or topics), with lines and counts.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import click
@@ -11,40 +10,39 @@ from sounding.core import policies as names
 from sounding.terminal import declare
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class ConvertOptions(declare.WorkerOptions):
     """What `sounding convert` is asked for."""
 
-    files: tuple[str, ...]
-    output: str
-    to: Literal["parquet", "trec"] | None
-    kind: Literal["run", "qrels"] | None
-    form: str | None
-    without_ranks: bool
-    duplicates: names.Duplicates
-    fractional: names.Fractional
-    quiet: bool
+    files: tuple[str, ...] = declare.argument(nargs=-1, required=True, metavar="FILE...")
+    output: str = declare.option(
+        required=True,
+        metavar="TARGET",
+        help="The file to write, or the folder for several.",
+        spelled="-o --output",
+    )
+    to: Literal["parquet", "trec"] | None = declare.choice(
+        ["parquet", "trec"], "What to write; default: by the suffix of TARGET, parquet into a folder."
+    )
+    kind: Literal["run", "qrels"] | None = declare.choice(
+        ["run", "qrels"], "What the files hold, where their columns do not tell.", spelled="--as"
+    )
+    form: str | None = declare.text(
+        "Format of the files, where it is not recognised.", metavar="F", spelled="--from"
+    )
+    without_ranks: bool = declare.flag("Leave the rank column of runs out.")
+    duplicates: names.Duplicates = declare.choice(
+        get_args(names.Duplicates), "A document listed twice for a topic.", default="error"
+    )
+    fractional: names.Fractional = declare.choice(
+        get_args(names.Fractional), "Grades such as 0.5.", default="accept"
+    )
+    quiet: bool = declare.quiet
 
 
 @click.command("convert", short_help="Runs and judgments to Parquet, and back.")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "-o", "--output", required=True, metavar="TARGET",
-    help="The file to write, or the folder for several.",
-)  # fmt: skip
-@declare.choice(
-    "--to", ["parquet", "trec"], "What to write; default: by the suffix of TARGET, parquet into a folder."
-)
-@declare.choice("--as kind", ["run", "qrels"], "What the files hold, where their columns do not tell.")
-@declare.text("--from form", "Format of the files, where it is not recognised.", metavar="F")
-@declare.flag("--without-ranks", "Leave the rank column of runs out.")
-@declare.choice(
-    "--duplicates", get_args(names.Duplicates), "A document listed twice for a topic.", default="error"
-)
-@declare.choice("--fractional", get_args(names.Fractional), "Grades such as 0.5.", default="accept")
-@declare.quiet
-@declare.workers
 @declare.taking(ConvertOptions)
+@declare.workers
 def command(options: ConvertOptions) -> None:
     """Write runs and judgments as Parquet, or as TREC's text again.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -12,22 +11,24 @@ from sounding.terminal import declare
 DEFAULT_SEED = 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class DemoOptions:
     """What `sounding demo` is asked for."""
 
-    folder: Path | None
-    seed: int | None
-    judge: bool
-    port: int | None
+    folder: Path | None = declare.argument(
+        metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path)
+    )
+    seed: int | None = declare.count(
+        f"Another seed gives another collection.  [default: {DEFAULT_SEED}]", least=0
+    )
+    judge: bool = declare.flag("A judging server with documents, topics, runs and people.")
+    port: int | None = declare.option(
+        type=click.IntRange(0, 65535),
+        help="Where the judging server listens.  [default: 8000, or a free one]",
+    )
 
 
 @click.command("demo", short_help="A complete example on a small simulated collection.")
-@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
-@declare.count("--seed", f"Another seed gives another collection.  [default: {DEFAULT_SEED}]", least=0)
-@declare.flag("--judge", "A judging server with documents, topics, runs and people.")
-@click.option("--port", type=click.IntRange(0, 65535),
-              help="Where the judging server listens.  [default: 8000, or a free one]")  # fmt: skip
 @declare.taking(DemoOptions)
 def command(options: DemoOptions) -> None:
     """Write a small simulated collection into DIR (default: demo), and a report on it: DIR/report.html.

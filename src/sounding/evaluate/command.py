@@ -2,53 +2,49 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import click
 
 from sounding.terminal import declare
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class EvaluateOptions(declare.PolicyOptions, declare.ReadingOptions):
     """What `sounding evaluate` is asked for."""
 
-    qrels: str
-    runs: tuple[str, ...]
-    measures: tuple[str, ...]
-    per_topic: bool
-    level: float
-    residual: str | None
-    groups: bool
-    z_scores: str | None
-    by: str | None
-    stats: bool
-    top: int | None
-    into: Path | None
+    qrels: str = declare.qrels
+    runs: tuple[str, ...] = declare.runs
+    measures: tuple[str, ...] = declare.measures("A measure: nDCG@10, P.5,10, map.")
+    per_topic: bool = declare.flag("The value of every topic as well.", spelled="-q --per-topic")
+    level: float = declare.number(
+        "Lowest relevant grade, where a measure names no other.", default=1, spelled="-l --level"
+    )
+    residual: str | None = declare.text("Drop documents judged in this earlier round.", metavar="QRELS")
+    groups: bool = declare.flag("Mean over judgment groups (second column of the qrels).")
+    z_scores: str | None = declare.text(
+        "Standardise by this file: topic measure mean deviation.", metavar="FILE"
+    )
+    by: str | None = declare.text(
+        "One table for each value of a topic attribute: topic <TAB> value.", metavar="FILE"
+    )
+    stats: bool = declare.flag("Deviation, errors and geometric mean as well.")
+    top: int | None = declare.count("Only the best so many runs.")
+    _formats: ClassVar[declare.Declaration] = declare.formats
+    into: Path | None = declare.option(
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Keep what each run gives as a Parquet file there; what is there already is not done again.",
+    )
 
 
 @click.command("evaluate", short_help="Values of measures for runs.")
-@declare.qrels_and_runs
-@declare.measures("A measure: nDCG@10, P.5,10, map.")
-@declare.flag("-q --per-topic", "The value of every topic as well.")
-@declare.number("-l --level", "Lowest relevant grade, where a measure names no other.", default=1)
-@declare.text("--residual", "Drop documents judged in this earlier round.", metavar="QRELS")
-@declare.flag("--groups", "Mean over judgment groups (second column of the qrels).")
-@declare.text("--z-scores", "Standardise by this file: topic measure mean deviation.", metavar="FILE")
-@declare.text("--by", "One table for each value of a topic attribute: topic <TAB> value.", metavar="FILE")
-@declare.flag("--stats", "Deviation, errors and geometric mean as well.")
-@declare.count("--top", "Only the best so many runs.")
-@declare.formats
-@click.option(
-    "--into", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-    help="Keep what each run gives as a Parquet file there; what is there already is not done again.",
-)  # fmt: skip
+@declare.taking(EvaluateOptions)
 @declare.workers
 @declare.pool
 @declare.policies()
 @declare.output_options("trec")
-@declare.taking(EvaluateOptions)
 def command(options: EvaluateOptions) -> None:
     """Score RUNs against QRELS.
 

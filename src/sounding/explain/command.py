@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import click
 
 from sounding.terminal import declare
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class MeasuresOptions(declare.OutputOptions):
     """What `sounding measures` is asked for."""
 
-    names: tuple[str, ...]
-    residual: tuple[float, ...]
+    names: tuple[str, ...] = declare.argument(nargs=-1, metavar="[MEASURE]...")
+    residual: tuple[float, ...] = declare.option(
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        multiple=True,
+        metavar="X",
+        help="The k beyond which documents can add no more than X (RBP, ERR).",
+    )
 
 
 @click.command("measures", short_help="Names, parameters and definitions of measures.")
-@click.argument("names", nargs=-1, metavar="[MEASURE]...")
-@click.option(
-    "--residual",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    multiple=True,
-    metavar="X",
-    help="The k beyond which documents can add no more than X (RBP, ERR).",
-)
-@declare.output_options()
 @declare.taking(MeasuresOptions)
+@declare.output_options()
 def command(options: MeasuresOptions) -> None:
     """List all measures, or explain each MEASURE.
 

@@ -28,13 +28,15 @@ is said.
 \b
 """ + "\n".join(f"{kind.name:10} {kind.described}" for kind in EXPORT_KINDS.values())
 
-_PARAMETER = click.option(
-    "-P", "--parameter", multiple=True, metavar="NAME=VALUE",
+_PARAMETER = declare.option(
+    multiple=True,
+    metavar="NAME=VALUE",
     help="Parameter of the order, such as strata=10:1,100:0.1.",
-)  # fmt: skip
+    spelled="-P --parameter",
+)
 FEEDS = ("first", "majority", "adjudicated")
 _MINUTES = click.FloatRange(0, min_open=True)
-_NO_REMARKS = declare.flag("--quiet", "No remarks.")
+_NO_REMARKS = declare.flag("No remarks.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,147 +52,236 @@ class TableOptions(ProjectOptions, declare.OutputOptions):
     """What a command is asked for that writes a table."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class InitOptions(ProjectOptions):
     """What `sounding judge init` is asked for."""
 
-    corpus: tuple[str, ...]
-    topics: str | None
-    runs: tuple[str, ...]
-    run_format: str | None
-    title: str
-    scale: str
-    level: float
-    overlap: int
-    feed: Feed
-    order: str
-    parameter: tuple[str, ...]
-    batch: int
-    warm_up: int
-    depth: int
-    measure: str
-    seed: int
-    lease: float
-    database: str | None
-    search: SearchEngine
+    folder: Path = declare.argument(metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+    corpus: tuple[str, ...] = declare.option(
+        multiple=True,
+        required=True,
+        metavar="FILE",
+        help="Documents: TREC SGML, JSONL, CSV, texts, HTML; files, folders, globs.",
+    )
+    topics: str | None = declare.text("Topics; more can be written in the browser.", metavar="FILE")
+    runs: tuple[str, ...] = declare.texts(
+        "Runs: files, folders, globs; more can be added later.", metavar="FILE"
+    )
+    run_format: str | None = declare.run_format
+    title: str = declare.text("What assessors see above every page.", default="Relevance judgments")
+    scale: str = declare.text(
+        "Grades and what they mean; a grade's key is its digit.",
+        metavar="G=TEXT,...",
+        default="0=not relevant,1=relevant",
+    )
+    level: float = declare.number("Lowest relevant grade.", default=1, metavar="G", spelled="-l --level")
+    overlap: int = declare.count("Assessors who judge each document.", default=1)
+    feed: Feed = declare.choice(FEEDS, "Which of several grades counts.", default="first")
+    order: str = declare.text(
+        "Order of judging: mtc, or a strategy of `sounding pool`.", metavar="S", default="mtc"
+    )
+    parameter: tuple[str, ...] = _PARAMETER
+    batch: int = declare.count("Documents of a topic that are shuffled together.", default=1)
+    warm_up: int = declare.count(
+        "First documents of a topic by rank, shuffled, before the order begins.", least=0, default=0
+    )
+    depth: int = declare.count("Documents of a run that count.", default=100)
+    measure: str = declare.text("Whose order of the runs is to become certain.", metavar="M", default="AP")
+    seed: int = declare.seed()
+    lease: float = declare.option(
+        type=_MINUTES,
+        default=10,
+        show_default=True,
+        metavar="MINUTES",
+        help="How long a document stays with an assessor who is gone.",
+    )
+    database: str | None = declare.text(
+        "An empty PostgreSQL database, postgresql://...; default: a SQLite file in DIR.", metavar="URL"
+    )
+    search: SearchEngine = declare.choice(
+        ["fts5", "tantivy"],
+        "Search over the corpus: SQLite's, or the faster tantivy (an extra).",
+        default="fts5",
+    )
+    quiet: bool = declare.quiet
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class ServeOptions(ProjectOptions):
     """What `sounding judge serve` is asked for."""
 
-    host: str
-    port: int
-    access_log: bool
+    host: str = declare.text(
+        "Address to listen on; beyond this machine only once somebody has a password.", default=LOOPBACK
+    )
+    port: int = declare.option(type=click.IntRange(0, 65535), default=PORT, show_default=True)
+    access_log: bool = declare.flag("Write a line for every request to standard output.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class UserOptions(TableOptions):
     """What `sounding judge user` is asked for."""
 
-    name: str | None
-    role: Role | None
-    topics: str | None
-    link: bool
-    enable: bool | None
-    erase: bool
-    yes: bool
-    url: str | None
+    name: str | None = declare.argument(required=False)
+    role: Role | None = declare.choice(
+        ["assessor", "organiser"],
+        "From now on; a new user is an assessor unless this is given, others keep their role.",
+    )
+    topics: str | None = declare.text(
+        "Topics to judge, in place of those so far; all: every topic.", metavar="ID,..."
+    )
+    link: bool = declare.flag("A new one-time link to set a password; the old password is void.")
+    enable: bool | None = declare.option(
+        default=None, help="Whether the user may sign in.", spelled="--enable/--disable"
+    )
+    erase: bool = declare.flag("Forget who the user was; the judgments stay, under a pseudonym.")
+    yes: bool = declare.flag("Erase without asking.")
+    url: str | None = declare.text(
+        "Where people reach the server, for links.  [default: where it was served last, else"
+        f" http://{LOOPBACK}:{PORT}]",
+        metavar="URL",
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class TopicsOptions(TableOptions):
     """What `sounding judge topics` is asked for."""
 
-    choose: tuple[str, ...]
-    drop: tuple[str, ...]
-    candidate: tuple[str, ...]
-    assign: tuple[str, ...]
-    share_out: bool
-    each: int | None
+    choose: tuple[str, ...] = declare.texts(
+        "Topics to be judged and counted from now on; all: every topic. May be repeated.", metavar="ID,..."
+    )
+    drop: tuple[str, ...] = declare.texts(
+        "Topics to be judged and counted no longer; judgments stay in the log.", metavar="ID,..."
+    )
+    candidate: tuple[str, ...] = declare.texts("Topics to be developed further.", metavar="ID,...")
+    assign: tuple[str, ...] = declare.texts(
+        "Exactly those who judge a topic; ID= alone: nobody, so that it is closed. May be repeated.",
+        metavar="ID=NAME,...",
+    )
+    share_out: bool = declare.flag("Give chosen topics that have too few to those with the fewest topics.")
+    each: int | None = declare.count(
+        "Assessors of a topic to share out to.  [default: as many as judge each document]", metavar="N"
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class OrderOptions(TableOptions):
     """What `sounding judge order` is asked for."""
 
-    policy: str | None
-    parameter: tuple[str, ...]
-    batch: int | None
-    warm_up: int | None
-    topics: tuple[str, ...]
+    policy: str | None = declare.argument(required=False, metavar="[ORDER]")
+    parameter: tuple[str, ...] = _PARAMETER
+    batch: int | None = declare.count(
+        "Documents of a topic that are shuffled together.  [default: 1]", metavar="N"
+    )
+    warm_up: int | None = declare.count(
+        "First documents of a topic by rank, shuffled, before the order begins.  [default: 0]",
+        least=0,
+        metavar="N",
+    )
+    topics: tuple[str, ...] = declare.texts(
+        "These topics alone; otherwise all, also those to come. May be repeated.",
+        metavar="ID,...",
+        spelled="--topic",
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class SettingsOptions(TableOptions):
     """What `sounding judge settings` is asked for."""
 
-    title: str | None
-    overlap: int | None
-    feed: Feed | None
-    level: float | None
-    measure: str | None
-    lease: float | None
-    instructions: TextIO | None
+    title: str | None = declare.text("What assessors see above every page.", metavar="TEXT")
+    overlap: int | None = declare.count("Assessors who judge each document.", metavar="N")
+    feed: Feed | None = declare.choice(FEEDS, "Which of several grades counts.")
+    level: float | None = declare.number("Lowest relevant grade.", metavar="G", spelled="-l --level")
+    measure: str | None = declare.text("Whose order of the runs is to become certain.", metavar="M")
+    lease: float | None = declare.option(
+        type=_MINUTES, metavar="MINUTES", help="How long a document stays with an assessor who is gone."
+    )
+    instructions: TextIO | None = declare.option(
+        type=click.File(encoding="utf-8"),
+        metavar="FILE",
+        help="What assessors read beside every topic; -: from the standard input.",
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class DifferencesOptions(TableOptions):
     """What `sounding judge differences` is asked for."""
 
-    only_open: bool
-    settle: str | None
-    by: str | None
+    only_open: bool = declare.flag("Those alone that nobody has settled yet.", spelled="--open")
+    settle: str | None = declare.text(
+        "Grades that count from now on, in a file of judgments: topic, iteration, doc, grade; -: from the"
+        " standard input.",
+        metavar="FILE",
+    )
+    by: str | None = declare.text("The organiser who settled them.", metavar="NAME")
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class ExpertAuditOptions(TableOptions):
     """What `sounding judge audit` is asked for."""
 
-    assessor: str | None
-    expert: str | None
-    size: int | None
+    assessor: str | None = declare.argument(required=False)
+    expert: str | None = declare.text(
+        "The organiser who grades the sample on the page Audit.", metavar="NAME"
+    )
+    size: int | None = declare.count(
+        f"Judgments to draw, if there are so many.  [default: {SAMPLED}]", metavar="N"
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class ImportOptions(ProjectOptions):
     """What `sounding judge import` is asked for."""
 
-    qrels: tuple[str, ...]
-    runs: tuple[str, ...]
-    topics: str | None
-    assessor: str | None
-    qrels_format: str | None
-    run_format: str | None
+    qrels: tuple[str, ...] = declare.texts(
+        "Judgments to add; nothing that people judged is touched.", metavar="FILE"
+    )
+    runs: tuple[str, ...] = declare.texts("Runs to add: files, folders, globs.", metavar="FILE")
+    topics: str | None = declare.text("Topics to add; changed ones become new versions.", metavar="FILE")
+    assessor: str | None = declare.text(
+        "Whose judgments the qrels are; in the log, import-NAME.  [default: the name of the file]",
+        metavar="NAME",
+    )
+    qrels_format: str | None = declare.text("Format of the qrels, where it is not recognised.", metavar="F")
+    run_format: str | None = declare.run_format
+    quiet: bool = declare.quiet
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class ExportOptions(ProjectOptions):
     """What `sounding judge export` is asked for."""
 
-    what: str
-    until: int | None
-    all_topics: bool
-    output: Path | None
+    what: str = declare.argument(type=click.Choice(list(EXPORT_KINDS)))
+    until: int | None = declare.count("As it was after event N of the log.", metavar="N")
+    all_topics: bool = declare.flag("Judgments of candidate and dropped topics as well.")
+    output: Path | None = declare.option(
+        type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.", spelled="-o --output"
+    )
+    quiet: bool = _NO_REMARKS
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class StatusOptions(TableOptions):
     """What `sounding judge status` is asked for."""
 
-    view: str | None
+    view: str | None = declare.choice(
+        ["topics", "runs"], "One of the two tables; csv, jsonl and parquet hold only one."
+    )
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class BackupOptions(ProjectOptions):
     """What `sounding judge backup` is asked for."""
 
-    target: Path
+    target: Path = declare.argument(metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+    quiet: bool = _NO_REMARKS
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class VerifyOptions(ProjectOptions):
     """What `sounding judge verify` is asked for."""
+
+    quiet: bool = declare.quiet
 
 
 def _run(options: ProjectOptions) -> None:
@@ -231,51 +322,6 @@ def _subcommand(
 
 
 @command.command("init")
-@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@click.option(
-    "--corpus", multiple=True, required=True, metavar="FILE",
-    help="Documents: TREC SGML, JSONL, CSV, texts, HTML; files, folders, globs.",
-)  # fmt: skip
-@declare.text("--topics", "Topics; more can be written in the browser.", metavar="FILE")
-@declare.texts("--runs", "Runs: files, folders, globs; more can be added later.", metavar="FILE")
-@declare.run_format
-@declare.text("--title", "What assessors see above every page.", default="Relevance judgments")
-@declare.text(
-    "--scale",
-    "Grades and what they mean; a grade's key is its digit.",
-    metavar="G=TEXT,...",
-    default="0=not relevant,1=relevant",
-)
-@declare.number("-l --level", "Lowest relevant grade.", default=1, metavar="G")
-@declare.count("--overlap", "Assessors who judge each document.", default=1)
-@declare.choice("--feed", FEEDS, "Which of several grades counts.", default="first")
-@declare.text(
-    "--order", "Order of judging: mtc, or a strategy of `sounding pool`.", metavar="S", default="mtc"
-)
-@_PARAMETER
-@declare.count("--batch", "Documents of a topic that are shuffled together.", default=1)
-@declare.count(
-    "--warm-up", "First documents of a topic by rank, shuffled, before the order begins.", least=0, default=0
-)
-@declare.count("--depth", "Documents of a run that count.", default=100)
-@declare.text("--measure", "Whose order of the runs is to become certain.", metavar="M", default="AP")
-@declare.seed()
-@click.option(
-    "--lease", type=_MINUTES, default=10, show_default=True, metavar="MINUTES",
-    help="How long a document stays with an assessor who is gone.",
-)  # fmt: skip
-@declare.text(
-    "--database",
-    "An empty PostgreSQL database, postgresql://...; default: a SQLite file in DIR.",
-    metavar="URL",
-)
-@declare.choice(
-    "--search",
-    ["fts5", "tantivy"],
-    "Search over the corpus: SQLite's, or the faster tantivy (an extra).",
-    default="fts5",
-)
-@declare.quiet
 @declare.taking(InitOptions)
 def init(options: InitOptions) -> None:
     """Make a project in DIR, which must not exist or be empty."""
@@ -283,34 +329,12 @@ def init(options: InitOptions) -> None:
 
 
 @_subcommand("serve", ServeOptions)
-@declare.text(
-    "--host", "Address to listen on; beyond this machine only once somebody has a password.", default=LOOPBACK
-)
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True)
-@declare.flag("--access-log", "Write a line for every request to standard output.")
 def serve(options: ServeOptions) -> None:
     """Serve the project in DIR until it is stopped."""
     _run(options)
 
 
 @_subcommand("user", UserOptions)
-@click.argument("name", required=False)
-@declare.choice(
-    "--role",
-    ["assessor", "organiser"],
-    "From now on; a new user is an assessor unless this is given, others keep their role.",
-)
-@declare.text("--topics", "Topics to judge, in place of those so far; all: every topic.", metavar="ID,...")
-@declare.flag("--link", "A new one-time link to set a password; the old password is void.")
-@click.option("--enable/--disable", "enable", default=None, help="Whether the user may sign in.")
-@declare.flag("--erase", "Forget who the user was; the judgments stay, under a pseudonym.")
-@declare.flag("--yes", "Erase without asking.")
-@declare.text(
-    "--url",
-    "Where people reach the server, for links.  [default: where it was served last, else"
-    f" http://{LOOPBACK}:{PORT}]",
-    metavar="URL",
-)
 @declare.output_options(otherwise="the link alone, or a table where there is none")
 def user(options: UserOptions) -> None:
     """List the users of a project, or add or change the one called NAME, and say what NAME is now.
@@ -322,24 +346,6 @@ def user(options: UserOptions) -> None:
 
 
 @_subcommand("topics", TopicsOptions, short_help="Which topics are judged, and by whom.")
-@declare.texts(
-    "--choose",
-    "Topics to be judged and counted from now on; all: every topic. May be repeated.",
-    metavar="ID,...",
-)
-@declare.texts(
-    "--drop", "Topics to be judged and counted no longer; judgments stay in the log.", metavar="ID,..."
-)
-@declare.texts("--candidate", "Topics to be developed further.", metavar="ID,...")
-@declare.texts(
-    "--assign",
-    "Exactly those who judge a topic; ID= alone: nobody, so that it is closed. May be repeated.",
-    metavar="ID=NAME,...",
-)
-@declare.flag("--share-out", "Give chosen topics that have too few to those with the fewest topics.")
-@declare.count(
-    "--each", "Assessors of a topic to share out to.  [default: as many as judge each document]", metavar="N"
-)
 @declare.output_options()
 def topics(options: TopicsOptions) -> None:
     """List the topics of a project: status, order, assessors, judged, left; or change them first.
@@ -355,20 +361,6 @@ def topics(options: TopicsOptions) -> None:
 
 
 @_subcommand("order", OrderOptions, short_help="In which order documents are judged.")
-@click.argument("policy", required=False, metavar="[ORDER]")
-@_PARAMETER
-@declare.count("--batch", "Documents of a topic that are shuffled together.  [default: 1]", metavar="N")
-@declare.count(
-    "--warm-up",
-    "First documents of a topic by rank, shuffled, before the order begins.  [default: 0]",
-    least=0,
-    metavar="N",
-)
-@declare.texts(
-    "--topic topics",
-    "These topics alone; otherwise all, also those to come. May be repeated.",
-    metavar="ID,...",
-)
 @declare.output_options()
 def order(options: OrderOptions) -> None:
     """List in which order the documents of each topic are judged, or have ORDER from now on.
@@ -384,19 +376,6 @@ def order(options: OrderOptions) -> None:
 
 
 @_subcommand("settings", SettingsOptions, short_help="Overlap, which grade counts, instructions, ...")
-@declare.text("--title", "What assessors see above every page.", metavar="TEXT")
-@declare.count("--overlap", "Assessors who judge each document.", metavar="N")
-@declare.choice("--feed", FEEDS, "Which of several grades counts.")
-@declare.number("-l --level", "Lowest relevant grade.", metavar="G")
-@declare.text("--measure", "Whose order of the runs is to become certain.", metavar="M")
-@click.option(
-    "--lease", type=_MINUTES, metavar="MINUTES",
-    help="How long a document stays with an assessor who is gone.",
-)  # fmt: skip
-@click.option(
-    "--instructions", type=click.File(encoding="utf-8"), metavar="FILE",
-    help="What assessors read beside every topic; -: from the standard input.",
-)  # fmt: skip
 @declare.output_options()
 def settings(options: SettingsOptions) -> None:
     """List the settings of a project that may change while people judge, or change some of them first.
@@ -411,14 +390,6 @@ def settings(options: SettingsOptions) -> None:
 
 
 @_subcommand("differences", DifferencesOptions, short_help="Where assessors differ, and what is settled.")
-@declare.flag("--open only_open", "Those alone that nobody has settled yet.")
-@declare.text(
-    "--settle",
-    "Grades that count from now on, in a file of judgments: topic, iteration, doc, grade; -: from the"
-    " standard input.",
-    metavar="FILE",
-)
-@declare.text("--by", "The organiser who settled them.", metavar="NAME")
 @declare.output_options()
 def differences(options: DifferencesOptions) -> None:
     """List the documents on which assessors differ, or settle some first.
@@ -435,9 +406,6 @@ def differences(options: DifferencesOptions) -> None:
 
 
 @_subcommand("audit", ExpertAuditOptions, short_help="Samples of judgments that experts grade anew.")
-@click.argument("assessor", required=False)
-@declare.text("--expert", "The organiser who grades the sample on the page Audit.", metavar="NAME")
-@declare.count("--size", f"Judgments to draw, if there are so many.  [default: {SAMPLED}]", metavar="N")
 @declare.output_options()
 def audit(options: ExpertAuditOptions) -> None:
     """Draw a random sample of ASSESSOR's judgments, or list the draws, what is graded, the agreement.
@@ -453,35 +421,18 @@ def audit(options: ExpertAuditOptions) -> None:
 
 
 @_subcommand("import", ImportOptions)
-@declare.texts("--qrels", "Judgments to add; nothing that people judged is touched.", metavar="FILE")
-@declare.texts("--runs", "Runs to add: files, folders, globs.", metavar="FILE")
-@declare.text("--topics", "Topics to add; changed ones become new versions.", metavar="FILE")
-@declare.text(
-    "--assessor",
-    "Whose judgments the qrels are; in the log, import-NAME.  [default: the name of the file]",
-    metavar="NAME",
-)
-@declare.text("--qrels-format", "Format of the qrels, where it is not recognised.", metavar="F")
-@declare.run_format
-@declare.quiet
 def import_files(options: ImportOptions) -> None:
     """Add judgments, runs or topics to the project in DIR, while it is being judged or not."""
     _run(options)
 
 
 @_subcommand("export", ExportOptions, help=EXPORT_HELP)
-@click.argument("what", type=click.Choice(list(EXPORT_KINDS)))
-@declare.count("--until", "As it was after event N of the log.", metavar="N")
-@declare.flag("--all-topics", "Judgments of candidate and dropped topics as well.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
-@_NO_REMARKS
 def export(options: ExportOptions) -> None:
     """Write what was judged; see `EXPORT_HELP`."""
     _run(options)
 
 
 @_subcommand("status", StatusOptions)
-@declare.choice("--view", ["topics", "runs"], "One of the two tables; csv, jsonl and parquet hold only one.")
 @declare.output_options()
 def status(options: StatusOptions) -> None:
     """How far judging is, and how sure the order of the runs."""
@@ -489,8 +440,6 @@ def status(options: StatusOptions) -> None:
 
 
 @_subcommand("backup", BackupOptions)
-@click.argument("target", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
-@_NO_REMARKS
 def backup(options: BackupOptions) -> None:
     """Copy the database of the project to FILE, while it is being judged or not.
 
@@ -501,7 +450,6 @@ def backup(options: BackupOptions) -> None:
 
 
 @_subcommand("verify", VerifyOptions)
-@declare.quiet
 def verify(options: VerifyOptions) -> None:
     """Replay the log in a new process and compare: choices, next documents, confidences, exports.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -13,29 +12,41 @@ LINES = "lines"  # topic doc
 QRELS = "qrels"  # topic 0 doc grade
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class PoolingOptions(declare.RankingOptions, declare.FileOptions):
     """What `sounding pool` is asked for."""
 
-    runs: tuple[str, ...]
-    info: str | None
-    depth: int
-    per_group: int | None
-    strategy: str | None
-    budget: int | None
-    batches: int | None
-    rate: float | None
-    strata: str | None
-    p: float | None
-    level: float | None
-    seed: int
-    qrels: str | None
-    pool_depth: int | None
-    simulate: bool
-    summary: bool
-    chart: Path | None
-    residual: float | None
-    seconds: float
+    runs: tuple[str, ...] = declare.argument(nargs=-1, required=True, metavar="RUN...")
+    info: str | None = declare.text("Groups and pooled runs: run group kind priority pooled.", metavar="FILE")
+    depth: int = declare.count("Documents of a run.", default=100)
+    per_group: int | None = declare.count("Runs of a group, by priority.", metavar="N")
+    strategy: str | None = declare.text(
+        "How documents are chosen; listed below. With --simulate several: S,S.  [default: depth; rank with"
+        " --budget or --batches]",
+        metavar="S",
+    )
+    budget: int | None = declare.count("List the N next documents to judge.", metavar="N")
+    batches: int | None = declare.count("The next N of each topic, shuffled.", metavar="N")
+    rate: float | None = declare.number("Share of the pool that a sample draws.", metavar="R")
+    strata: str | None = declare.text(
+        "Strata of a sample: last pool rank and rate of each.", metavar="K:R,..."
+    )
+    p: float | None = declare.number(
+        "Persistence of RBP, for weights and residuals.  [default: 0.8]", spelled="-p"
+    )
+    level: float | None = declare.number(
+        "Lowest relevant grade.  [default: 1]", metavar="G", spelled="-l --level"
+    )
+    seed: int = declare.seed()
+    qrels: str | None = declare.text("What has been judged already.", metavar="FILE")
+    pool_depth: int | None = declare.count(
+        "Of --qrels, only what a pool of this depth would have had.", metavar="D"
+    )
+    simulate: bool = declare.flag("Replay the judging of --qrels, document by document.")
+    summary: bool = declare.flag("What the pool costs and covers, instead of the pool.")
+    chart: Path | None = declare.chart("Draw what --summary or --simulate shows")
+    residual: float | None = declare.number("The depth for a mean RBP residual of X.", metavar="X")
+    seconds: float = declare.seconds
 
 
 class PoolCommand(click.Command):
@@ -50,35 +61,11 @@ class PoolCommand(click.Command):
 
 
 @click.command("pool", cls=PoolCommand, short_help="What to judge.")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@declare.text("--info", "Groups and pooled runs: run group kind priority pooled.", metavar="FILE")
-@declare.count("--depth", "Documents of a run.", default=100)
-@declare.count("--per-group", "Runs of a group, by priority.", metavar="N")
-@declare.text(
-    "--strategy",
-    "How documents are chosen; listed below. With --simulate several: S,S.  [default: depth; rank with"
-    " --budget or --batches]",
-    metavar="S",
-)
-@declare.count("--budget", "List the N next documents to judge.", metavar="N")
-@declare.count("--batches", "The next N of each topic, shuffled.", metavar="N")
-@declare.number("--rate", "Share of the pool that a sample draws.", metavar="R")
-@declare.text("--strata", "Strata of a sample: last pool rank and rate of each.", metavar="K:R,...")
-@declare.number("-p p", "Persistence of RBP, for weights and residuals.  [default: 0.8]")
-@declare.number("-l --level", "Lowest relevant grade.  [default: 1]", metavar="G")
-@declare.seed()
-@declare.text("--qrels", "What has been judged already.", metavar="FILE")
-@declare.count("--pool-depth", "Of --qrels, only what a pool of this depth would have had.", metavar="D")
-@declare.flag("--simulate", "Replay the judging of --qrels, document by document.")
-@declare.flag("--summary", "What the pool costs and covers, instead of the pool.")
-@declare.chart("Draw what --summary or --simulate shows")
-@declare.number("--residual", "The depth for a mean RBP residual of X.", metavar="X")
-@declare.seconds
+@declare.taking(PoolingOptions)
 @declare.ranking
 @declare.formats
 @declare.workers
 @declare.output_options(LINES, QRELS, "tsv", otherwise="lines of topic and doc, or a table")
-@declare.taking(PoolingOptions)
 def command(options: PoolingOptions) -> None:
     """Choose the documents of RUNs to judge: one `topic doc` a line, by doc id.
 

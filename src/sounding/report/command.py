@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import click
 
@@ -16,64 +16,51 @@ def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) ->
     return value or declare.by_suffix(context.params.get("output"), "html", FORMATS)
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class ReportOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
     """What `sounding report` is asked for."""
 
-    qrels: str
-    runs: tuple[str, ...]
-    measures: tuple[str, ...]
-    baselines: tuple[str, ...]
-    until: str
-    sections: str | None
-    test: str
-    correction: str | None
-    alpha: float
-    draws: int
+    qrels: str = declare.qrels
+    runs: tuple[str, ...] = declare.runs
+    measures: tuple[str, ...] = declare.measures("A measure: AP, P@10. The first puts runs in order.")
+    baselines: tuple[str, ...] = declare.baselines
+    _pool: ClassVar[declare.Declaration] = declare.pool
+    until: str = declare.text(
+        "What full judging means, for chances that a conclusion holds: runs:D, or pool:D of pooled runs.",
+        metavar="U",
+        default="runs:100",
+    )
+    sections: str | None = declare.text(
+        "Only these: summary, scoreboard, pairs, assessment, depth, audit, methods, reproduce.",
+        metavar="A,B...",
+    )
+    test: str = declare.test("randomisation", "Of the pairs; see docs/tests.md.")
+    correction: str | None = declare.correction("max-t, or what belongs to the test")
+    alpha: float = declare.alpha("Level of both tests.")
+    draws: int = declare.count("Pseudo-judgments of the audit.", default=50)
+    seed: int = declare.seed("Of everything drawn at random.")
+    _formats: ClassVar[declare.Declaration] = declare.formats
+    _workers: ClassVar[declare.Declaration] = declare.workers
+    _plain_policies: ClassVar[declare.Declaration] = declare.plain_policies
+    quiet: bool = declare.flag("No progress, no remarks.")
+    output: Path | None = declare.option(
+        type=click.Path(dir_okay=False, path_type=Path),
+        is_eager=True,
+        callback=declare.writable,
+        help="Write to this file.",
+        spelled="-o --output",
+    )
+    format_name: str = declare.option(
+        type=click.Choice(("html", "md", "latex", "json")),
+        callback=_by_suffix,
+        help="Layout of the output; default: by the suffix of -o, otherwise html.",
+        spelled="--format",
+    )
 
 
 @click.command("report", short_help="One page with all of it.")
-@declare.qrels_and_runs
-@declare.measures("A measure: AP, P@10. The first puts runs in order.")
-@declare.baselines
-@declare.pool
-@declare.text(
-    "--until",
-    "What full judging means, for chances that a conclusion holds: runs:D, or pool:D of pooled runs.",
-    metavar="U",
-    default="runs:100",
-)
-@declare.text(
-    "--sections",
-    "Only these: summary, scoreboard, pairs, assessment, depth, audit, methods, reproduce.",
-    metavar="A,B...",
-)
-@declare.test("randomisation", "Of the pairs; see docs/tests.md.")
-@declare.correction("max-t, or what belongs to the test")
-@declare.alpha("Level of both tests.")
-@declare.count("--draws", "Pseudo-judgments of the audit.", default=50)
-@declare.seed("Of everything drawn at random.")
-@declare.formats
-@declare.workers
-@declare.plain_policies
-@declare.flag("--quiet", "No progress, no remarks.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    is_eager=True,
-    callback=declare.writable,
-    help="Write to this file.",
-)
-@click.option(
-    "--format",
-    "format_name",
-    type=click.Choice(("html", "md", "latex", "json")),
-    callback=_by_suffix,
-    help="Layout of the output; default: by the suffix of -o, otherwise html.",
-)
-@declare.keeping_inputs
 @declare.taking(ReportOptions)
+@declare.keeping_inputs
 def command(options: ReportOptions) -> None:
     """Write one page with all that QRELS and RUNs tell.
 

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
 from sounding.sample.parameters import DEFAULTS, CollectionParameters, option_name
 from sounding.terminal import declare
-
-
-@dataclass(frozen=True, kw_only=True)
-class SampleOptions(CollectionParameters):
-    """What `sounding sample` is asked for."""
-
-    folder: Path
-    compress: bool
-    force: bool
-    quiet: bool
-
 
 _HELP = {
     "topics": "Number of topics.",
@@ -52,12 +40,18 @@ def _collection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+@declare.options
+class SampleOptions(CollectionParameters):
+    """What `sounding sample` is asked for."""
+
+    folder: Path = declare.argument(metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+    _parameters: ClassVar[declare.Declaration] = _collection_options
+    compress: bool = declare.flag("Compress the runs.", spelled="--gzip")
+    force: bool = declare.flag("Replace a collection that DIR holds.")
+    quiet: bool = declare.quiet
+
+
 @click.command("sample", short_help="A simulated collection with complete truth.")
-@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-@_collection_options
-@declare.flag("--gzip compress", "Compress the runs.")
-@declare.flag("--force", "Replace a collection that DIR holds.")
-@declare.quiet
 @declare.taking(SampleOptions)
 def command(options: SampleOptions) -> None:
     """Write a simulated collection into DIR.

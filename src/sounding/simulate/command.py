@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -12,57 +11,43 @@ from sounding.terminal import declare
 VIEWS = ("curves", "values", "topics", "documents", "differences", "pairs", "leave-out", "histogram")
 
 
-@dataclass(frozen=True, kw_only=True)
+@declare.options
 class SimulateOptions(declare.SessionOptions):
     """What `sounding simulate` is asked for."""
 
-    qrels: str
-    runs: tuple[str, ...]
-    strategies: tuple[str, ...]
-    judgments: int
-    at: str | None
-    seeds: str
-    tables: bool
-    sets: int | None
-    pairs: int | None
-    leave_out: bool
-    histogram: tuple[str, str] | None
-    topic: str | None
-    view: str | None
-    chart: Path | None
+    qrels: str = declare.qrels
+    runs: tuple[str, ...] = declare.runs
+    strategies: tuple[str, ...] = declare.texts(
+        "Who chooses: mtc, and any strategy of pool; pooling is another word for rank. May be repeated.",
+        metavar="S,S...",
+        default=("mtc,rank",),
+        spelled="--strategy",
+    )
+    judgments: int = declare.count("How many are made.", default=1024, metavar="N")
+    at: str | None = declare.text("When to look; default: 1, 2, 4, ... and at the end.", metavar="N,N...")
+    seeds: str = declare.text(
+        "Each is a replay of its own, and a draw of its own for --pairs, --leave-out and --histogram.",
+        metavar="S,S...",
+        default="0",
+    )
+    tables: bool = declare.flag("Values, topics and pairs at the end of the first replay.")
+    sets: int | None = declare.count("True values on N sets of topics as well.", metavar="N")
+    pairs: int | None = declare.count(
+        "Judgments that tell two lists of a topic apart, for N pairs of lists drawn at random.", metavar="N"
+    )
+    leave_out: bool = declare.flag("Each run left out in turn, and put back in the end.")
+    histogram: tuple[str, str] | None = declare.option(
+        nargs=2, metavar="A B", help="Whether the difference of two runs is normal."
+    )
+    topic: str | None = declare.text("Of --histogram: on this topic alone.", metavar="T")
+    view: str | None = declare.choice(VIEWS, "One table alone; files hold curves by default.")
+    chart: Path | None = declare.chart("Draw it all")
 
 
 @click.command("simulate", short_help="Judging replayed from known judgments.")
-@declare.qrels_and_runs
-@declare.texts(
-    "--strategy strategies",
-    "Who chooses: mtc, and any strategy of pool; pooling is another word for rank. May be repeated.",
-    metavar="S,S...",
-    default=("mtc,rank",),
-)
-@declare.count("--judgments", "How many are made.", default=1024, metavar="N")
-@declare.text("--at", "When to look; default: 1, 2, 4, ... and at the end.", metavar="N,N...")
-@declare.text(
-    "--seeds",
-    "Each is a replay of its own, and a draw of its own for --pairs, --leave-out and --histogram.",
-    metavar="S,S...",
-    default="0",
-)
-@declare.flag("--tables", "Values, topics and pairs at the end of the first replay.")
-@declare.count("--sets", "True values on N sets of topics as well.", metavar="N")
-@declare.count(
-    "--pairs",
-    "Judgments that tell two lists of a topic apart, for N pairs of lists drawn at random.",
-    metavar="N",
-)
-@declare.flag("--leave-out", "Each run left out in turn, and put back in the end.")
-@click.option("--histogram", nargs=2, metavar="A B", help="Whether the difference of two runs is normal.")
-@declare.text("--topic", "Of --histogram: on this topic alone.", metavar="T")
-@declare.choice("--view", VIEWS, "One table alone; files hold curves by default.")
-@declare.chart("Draw it all")
+@declare.taking(SimulateOptions)
 @declare.session
 @declare.output_options()
-@declare.taking(SimulateOptions)
 def command(options: SimulateOptions) -> None:
     """Replay the judging of RUNs as if QRELS were not known, and see how soon their order is right.
 

@@ -6,8 +6,9 @@ import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce, wraps
+from inspect import get_annotations
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, dataclass_transform, get_args
 
 import click
 
@@ -113,73 +114,108 @@ class ReadingOptions(PoolOptions, FileOptions):
     """What it takes to read judgments as a pool of some depth would have had them."""
 
 
+_DECLARED: dict[type, list[Declaration]] = {}  # class -> its options, in the order of --help
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def options(kind: type[Kind]) -> type[Kind]:
+    """Make a dataclass of a command's options: a field has the option that fills it in place of a default.
+
+    The order of fields is that of --help. Class variables add options whose fields a base class has.
+    """
+    types = get_annotations(kind)
+    declared = {name: getattr(kind, name) for name in types if name in vars(kind)}
+    for name in declared:
+        delattr(kind, name)
+    _DECLARED[kind] = [
+        value if types[name].startswith("ClassVar") else value(name) for name, value in declared.items()
+    ]
+    return dataclass(frozen=True, kw_only=True)(kind)
+
+
 def taking(kind: type[Kind]) -> Callable[[Callable[[Kind], Given]], Callable[..., Given]]:
-    """Hand a command its options as one object instead of as keywords."""
+    """Give a command the options that a class declares, and hand them to it as one object."""
 
     def take(command: Callable[[Kind], Given]) -> Callable[..., Given]:
         @wraps(command)
         def called(**given: Any) -> Given:
             return command(kind(**given))
 
-        return called
+        return joined(*_DECLARED[kind])(called)
 
     return take
 
 
-# One option: its names, and what it does; --help shows the default.
+# One option: what it does, and what it takes. It is called --name after the field that it fills, unless it is
+# spelled otherwise; --help shows its default. What is returned takes the name of the field and gives the
+# declaration; it is typed Any, since it stands in the place of a default in fields of every type.
 
 
-def text(spelled: str, about: str, *, metavar: str | None = None, default: str | None = None) -> Declaration:
+def option(*, spelled: str = "", **settings: Any) -> Any:
+    """Declare an option as click does."""
+
+    def named(field: str) -> Declaration:
+        return click.option(*(spelled.split() or [f"--{field.replace('_', '-')}"]), field, **settings)
+
+    return named
+
+
+def argument(**settings: Any) -> Any:
+    """Declare an argument as click does."""
+    return lambda field: click.argument(field, **settings)
+
+
+def text(about: str, *, metavar: str | None = None, default: str | None = None, spelled: str = "") -> Any:
     """Declare an option that takes a text."""
-    return click.option(*spelled.split(), metavar=metavar, default=default, show_default=True, help=about)
+    return option(spelled=spelled, metavar=metavar, default=default, show_default=True, help=about)
 
 
-def texts(spelled: str, about: str, *, metavar: str, default: tuple[str, ...] = ()) -> Declaration:
+def texts(about: str, *, metavar: str, default: tuple[str, ...] = (), spelled: str = "") -> Any:
     """Declare an option that takes a text and may be repeated."""
-    return click.option(
-        *spelled.split(), metavar=metavar, multiple=True, default=default, show_default=True, help=about
+    return option(
+        spelled=spelled, metavar=metavar, multiple=True, default=default, show_default=True, help=about
     )
 
 
 def count(
-    spelled: str, about: str, *, least: int = 1, default: int | None = None, metavar: str | None = None
-) -> Declaration:
+    about: str, *, least: int = 1, default: int | None = None, metavar: str | None = None, spelled: str = ""
+) -> Any:
     """Declare an option that takes a whole number."""
-    return click.option(
-        *spelled.split(), type=click.IntRange(least), metavar=metavar, default=default, show_default=True,
+    return option(
+        spelled=spelled, type=click.IntRange(least), metavar=metavar, default=default, show_default=True,
         help=about,
     )  # fmt: skip
 
 
-def number(
-    spelled: str, about: str, *, default: float | None = None, metavar: str | None = None
-) -> Declaration:
+def number(about: str, *, default: float | None = None, metavar: str | None = None, spelled: str = "") -> Any:
     """Declare an option that takes any number."""
-    return click.option(
-        *spelled.split(), type=float, metavar=metavar, default=default, show_default=True, help=about
+    return option(
+        spelled=spelled, type=float, metavar=metavar, default=default, show_default=True, help=about
     )
 
 
-def choice(spelled: str, values: Sequence[str], about: str, *, default: str | None = None) -> Declaration:
+def choice(values: Sequence[str], about: str, *, default: str | None = None, spelled: str = "") -> Any:
     """Declare an option that takes one of a few words."""
-    return click.option(
-        *spelled.split(), type=click.Choice(values), default=default, show_default=True, help=about
-    )
+    return option(spelled=spelled, type=click.Choice(values), default=default, show_default=True, help=about)
 
 
-def flag(spelled: str, about: str) -> Declaration:
+def flag(about: str, *, spelled: str = "") -> Any:
     """Declare an option that takes no value."""
-    return click.option(*spelled.split(), is_flag=True, help=about)
+    return option(spelled=spelled, is_flag=True, help=about)
 
 
-def file(spelled: str, about: str) -> Declaration:
+def file(about: str) -> Any:
     """Declare an option that takes the name of a file to write."""
-    kind = click.Path(dir_okay=False, path_type=Path)
-    return click.option(*spelled.split(), type=kind, metavar="FILE", help=about)
+    return option(type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help=about)
 
 
-def together(*declarations: Declaration) -> Declaration:
-    """Return a decorator that adds several options, in the order of --help."""
+def together(**named: Callable[[str], Declaration]) -> Declaration:
+    """Declare several options by the names of their fields, in the order of --help."""
+    return joined(*(option(name) for name, option in named.items()))
+
+
+def joined(*declarations: Declaration) -> Declaration:
+    """Return a decorator that adds all that others add, in the order of --help."""
 
     def add(command: Command) -> Command:
         return reduce(lambda made, declare: declare(made), reversed(declarations), command)
@@ -190,55 +226,53 @@ def together(*declarations: Declaration) -> Declaration:
 # Options that several commands have, each with a few words of its own.
 
 
-def measures(about: str, default: tuple[str, ...] = ()) -> Declaration:
+def measures(about: str, default: tuple[str, ...] = ()) -> Any:
     """Declare --measure, which may be repeated."""
-    return texts("-m --measure measures", about, metavar="M", default=default)
+    return texts(about, metavar="M", default=default, spelled="-m --measure")
 
 
-def chart(about: str) -> Declaration:
+def chart(about: str) -> Any:
     """Declare --chart; `about` says what it draws."""
-    return file("--chart", f"{about}: .html, .svg, .png or .pdf.")
+    return file(f"{about}: .html, .svg, .png or .pdf.")
 
 
-def seed(about: str = "Of all that is drawn.") -> Declaration:
+def seed(about: str = "Of all that is drawn.") -> Any:
     """Declare --seed."""
-    return count("--seed", about, least=0, default=DEFAULT.seed)
+    return count(about, least=0, default=DEFAULT.seed)
 
 
-def test(default: str, about: str) -> Declaration:
+def test(default: str, about: str) -> Any:
     """Declare --test."""
-    return text("--test", about, metavar="T", default=default)
+    return text(about, metavar="T", default=default)
 
 
-def correction(otherwise: str) -> Declaration:
+def correction(otherwise: str) -> Any:
     """Declare --correction; `otherwise` is the default in words."""
-    return text("--correction", f"none, bonferroni, holm, bh or max-t; default: {otherwise}.", metavar="C")
+    return text(f"none, bonferroni, holm, bh or max-t; default: {otherwise}.", metavar="C")
 
 
-def alpha(about: str) -> Declaration:
+def alpha(about: str) -> Any:
     """Declare --alpha."""
-    return number("--alpha", about, default=0.05)
+    return number(about, default=0.05)
 
 
 # Options that several commands have word for word.
 
-qrels_and_runs = together(
-    click.argument("qrels"), click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-)
+qrels = argument()
+runs = argument(nargs=-1, required=True, metavar="RUN...")
 baselines = texts(
-    "--baseline baselines", "Compare the other runs with this one; may be repeated.", metavar="RUN"
+    "Compare the other runs with this one; may be repeated.", metavar="RUN", spelled="--baseline"
 )
-seconds = number("--seconds", "Time to judge a document.", default=30)
-quiet = flag("--quiet", "No progress bar, no remarks.")
-info = texts(
-    "--info", "Which runs were pooled: run group kind priority pooled; may be repeated.", metavar="FILE"
-)
+seconds = number("Time to judge a document.", default=30)
+quiet = flag("No progress bar, no remarks.")
+info = texts("Which runs were pooled: run group kind priority pooled; may be repeated.", metavar="FILE")
+run_format = text("Format of the runs, where it is not recognised.", metavar="F")
+
 pool = together(
-    count("--pool-depth", "Only judgments that a pool of this depth would have had.", metavar="D"), info
+    pool_depth=count("Only judgments that a pool of this depth would have had.", metavar="D"), info=info
 )
-run_format = text("--run-format", "Format of the runs, where it is not recognised.", metavar="F")
 formats = together(
-    text("--qrels-format", "Format of QRELS, where it is not recognised.", metavar="F"), run_format
+    qrels_format=text("Format of QRELS, where it is not recognised.", metavar="F"), run_format=run_format
 )
 
 
@@ -259,36 +293,36 @@ dask = click.option(
     "--dask", metavar="ADDRESS", expose_value=False, callback=_sent_to_cluster,
     help="Share the work over a Dask cluster, as tcp://host:8786.",
 )  # fmt: skip
-workers = together(count("--jobs", "Processes; default: all cores when the files are large."), dask)
+workers = joined(together(jobs=count("Processes; default: all cores when the files are large.")), dask)
 
 
 # Policies.
 
 
-def _policy(name: str, values: Sequence[str], about: str = "As evaluate.") -> Declaration:
-    return choice(f"--{name}", values, about, default=getattr(DEFAULT, name))
+def _policy(name: str, values: Sequence[str], about: str = "As evaluate.") -> Any:
+    return choice(values, about, default=getattr(DEFAULT, name))
 
 
 _DUPLICATES = _policy("duplicates", get_args(names.Duplicates), "A document listed twice for a topic.")
-_POLICIES: Mapping[str, Declaration] = {
-    "depth": count("-M --depth", "Only the first so many documents of a topic count."),
+_POLICIES: Mapping[str, Any] = {
+    "depth": count("Only the first so many documents of a topic count.", spelled="-M --depth"),
     "universe": text(
-        "--universe", "Unjudged documents that may be relevant: of this run, of all runs, or +N more.",
+        "Unjudged documents that may be relevant: of this run, of all runs, or +N more.",
         metavar="U", default=DEFAULT.universe,
     ),
     "at_most": text(
-        "--at-most", "Most new relevant documents of a topic: N, 2x the known, growth.", metavar="N"
+        "Most new relevant documents of a topic: N, 2x the known, growth.", metavar="N"
     ),
     "prior": text(
-        "--prior", "Chance that an unjudged document is relevant: a number, rate, rank, or a file.",
+        "Chance that an unjudged document is relevant: a number, rate, rank, or a file.",
         metavar="P", default=DEFAULT.prior,
     ),
     "draws": count(
-        "--draws", "Completions drawn where no exact expectation is known.", least=2,
+        "Completions drawn where no exact expectation is known.", least=2,
         default=DEFAULT.draws,
     ),
-    "seed": click.option(
-        "--seed", type=int, default=DEFAULT.seed, show_default=True, help="Of the draws."
+    "seed": option(
+        type=int, default=DEFAULT.seed, show_default=True, help="Of the draws."
     ),
     "ties": _policy(
         "ties", get_args(names.Ties),
@@ -319,21 +353,25 @@ _POLICIES: Mapping[str, Declaration] = {
 
 def policies(*, without: Sequence[str] = ()) -> Declaration:
     """Declare one option for every policy but those that a command has no use for."""
-    return together(*(option for name, option in _POLICIES.items() if name not in without))
+    return together(**{name: option for name, option in _POLICIES.items() if name not in without})
 
 
 # The policies that have a use where documents stand in one order and values need no bounds.
 plain_policies = together(
-    _policy("ties", names.ORDERS),
-    _policy("unjudged", ("nonrelevant", "condensed")),
-    _policy("missing", get_args(names.Missing)),
-    _policy("negative", get_args(names.Negative)),
-    _policy("fractional", get_args(names.Fractional)),
-    _policy("duplicates", get_args(names.Duplicates)),
-    _policy("compat", get_args(names.Compat)),
+    ties=_policy("ties", names.ORDERS),
+    unjudged=_policy("unjudged", ("nonrelevant", "condensed")),
+    missing=_policy("missing", get_args(names.Missing)),
+    negative=_policy("negative", get_args(names.Negative)),
+    fractional=_policy("fractional", get_args(names.Fractional)),
+    duplicates=_policy("duplicates", get_args(names.Duplicates)),
+    compat=_policy("compat", get_args(names.Compat)),
 )
 # The policies that decide which documents a run has, and in which order.
-ranking = together(_policy("ties", names.ORDERS), _policy("compat", get_args(names.Compat)), _DUPLICATES)
+ranking = together(
+    ties=_policy("ties", names.ORDERS),
+    compat=_policy("compat", get_args(names.Compat)),
+    duplicates=_DUPLICATES,
+)
 
 
 _SUFFIXES = {
@@ -440,7 +478,7 @@ def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[
             "--format", "format_name", type=click.Choice(formats), callback=chosen,
             help=f"Layout of the output; default: by the suffix of -o, otherwise {otherwise}.",
         )  # fmt: skip
-        return layout(output(quiet(command)))
+        return layout(output(quiet("quiet")(command)))
 
     return add
 
@@ -475,29 +513,31 @@ def _only_one(_: click.Context, parameter: click.Parameter, values: tuple[str, .
 
 
 # What a session of minimal test collections is asked for, and how files are read.
-session = together(
-    click.option(
-        "-m", "--measure", multiple=True, default=("AP",), show_default=True, metavar="M",
-        callback=_only_one, help="What the runs are compared by: AP, P@k, nDCG@k, DCG@k, RBP.",
+session = joined(
+    together(
+        measure=option(
+            spelled="-m --measure", multiple=True, default=("AP",), show_default=True, metavar="M",
+            callback=_only_one, help="What the runs are compared by: AP, P@k, nDCG@k, DCG@k, RBP.",
+        ),
+        depth=count("Documents of each list that count.", default=100),
+        prior=text(
+            "Chance of relevance of the unjudged: a number, rate, rank, runs (or model), a file.",
+            metavar="P", default="runs",
+        ),
+        selection=text(
+            "How documents are weighed: informed, variance, scaled, faithful (the paper's).",
+            metavar="S", default="informed",
+        ),
+        confidence=text(
+            "draws, normal, paper or exact; default: draws for the prior runs, else normal.",
+            metavar="C",
+        ),
+        draws=count("Completions of the judgments that are drawn.", least=2, default=200),
+        sure=number("When the order of two runs counts as probable.", default=0.95, metavar="C"),
     ),
-    count("--depth", "Documents of each list that count.", default=100),
-    text(
-        "--prior", "Chance of relevance of the unjudged: a number, rate, rank, runs (or model), a file.",
-        metavar="P", default="runs",
-    ),
-    text(
-        "--selection", "How documents are weighed: informed, variance, scaled, faithful (the paper's).",
-        metavar="S", default="informed",
-    ),
-    text(
-        "--confidence", "draws, normal, paper or exact; default: draws for the prior runs, else normal.",
-        metavar="C",
-    ),
-    count("--draws", "Completions of the judgments that are drawn.", least=2, default=200),
-    number("--sure", "When the order of two runs counts as probable.", default=0.95, metavar="C"),
     ranking,
     formats,
-    count("--jobs", "Processes; default: all cores where that pays."),
+    together(jobs=count("Processes; default: all cores where that pays.")),
     dask,
     pool,
 )  # fmt: skip

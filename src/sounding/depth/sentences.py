@@ -324,3 +324,69 @@ def _not_tested(one: OverDepth, depths: Sequence[int]) -> Iterator[str]:
             f" with one, of {one.separation.order.shape[1]:,}: {', '.join(constant)}. They are not tested,"
             " nor counted in apart and p; --test randomisation tests them."
         )
+
+
+# -- below the tables -------------------------------------------------------------------------------
+
+HEED = "To heed, after the closing guidelines of Lu, Moffat & Culpepper (2016):"
+ERROR_BARS = (
+    "Error bars (±) are disjoint where a paired t test separates the two. Tested as a pair by itself."
+)
+NO_CASE = "No case (–): too few common topics, or a difference that is the same on every topic."
+
+
+def interval_widths(widths: Sequence[str]) -> str:
+    """Explain comparison intervals; `widths` has the half-widths by measure and depth."""
+    return (
+        "Runs in the order of AP@10. Comparison intervals reach this far on either side of a mean, and runs"
+        f" with disjoint ones differ significantly, all pairs taken together: {'; '.join(widths)}."
+    )
+
+
+def no_interval(measure: str, depths: Sequence[int]) -> str:
+    """Say at which depths the analysis of variance finds no difference among the runs."""
+    named = ", ".join(map(str, depths))
+    return (
+        f"{measure} at {named}: no interval; the F test over all runs does not reject, so no pair is looked"
+        " at."
+    )
+
+
+def case_changes(ks: Sequence[int], steps: Sequence[str]) -> str:
+    """Say between which of the depths the case of a pair changes."""
+    looked = f"Of the {len(ks)} depths looked at, from {ks[0]} to {ks[-1]:,}"
+    if not steps:
+        return f"{looked}, the case is the same at every one."
+    return f"{looked}, the case changes from {', from '.join(steps)}."
+
+
+def pool_columns(pairs: int) -> str:
+    """Explain the columns of the table of shallower pools."""
+    return (
+        f"Of {plural(pairs, 'pair')}: turned, in the other order than under the whole pool;"
+        " apart, significant in this pool, which is a claim. Claims that are reversed, or lost, under the"
+        " whole pool; missed: claims of the whole pool alone. places: the most that a run moves."
+    )
+
+
+def subset_columns(draws: int, seed: int) -> str:
+    """Explain the columns of the table of random parts of the judgments."""
+    return (
+        f"tau of each measure with its own ordering under all judgments: mean and range of {draws}"
+        f" draws (seed {seed}; Buckley & Voorhees 2004)."
+    )
+
+
+def ordering_columns(p: float) -> str:
+    """Explain the columns of the table of orderings."""
+    return (
+        "The orderings of the runs by each measure at each depth, against the reference, the other tie rule,"
+        " and other measures at the same depth. tau: variant b. rho: Spearman. RBO:"
+        f" p {p:g}, extrapolated, and the least and most that it could be whatever followed."
+        " places: the most that a run moves, and a run that does. Programs get every coefficient."
+    )
+
+
+def no_weights(measures: Sequence[str]) -> str:
+    """Say which measures give no rank a weight of its own."""
+    return f"{', '.join(measures)}: what a rank counts depends on the documents at others."

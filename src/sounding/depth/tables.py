@@ -12,11 +12,12 @@ import numpy as np
 from sounding.core.errors import DataError
 from sounding.core.lazy import polars
 from sounding.core.text import percent, plural, shown_p
+from sounding.depth import sentences
 from sounding.depth.fewer_judgments import COEFFICIENTS, JudgmentSubsets, PoolDepths
 from sounding.depth.intervals import Intervals, PairOverDepth
 from sounding.depth.over_depth import OverDepth
 from sounding.depth.result import DepthStudy
-from sounding.depth.sentences import Finding, heeded
+from sounding.depth.sentences import Finding
 from sounding.depth.volatility import Volatility, volatility
 from sounding.evaluate.result import FEW_RUNS
 from sounding.measures.cumulative import rank_weights
@@ -25,7 +26,6 @@ from sounding.statistics.cases import MEANING, strength
 from sounding.statistics.pairwise import find_test
 
 OF_MEANS = ("pearson", "rmse")  # coefficients that compare means, not only their order
-HEED = "To heed, after the closing guidelines of Lu, Moffat & Culpepper (2016):"
 
 
 def shown_number(value: float, digits: int = 3) -> str:
@@ -65,7 +65,7 @@ def people_table(found: DepthStudy, findings: Sequence[Finding]) -> Table:
         columns.append(Column("open", cells, right=True, joined=True))
     shares = [shown_number(value, 2) for value in rows["assessment"]]
     columns.append(Column("A_p", shares, right=True, joined=True))
-    heed = ["", HEED, *heeded(findings)] if findings else []
+    heed = ["", sentences.HEED, *sentences.heeded(findings)] if findings else []
     return Table(columns, notes=[*_explained(found), *heed], keys=2)
 
 
@@ -183,36 +183,26 @@ def _run_table(found: DepthStudy, one: OverDepth) -> Table:
         Column(f"A_p@{k}", found.assessment_intervals.means[place, order].tolist())
         for place, k in enumerate(found.depths)
     ]
-    told = [
+    widths = [
         f"{title}: " + ", ".join(
-            f"{shown_number(width, 4)} at {k}" for k, width in zip(found.depths, widths.tolist(), strict=True)
+            f"{shown_number(width, 4)} at {k}" for k, width in zip(found.depths, half.tolist(), strict=True)
         )
-        for title, widths in (
+        for title, half in (
             (one.name, one.intervals.half_width), ("A_p", found.assessment_intervals.half_width),
         )
     ]  # fmt: skip
-    note = (
-        "Runs in the order of AP@10. Comparison intervals reach this far on either side of a mean, and runs"
-        f" with disjoint ones differ significantly, all pairs taken together: {'; '.join(told)}."
-    )
     silent = [
-        sentence
+        sentences.no_interval(name, depths)
         for name, intervals in ((one.name, one.intervals), ("A_p", found.assessment_intervals))
-        if (sentence := _silent(name, intervals, found.procedure.alpha))
+        if (depths := _silent(intervals, found.procedure.alpha))
     ]
     title = f"{one.name}: performance and assessment of every run"
-    return Table(columns, title=title, notes=[note, *silent])
+    return Table(columns, title=title, notes=[sentences.interval_widths(widths), *silent])
 
 
-def _silent(name: str, intervals: Intervals, alpha: float) -> str:
-    """At which depths the analysis of variance finds no difference among the runs; empty: at none."""
-    kept = [k for k, p in zip(intervals.depths, intervals.f_p.tolist(), strict=True) if p > alpha]
-    if not kept:
-        return ""
-    named = ", ".join(map(str, kept))
-    return (
-        f"{name} at {named}: no interval; the F test over all runs does not reject, so no pair is looked at."
-    )
+def _silent(intervals: Intervals, alpha: float) -> list[int]:
+    """The depths at which the analysis of variance finds no difference among the runs."""
+    return [k for k, p in zip(intervals.depths, intervals.f_p.tolist(), strict=True) if p > alpha]
 
 
 def tidy_frame(frame: polars.DataFrame) -> Table:
@@ -248,12 +238,10 @@ def _pair_table(pair: PairOverDepth, depths: Sequence[int]) -> Table:
         Column("case", [f"{case} {strength(case)}" if case else None for case in cases]),
     ]
     meant = "; ".join(f"{case}: {MEANING[case]}" for case in sorted(set(pair.cases.tolist())) if case)
-    untested = "No case (–): too few common topics, or a difference that is the same on every topic."
     notes = [
-        "Error bars (±) are disjoint where a paired t test separates the two. Tested as a pair by itself."
-        f" {_swaps(pair)}".rstrip(),
+        f"{sentences.ERROR_BARS} {_swaps(pair)}".rstrip(),
         *([f"Case {meant}."] if meant else []),
-        *([] if all(cases) else [untested]),
+        *([] if all(cases) else [sentences.NO_CASE]),
     ]
     return Table(columns, title=f"{pair.measure}: {a} and {b} over depth", notes=notes)
 
@@ -261,17 +249,12 @@ def _pair_table(pair: PairOverDepth, depths: Sequence[int]) -> Table:
 def _swaps(pair: PairOverDepth) -> str:
     """Between which depths the case changes, of those that were looked at."""
     ks, cases = pair.performance.depths, [case or UNKNOWN for case in pair.cases.tolist()]
-    looked = f"Of the {len(ks)} depths looked at, from {ks[0]} to {ks[-1]:,}"
     steps = [
         f"{cases[place]} to {cases[place + 1]} between {ks[place]} and {ks[place + 1]}"
         for place in range(len(ks) - 1)
         if cases[place] != cases[place + 1]
     ]
-    if not pair.cases.any():
-        return ""
-    if not steps:
-        return f"{looked}, the case is the same at every one."
-    return f"{looked}, the case changes from {', from '.join(steps)}."
+    return sentences.case_changes(ks, steps) if pair.cases.any() else ""
 
 
 def tidy_pair(pairs: Sequence[PairOverDepth], depths: Sequence[int] | None) -> Table:
@@ -357,12 +340,8 @@ def pools_table(pools: PoolDepths, names: Mapping[str, str]) -> Table:
         Column(title, [_whole(cell) for cell in frame[name].to_list()], joined=name in claims)
         for name, title in shown.items()
     ]
-    note = (
-        f"Of {plural(len(pools.pairs), 'pair')}: turned, in the other order than under the whole pool;"
-        " apart, significant in this pool, which is a claim. Claims that are reversed, or lost, under the"
-        " whole pool; missed: claims of the whole pool alone. places: the most that a run moves."
-    )
-    return Table(columns, title="shallower pools against the whole one", notes=[note], keys=2)
+    notes = [sentences.pool_columns(len(pools.pairs))]
+    return Table(columns, title="shallower pools against the whole one", notes=notes, keys=2)
 
 
 def _whole(cell: float) -> Cell:
@@ -392,11 +371,8 @@ def subsets_table(subsets: JudgmentSubsets, names: Mapping[str, str]) -> Table:
         columns.append(
             Column(names.get(measure, measure), [_with_range(*cell) for cell in cells], right=True)
         )
-    note = (
-        f"tau of each measure with its own ordering under all judgments: mean and range of {subsets.draws}"
-        f" draws (seed {subsets.seed}; Buckley & Voorhees 2004)."
-    )
-    return Table(columns, title="random parts of the judgments", notes=[note])
+    notes = [sentences.subset_columns(subsets.draws, subsets.seed)]
+    return Table(columns, title="random parts of the judgments", notes=notes)
 
 
 def _with_range(mean: float, least: float, most: float) -> str:
@@ -428,13 +404,9 @@ def ordering_table(found: DepthStudy) -> Table:
         ),
         Column("run", [row["moved_run"] for row in rows], joined=True),
     ]
-    note = (
-        "The orderings of the runs by each measure at each depth, against the reference, the other tie rule,"
-        " and other measures at the same depth. tau: variant b. rho: Spearman. RBO:"
-        f" p {found.agreeing.p:g}, extrapolated, and the least and most that it could be whatever followed."
-        " places: the most that a run moves, and a run that does. Programs get every coefficient."
+    return Table(
+        columns, title="agreement of orderings", notes=[sentences.ordering_columns(found.agreeing.p)], keys=3
     )
-    return Table(columns, title="agreement of orderings", notes=[note], keys=3)
 
 
 def tidy_orderings(found: DepthStudy) -> Table:
@@ -479,8 +451,7 @@ _WEIGHTS_TITLE = "weight of each rank in a measure cut at k"
 def _no_weights(found: DepthStudy) -> str:
     """Which measures give no rank a weight of its own; empty: none."""
     lacking = [one.name for one in found.measures if rank_weights(one.measure, 1) is None]
-    named = ", ".join(lacking)
-    return f"{named}: what a rank counts depends on the documents at others." if lacking else ""
+    return sentences.no_weights(lacking) if lacking else ""
 
 
 def tidy_weights(found: DepthStudy) -> Table:

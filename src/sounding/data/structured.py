@@ -137,9 +137,9 @@ def read_jsonl(content: Content, kind: Kind, problems: Problems) -> Records | No
     """
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
-    known: dict[tuple[str, ...], dict[str, int]] = {}  # nearly all lines have the same names
+    reader = _RowReader(kind, problems)
     for line, members in decoded_lines(content, problems):
-        for row in _rows_of_line(members, kind, line, known, problems):
+        for row in reader.rows(line, members):
             if rows and row.keys() != rows[0].keys():
                 there, here = ", ".join(rows[0]), ", ".join(row)
                 problems.note(line, f"this line has {here}; expected {there}, as in line {lines[0]}")
@@ -172,48 +172,44 @@ def decoded_lines(content: Content, problems: Problems) -> list[tuple[int, list[
     return found
 
 
-def _rows_of_line(
-    members: Sequence[tuple[str, Any]],
-    kind: Kind,
-    line: int,
-    known: dict[tuple[str, ...], dict[str, int]],
-    problems: Problems,
-) -> list[dict[str, Any]]:
-    names = [name for name, _ in members]
-    lists = [value for name, value in members if name in LISTS and isinstance(value, list)]
-    if not lists:
-        return _row(members, kind, line, known, problems)
-    topics = [(name, value) for name, value in members if folded(name) in NAMES["topic"]]
-    if len(lists) > 1 or len(topics) != 1:
-        expected = f"one topic ({', '.join(NAMES['topic'])}) with one of {', '.join(LISTS)}"
-        problems.note(line, f"members {listed(names)}; expected {expected}")
-        return []
-    if isinstance(lists[0], _Members):
-        return [{"topic": topics[0][1], "doc": doc, VALUE[kind]: value} for doc, value in lists[0]]
-    rows = []
-    for item in lists[0]:
-        if isinstance(item, _Members):
-            rows += _row([topics[0], *item], kind, line, known, problems)
-        else:
-            wanted = f"an object with doc and {VALUE[kind]}"
-            problems.note(line, f"{shown(item)} in a list of documents; expected {wanted}")
-    return rows
+class _RowReader:
+    """Makes rows of the members of lines by their names."""
 
+    def __init__(self, kind: Kind, problems: Problems) -> None:
+        self._kind: Kind = kind
+        self._problems = problems
+        self._known: dict[tuple[str, ...], dict[str, int]] = {}  # nearly all lines have the same names
 
-def _row(
-    members: Sequence[tuple[str, Any]],
-    kind: Kind,
-    line: int,
-    known: dict[tuple[str, ...], dict[str, int]],
-    problems: Problems,
-) -> list[dict[str, Any]]:
-    """The one row that members make by their names; none where they do not fit."""
-    names = tuple(name for name, _ in members)
-    places = known.get(names) or recognize(names, kind, line, problems)
-    if not places:
-        return []
-    known[names] = places
-    return [{role: members[place][1] for role, place in places.items()}]
+    def rows(self, line: int, members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+        """The rows of a line: one, or one for each document of its topic; none where it does not fit."""
+        lists = [value for name, value in members if name in LISTS and isinstance(value, list)]
+        if not lists:
+            return self._row(line, members)
+        topics = [(name, value) for name, value in members if folded(name) in NAMES["topic"]]
+        if len(lists) > 1 or len(topics) != 1:
+            names = listed([name for name, _ in members])
+            expected = f"one topic ({', '.join(NAMES['topic'])}) with one of {', '.join(LISTS)}"
+            self._problems.note(line, f"members {names}; expected {expected}")
+            return []
+        value = VALUE[self._kind]
+        if isinstance(lists[0], _Members):
+            return [{"topic": topics[0][1], "doc": doc, value: number} for doc, number in lists[0]]
+        rows = []
+        for item in lists[0]:
+            if isinstance(item, _Members):
+                rows += self._row(line, [topics[0], *item])
+            else:
+                wanted = f"an object with doc and {value}"
+                self._problems.note(line, f"{shown(item)} in a list of documents; expected {wanted}")
+        return rows
+
+    def _row(self, line: int, members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+        names = tuple(name for name, _ in members)
+        places = self._known.get(names) or recognize(names, self._kind, line, self._problems)
+        if not places:
+            return []
+        self._known[names] = places
+        return [{role: members[place][1] for role, place in places.items()}]
 
 
 def decoded(content: Content) -> str:

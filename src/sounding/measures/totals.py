@@ -45,12 +45,11 @@ def found(run: Ranking, rel: float, k: Cutoff = None) -> Values:
     if run.ties is not None:
         blocks = tie_blocks(run, chosen, k)
         return run.total(blocks.topic, blocks.held * (blocks.inside / blocks.size))
-    if isinstance(k, np.ndarray) and k.ndim == 1:
-        chosen &= run.rank <= k[run.topic]
-        return run.total(run.topic[chosen])
-    if (depth := deepest(k)) is not None:
-        chosen &= run.rank <= depth
-    return total(run, run.topic[chosen], run.rank[chosen], None, k)
+    if isinstance(k, np.ndarray) and k.ndim == 2:
+        return total(run, run.topic[chosen], run.rank[chosen], None, k)
+    if k is not None:
+        chosen &= run.rank <= (k[run.topic] if isinstance(k, np.ndarray) else k)
+    return run.total(run.topic.take(chosen.nonzero()[0]))
 
 
 def weighed(run: Ranking, gain: Values, weight: Callable[[Counts], Values], k: Cutoff) -> Values:
@@ -58,11 +57,12 @@ def weighed(run: Ranking, gain: Values, weight: Callable[[Counts], Values], k: C
     if run.ties is not None:
         blocks = tie_blocks(run, gain != 0, k)
         return run.total(blocks.topic, blocks.gathered(gain) * blocks.mean_weight(weight))
-    chosen = gain != 0
-    if (depth := deepest(k)) is not None:
-        chosen &= run.rank <= depth
-    rank = run.rank[chosen]
-    return total(run, run.topic[chosen], rank, gain[chosen] * weight(rank), k)
+    depth, topic, rank = deepest(k), run.topic, run.rank
+    chosen = gain != 0 if depth is None else rank <= depth
+    if not chosen.all():
+        rows = chosen.nonzero()[0]
+        topic, rank, gain = topic.take(rows), rank.take(rows), gain.take(rows)
+    return total(run, topic, rank, gain * weight(rank), k)
 
 
 def total(run: Ranking, topic: Counts, rank: Counts, weight: Values | None, k: Cutoff) -> Values:

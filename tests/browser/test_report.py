@@ -46,7 +46,7 @@ def many_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sizes = ["--topics", "5", "--groups", str(MANY), "--systems", "1", "--documents", "40", "--length", "12"]
     _run("sample", str(folder / "trial"), *sizes, "--pool-depth", "3", "--quiet")
     trial, page = folder / "trial", folder / "report.html"
-    sections = ["--sections", "summary,scoreboard,pairs,assessment,audit"]
+    sections = ["--sections", "summary,pairs,topics,measures,collection"]
     _run("report", str(trial / "qrels.txt"), str(trial / "runs"), "-m", "P@5", "--draws", "2", "--test", "t", *sections, "--quiet", "-o", str(page))  # fmt: skip
     return page
 
@@ -80,9 +80,17 @@ def _run(*arguments: str) -> None:
     assert not left.value.code
 
 
-def opened(chromium: Any, page_file: Path, *, width: int = 1280, scheme: str = "light") -> Any:
-    """The page when everything is drawn; `page.said` and `page.asked` hold the console and the requests."""
-    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+def opened(
+    chromium: Any,
+    page_file: Path,
+    *,
+    width: int = 1280,
+    height: int = 900,
+    scheme: str = "light",
+    sections: bool = True,
+) -> Any:
+    """The page when everything is drawn, its sections opened; `page.said` and `page.asked` hold the console and the requests."""
+    context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page = new_page(context)
     page.said, page.asked = [], []
     page.on(
@@ -93,6 +101,9 @@ def opened(chromium: Any, page_file: Path, *, width: int = 1280, scheme: str = "
     page.on("request", lambda request: page.asked.append(request.url))
     page.goto(page_file.as_uri())
     page.wait_for_selector("html[data-ready]", state="attached", timeout=4000 * PATIENCE)
+    if sections:
+        page.evaluate("for (const one of document.querySelectorAll('details.section')) one.open = true")
+        settled(page)
     return page
 
 
@@ -108,6 +119,61 @@ def test_every_chart_is_drawn_without_an_error_or_a_request(page: Any, page_file
     assert page.locator(".listed .missing, .chart .missing").count() == 0
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_four_answers_stand_on_the_first_screen(
+    chromium: Any, many_file: Path, page_file: Path, width: int, height: int
+) -> None:
+    for file in (many_file, page_file):
+        page = opened(chromium, file, width=width, height=height, sections=False)
+        screen = page.locator("#summary")
+        places = [screen.locator(".verdict"), screen.locator(".board tbody tr:visible").nth(2 if width < 500 else 9),
+                  screen.get_by_label("What is missing").locator(".fact").first,
+                  screen.get_by_label("What to do next").locator("p").first]  # fmt: skip
+        for place in places:
+            box = place.bounding_box()
+            assert box["y"] >= 0, place
+            assert box["y"] + box["height"] <= height, place
+        assert page.locator("details.section[open]").count() == 0
+        page.context.close()
+
+
+def test_another_measure_is_chosen_and_all_runs_are_shown_on_demand(
+    chromium: Any, many_file: Path, page_file: Path
+) -> None:
+    page = opened(chromium, page_file, sections=False)
+    page.get_by_role("button", name="P@10", exact=True).click()
+    assert page.locator(".screen:visible .board thead").inner_text().count("P@10") == 1
+    assert page.locator(".screen:visible").count() == 1
+    page.context.close()
+    page = opened(chromium, many_file, sections=False)
+    rows = page.locator("#summary .board tbody tr:visible")
+    assert rows.count() == 10
+    page.get_by_role("button", name=f"Show all {MANY} runs").click()
+    assert rows.count() == MANY
+    page.context.close()
+
+
+def test_any_two_runs_are_compared_topic_by_topic(page: Any) -> None:
+    place = page.locator("#explorer")
+    names = place.locator("select").nth(1).locator("option").all_inner_texts()
+    place.locator("select").nth(1).select_option(label=names[2])
+    place.locator("select").nth(2).select_option(label=names[5])
+    text = place.get_by_role("status").inner_text()
+    assert names[2] in text
+    assert names[5] in text
+    assert place.locator(".bars rect").count() == 10
+    bars = place.locator(".bars rect title").all_inner_texts()
+    ahead = sum(_values(title)[0] > _values(title)[1] for title in bars)
+    assert f"{names[2]} is better on {ahead}," in text
+    place.locator("select").nth(2).select_option(label=names[2])
+    assert place.locator(".bars rect").count() == 0
+
+
+def _values(title: str) -> list[float]:
+    """The two values in the title of a bar."""
+    return [float(word.rstrip(",")) for word in title.split() if word.rstrip(",").count(".") == 1][-2:]
+
+
 @pytest.mark.parametrize("name", ["one run", "two runs", "one topic"])
 def test_few_runs_and_topics_with_names_of_other_scripts_make_a_quiet_page(
     chromium: Any, few_files: dict[str, Path], name: str
@@ -117,7 +183,7 @@ def test_few_runs_and_topics_with_names_of_other_scripts_make_a_quiet_page(
         assert page.said == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.locator("[data-chart]").count() == page.locator("[data-chart] svg.marks").count() > 1
-        assert page.locator("#scoreboard tbody th", has_text="løp-0-漢字").count() == 1
+        assert page.locator("#measures tbody th", has_text="løp-0-漢字").count() == 1
         page.context.close()
 
 
@@ -130,7 +196,7 @@ def test_every_shape_makes_a_quiet_page(chromium: Any, tmp_path: Path, name: str
     assert page.said == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert page.locator("[data-chart]").count() == page.locator("[data-chart] svg.marks").count() > 1
-    assert page.locator("#scoreboard tbody tr").count() == len(list(shape.runs.iterdir()))
+    assert page.locator("#measures tbody tr").count() == len(list(shape.runs.iterdir()))
     page.context.close()
 
 
@@ -142,8 +208,8 @@ def test_129_runs_are_drawn_searched_and_paged_at_a_desk_and_on_a_phone(
     assert page.said == []
     assert [url for url in page.asked if not url.startswith(("data:", "blob:"))] == [many_file.as_uri()]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("#scoreboard tbody tr").count() == MANY
-    assert page.locator("#scoreboard figure svg.marks path[aria-roledescription=point]").count() == MANY
+    assert page.locator("#measures tbody tr").count() == MANY
+    assert page.locator("#measures figure svg.marks path[aria-roledescription=point]").count() == MANY
     block = page.locator("#pairs .listed")
     status = block.get_by_role("status")
     assert status.inner_text() == "8,256 of 8,256 rows, page 1 of 166"
@@ -161,19 +227,19 @@ def test_129_runs_are_drawn_searched_and_paged_at_a_desk_and_on_a_phone(
 
 def test_what_is_wider_than_a_phone_says_so(chromium: Any, page_file: Path) -> None:
     page = opened(chromium, page_file, width=390)
-    wide = page.locator("#scoreboard .scroll.wide")
+    wide = page.locator("#measures .scroll.wide")
     assert wide.count() == 1
     said = wide.evaluate("(place) => getComputedStyle(place, '::before').content")
     assert "swipe for more" in said
     page.context.close()
     desk = opened(chromium, page_file)
-    assert desk.locator("#scoreboard .scroll.wide").count() == 0
+    assert desk.locator("#measures .scroll.wide").count() == 0
     desk.context.close()
 
 
 def test_a_hostile_name_is_text(page: Any) -> None:
     assert page.locator("b").count() == 0
-    assert page.locator("#scoreboard tbody th", has_text=HOSTILE).count() == 1
+    assert page.locator("#measures tbody th", has_text=HOSTILE).count() == 1
 
 
 def test_pairs_are_searched_and_filtered(page: Any) -> None:
@@ -213,7 +279,7 @@ def test_a_column_is_put_in_order_with_the_keyboard_and_says_so(page: Any) -> No
 
 def test_data_of_charts_and_tables_are_saved_without_a_network(page: Any, tmp_path: Path) -> None:
     for button, start in (
-        (page.locator("#scoreboard [data-download]").first, "run,measure,topic,value"),
+        (page.locator("#measures [data-download]").first, "run,measure,topic,value"),
         (page.locator("#pairs [data-download]").first, "run_a,run_b,measure"),
         (page.locator("#depth figure [data-download]").first, "run,measure,k,value"),
     ):
@@ -231,7 +297,7 @@ def test_nothing_is_wider_than_a_phone(chromium: Any, page_file: Path, scheme: s
     page = opened(chromium, page_file, width=390, scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert paper == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 20, 20)")
+    assert paper == ("rgb(244, 246, 248)" if scheme == "light" else "rgb(17, 24, 32)")
     page.context.close()
 
 

@@ -58,9 +58,9 @@ def test_a_page_is_written_and_progress_is_told(call: Call, trial: Path) -> None
 
 
 def test_quiet_says_nothing(call: Call) -> None:
-    status, out, err = call("--sections", "scoreboard", "--format", "md", "--quiet")
+    status, out, err = call("--sections", "measures", "--format", "md", "--quiet")
     assert (status, err) == (0, "")
-    assert out.startswith("# 6 runs on 8 topics\n\n## Scoreboard\n")
+    assert out.startswith("# 6 runs on 8 topics\n\n## All measures\n")
 
 
 @pytest.mark.parametrize(
@@ -68,16 +68,16 @@ def test_quiet_says_nothing(call: Call) -> None:
     [("r.md", "# 6 runs"), ("r.tex", "% 6 runs"), ("r.json", "{\n"), ("r.HTML", "<!DOCTYPE html>")],
 )
 def test_the_suffix_names_the_format(call: Call, trial: Path, name: str, start: str) -> None:
-    status, _, _ = call("--sections", "scoreboard", "-o", name)
+    status, _, _ = call("--sections", "measures", "-o", name)
     assert status == 0
     assert (trial / name).read_text().startswith(start)
     (trial / name).unlink()
 
 
 def test_only_the_chosen_sections_are_there_and_computed(call: Call) -> None:
-    status, out, err = call("--sections", "scoreboard,reproduce", "--format", "json")
+    status, out, err = call("--sections", "measures,topics", "--format", "json")
     assert status == 0
-    assert list(json.loads(out)["sections"]) == ["scoreboard", "reproduce"]
+    assert list(json.loads(out)["sections"]) == ["topics", "measures"]
     assert "comparing" not in err
 
 
@@ -97,7 +97,7 @@ def test_a_shallower_pool_is_said_and_everything_goes_by_it(
 
 
 def test_the_command_in_a_report_gives_the_same_report_again(call: Call, trial: Path) -> None:
-    _, _, _ = call("--sections", "scoreboard,pairs", "-m", "RBP(p=0.8)", "-o", "a.json")
+    _, _, _ = call("--sections", "measures,pairs", "-m", "RBP(p=0.8)", "-o", "a.json")
     first = (trial / "a.json").read_text()
     typed = json.loads(first)["command"]
     with pytest.raises(SystemExit):
@@ -160,13 +160,13 @@ def test_the_page_of_the_command_names_every_section() -> None:
 
 
 @pytest.mark.long
-def test_129_runs_of_trec8_make_a_page_of_less_than_5_megabytes(collections: Path, tmp_path: Path) -> None:
+def test_129_runs_of_trec8_make_a_page_of_less_than_3_megabytes(collections: Path, tmp_path: Path) -> None:
     folder, page = collections / "trec8", tmp_path / "trec8.html"
     files = [str(folder / "qrels.trec8.txt.gz"), str(folder / "runs"), "--info", str(folder / "info.tsv")]
     with pytest.raises(SystemExit) as left:
         main(["report", *files, "--test", "t", "--draws", "2", "--quiet", "-o", str(page)])
     assert not left.value.code
-    assert page.stat().st_size < 5_000_000
+    assert page.stat().st_size < 3_000_000
     assert "24,768 rows: a pair and a measure each" in page.read_text()
 
 

@@ -46,10 +46,23 @@ def packed(page: str) -> dict[str, str]:
 
 
 def test_every_section_is_there_with_a_heading_and_a_link_to_it(page: str) -> None:
-    for name, title in SECTIONS.items():
-        assert f'<section id="{name}"' in page
-        assert f'<a href="#{name}">{title}</a>' in page
-    assert re.findall(r"<h2 id=\"(\w+)-title\">", page) == list(SECTIONS)
+    below = [name for name in SECTIONS if name != "summary"]
+    assert re.findall(r'<details id="(\w+)" class="section">', page) == below
+    for name in below:
+        assert f'<a href="#{name}">{SECTIONS[name]}</a>' in page
+        assert f"<h2>{SECTIONS[name]}</h2>" in page
+
+
+def test_the_first_screen_comes_before_all_sections_and_shows_ten_runs_at_first(
+    page: str, found: Report
+) -> None:
+    first, _ = page.split('<details id="pairs"', 1)
+    for screen in page_of(found).screens:
+        assert screen.answer in first
+        assert screen.next_step.head in first
+    assert first.count('<tr class="more" hidden>') == 0
+    assert first.count('<th scope="row">') == 2 * len(found.scores.runs)
+    assert "data-chart" not in first
 
 
 def test_the_page_fetches_nothing_and_its_browser_would_refuse_to(page: str) -> None:
@@ -74,7 +87,7 @@ def test_what_is_packed_reads_back(page: str, found: Report) -> None:
         rows = list(csv.reader(io.StringIO(texts[name])))
         assert len(rows) > 1, name
         assert {len(row) for row in rows} == {len(rows[0])}, name
-    board = list(csv.DictReader(io.StringIO(texts["data-scoreboard-scoreboard"])))
+    board = list(csv.DictReader(io.StringIO(texts["data-measures-measures"])))
     means = found.scores.mean()
     for row in board:
         run, measure = (
@@ -101,7 +114,7 @@ def test_every_word_that_heads_a_column_is_explained_where_it_stands(found: Repo
 def test_the_same_request_gives_the_same_page(trial: Path, found: Report) -> None:
     info = str(trial / "info.tsv")
     again = gathered(trial / "qrels.txt", [trial / "runs"], info=read_run_info(info), info_files=(info,))
-    sections = ("summary", "scoreboard", "pairs", "audit", "reproduce")
+    sections = ("summary", "pairs", "topics", "measures", "collection", "methods")
     first, second = (render_report(one, "html", sections) for one in (found, again))
     assert first == second
 
@@ -161,10 +174,10 @@ def test_no_name_can_be_markup_in_a_page(hostile: Report) -> None:
 
 
 def test_no_name_breaks_a_row_of_markdown_or_latex(hostile: Report) -> None:
-    markdown = render_report(hostile, "md", ("scoreboard",))
+    markdown = render_report(hostile, "md", ("measures",))
     rows = [line for line in markdown.splitlines() if line.startswith("| ")]
     assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
-    assert r"a'\"\&" in render_report(hostile, "latex", ("scoreboard",)).replace('"', '\\"')
+    assert r"a'\"\&" in render_report(hostile, "latex", ("measures",)).replace('"', '\\"')
 
 
 # -- what is missing -------------------------------------------------------------------------------
@@ -187,7 +200,7 @@ def test_one_topic_gives_a_page(gather_files: Gather) -> None:
     assert isinstance(found.comparison, MissingPart)
     assert found.leaders == ()
     page = render_report(found, "html")
-    assert "Nothing was compared." in page
+    assert "nothing can be concluded" in page
 
 
 def test_without_an_info_file_the_audit_says_what_it_would_need(gather_files: Gather) -> None:
@@ -195,9 +208,9 @@ def test_without_an_info_file_the_audit_says_what_it_would_need(gather_files: Ga
     found = gather_files({"a": {topic: ["u", "r"] for topic in topics}, "b": {topic: ["v", "r"] for topic in topics}},
                          {topic: {"r": 1, "n": 0} for topic in topics})  # fmt: skip
     sections = {section.name: section for section in page_of(found).sections}
-    (missing,) = sections["audit"].missing
+    (missing,) = sections["collection"].missing
     assert missing.endswith("List the runs that did with --info.")
-    names = [block.name for block in sections["audit"].blocks]
+    names = [block.name for block in sections["collection"].blocks]
     assert "verdict" in names
     assert "growth" not in names
 
@@ -219,22 +232,23 @@ def test_sections_come_in_the_reports_order_and_unknown_ones_are_refused() -> No
 
 
 def test_only_what_sections_need_is_computed(trial: Path) -> None:
-    found = report(trial / "qrels.txt", trial / "runs", ["P@5"], sections=["scoreboard", "reproduce"])
+    found = report(trial / "qrels.txt", trial / "runs", ["P@5"], sections=["measures", "topics"])
     assert (
         found.comparison
         == found.audit
         == found.stability
         == MissingPart("It was not asked for (--sections).")
     )
-    assert [section.name for section in page_of(found, ("scoreboard",)).sections] == ["scoreboard"]
+    assert [section.name for section in page_of(found, ("measures",)).sections] == ["measures"]
 
 
 def test_json_has_the_sentences_and_every_table_with_all_rows(found: Report) -> None:
     body = json.loads(render_report(found, "json"))
     assert body["runs"] == list(found.scores.runs)
-    assert [one["text"] for one in body["summary"]] == [
-        text for texts in page_of(found).sentences.values() for text in texts
-    ]
+    assert [one["answer"] for one in body["summary"]] == [one.answer for one in page_of(found).screens]
+    boards = [one["leaderboard"] for one in body["summary"]]
+    assert [len(board) for board in boards] == [len(found.scores.runs)] * 2
+    assert boards[0][0]["value"] == found.scores.mean()[:, 0].max()
     assert list(body["sections"]) == [name for name in SECTIONS if name != "summary"]
     pairs = body["sections"]["pairs"]["tables"]["pairs"]
     assert len(pairs) == 28 * 2
@@ -243,10 +257,10 @@ def test_json_has_the_sentences_and_every_table_with_all_rows(found: Report) -> 
 
 def test_markdown_and_latex_have_headings_sentences_and_tables(found: Report) -> None:
     markdown = render_report(found, "md")
-    assert markdown.startswith("# 8 runs on 16 topics\n\n## In short\n\n- By P@5, ")
-    assert markdown.count("\n## ") == len(SECTIONS) - 1 + 6
+    assert markdown.startswith("# 8 runs on 16 topics\n\n## By P@5\n\n")
+    assert markdown.count("\n## ") == len(SECTIONS) - 1 + 2
     latex = render_report(found, "latex")
-    assert latex.count("\\section{") == len(SECTIONS) - 1 + 6
+    assert latex.count("\\section{") == len(SECTIONS) - 1 + 2
     assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") > 10
 
 
@@ -275,7 +289,7 @@ def test_every_chart_has_a_title_that_can_be_read_and_data_to_download(found: Re
 
 
 def test_no_name_is_a_tag_in_markdown(hostile: Report) -> None:
-    markdown = render_report(hostile, "md", ("summary", "scoreboard", "pairs"))
+    markdown = render_report(hostile, "md", ("summary", "measures", "pairs"))
     assert not re.search(r"(?<!\\)<[a-zA-Z/!]", re.sub(r"`[^`]*`", "", markdown))
 
 
@@ -291,7 +305,7 @@ def test_runs_stand_in_the_order_of_the_first_measure_though_its_bounds_tell_non
     judged = {topic: {"r": 1, "s": 1, "n": 0, "m": 0} for topic in topics}
     found = gather_files(runs, judged, measures=("AP", "P@4"), parts=())
     assert leading_order(found.scores) == [1, 0]
-    (section,) = page_of(found, ("scoreboard",)).sections
+    (section,) = page_of(found, ("measures",)).sections
     table, chart = section.blocks
     assert isinstance(table, Shown)
     assert table.table.title == "Every run, the best by AP first"

@@ -31,7 +31,7 @@ class ReportOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
         default="runs:100",
     )
     sections: str | None = declare.text(
-        "Only these: summary, scoreboard, pairs, assessment, depth, audit, methods, reproduce.",
+        "Only these: summary, pairs, topics, measures, depth, collection, methods.",
         metavar="A,B...",
     )
     test: str = declare.test("randomisation", "Of the pairs; see docs/tests.md.")

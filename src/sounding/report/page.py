@@ -7,6 +7,7 @@ import gzip
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sounding.render.tables import (
     Cell,
     Column,
     Table,
+    columns_of,
     json_text,
     latex_text,
     markdown_text,
@@ -24,13 +26,14 @@ from sounding.render.tables import (
     shown_cell,
     stands_left,
 )
+from sounding.report.first_screen import SHOWN, FirstScreen
 from sounding.report.result import Report
 from sounding.report.sections import Drawn, ReportPage, ReportSection, Shown, page_of
-from sounding.report.sentences import ABOUT
 from sounding.report.terms import explain, explained
 
 FOLDER = Path(__file__).parent
 DIGITS = 6  # significant ones of what a page has for download
+TONES = {"yes": "sure", "with care": "likely", "no": "open"}  # of answers, as colors
 DATA = "data"  # what the names of embedded data begin with
 
 
@@ -50,13 +53,24 @@ def _html(report: ReportPage) -> str:
 
     packed: dict[str, str] = {}
     sections = [_view(section, packed) for section in report.sections]
+    explorer = ""
+    if report.explorer is not None:
+        explorer = "explorer-data"
+        packed[explorer] = _packed(json.dumps(report.explorer, ensure_ascii=False))
     environment = Environment(
         loader=FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     return environment.get_template("page.html").render(
         report=report,
-        summary=_grouped(report),
+        screens=report.screens,
+        shown=SHOWN,
+        fitness=[
+            (claim, answer, TONES.get(answer, ""))
+            for claim, answer in report.fitness
+            if answer != "not known"
+        ],
         sections=sections,
+        explorer=explorer,
         packed=packed,
         policy=POLICY,
         options=json.dumps(OPTIONS),
@@ -70,11 +84,6 @@ def _has_charts(report: ReportPage) -> bool:
     return any(isinstance(block, Drawn) for section in report.sections for block in section.blocks)
 
 
-def _grouped(report: ReportPage) -> list[tuple[str, Sequence[str]]]:
-    """The sentences under their headings."""
-    return [(ABOUT[about], texts) for about, texts in report.sentences.items() if texts]
-
-
 def _view(section: ReportSection, packed: dict[str, str]) -> dict[str, Any]:
     """A section as the template wants it; what a script shows goes among the packed texts."""
     blocks = []
@@ -86,7 +95,7 @@ def _view(section: ReportSection, packed: dict[str, str]) -> dict[str, Any]:
         blocks.append(shared | (_chart_view(block, identifier, packed) if isinstance(block, Drawn)
                                 else _table_view(block, identifier, packed)))  # fmt: skip
     return {"name": section.name, "title": section.title, "lead": section.lead, "missing": section.missing,
-            "blocks": blocks}  # fmt: skip
+            "sentences": section.sentences, "blocks": blocks}  # fmt: skip
 
 
 def _table_view(block: Shown, identifier: str, packed: dict[str, str]) -> dict[str, Any]:
@@ -166,31 +175,67 @@ def _rounded(cell: Cell) -> Cell:
 # -- for papers and programs -----------------------------------------------------------------------
 
 
+def leaderboard(screen: FirstScreen) -> Table:
+    """The leaderboard of one measure as a table for papers and programs."""
+    rows = [
+        (one.run, one.value, one.low, one.high, one.best or None, one.worst or None, one.judged,
+         one.bracket or None, one.against or None)
+        for one in screen.standings
+    ]  # fmt: skip
+    names = (
+        "run",
+        "value",
+        "ci_low",
+        "ci_high",
+        "best_rank",
+        "worst_rank",
+        "judged",
+        "tied_group",
+        "against_baseline",
+    )
+    columns = [column for column in columns_of(names, rows) if any(cell is not None for cell in column.cells)]
+    return Table(columns, title=f"Leaderboard by {screen.measure}", notes=[screen.note])
+
+
+def _lines(screen: FirstScreen) -> list[str]:
+    """What the first screen says beside the leaderboard, a paragraph each."""
+    facts = "; ".join(f"{fact.label}: {fact.value}" for fact in screen.facts)
+    verdict = " ".join(filter(None, (screen.answer, screen.reason, screen.caution)))
+    return [
+        verdict,
+        f"What is missing: {facts}.",
+        f"What to do next: {screen.next_step.head} {screen.next_step.why}",
+    ]
+
+
 def _markdown(report: ReportPage) -> str:
     lines = [f"# {report.title}", ""]
-    for title, texts in _grouped(report):
-        lines += [f"## {title}", "", *(f"- {markdown_text(text)}" for text in texts), ""]
+    for screen in report.screens:
+        lines += [f"## By {screen.measure}", "", *_apart(map(markdown_text, _lines(screen)))]
+        lines += [f"    {screen.next_step.command}", ""] if screen.next_step.command else []
+        lines.append(render([leaderboard(screen)], "md"))
     for section in report.sections:
         lines += [f"## {section.title}", "", section.lead, "", *_apart(map(markdown_text, section.missing))]
+        lines += [f"- {markdown_text(text)}" for text in section.sentences] + [""] * bool(section.sentences)
         lines += [render([block.table], "md") for block in _tables(section)]
-        if section.name == "reproduce":
+        if section.name == "methods" and report.command:
             lines += [f"    {report.command}", ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _latex(report: ReportPage) -> str:
     lines = [f"% {report.title}: needs \\usepackage{{booktabs}} and \\usepackage{{longtable}}"]
-    for title, texts in _grouped(report):
-        items = [f"  \\item {latex_text(text)}" for text in texts]
-        lines += [f"\\section{{{latex_text(title)}}}", "\\begin{itemize}", *items, "\\end{itemize}"]
+    for screen in report.screens:
+        lines += [f"\\section{{By {latex_text(screen.measure)}}}", *_apart(map(latex_text, _lines(screen)))]
+        lines.append(render([leaderboard(screen)], "latex"))
     for section in report.sections:
         lines += [f"\\section{{{latex_text(section.title)}}}", latex_text(section.lead)]
-        lines += _apart([latex_text(reason) for reason in section.missing])
+        lines += ["", *_apart(map(latex_text, (*section.missing, *section.sentences)))]
         for block in _tables(section):
             if block.table.title:
                 lines.append(f"\\paragraph{{{latex_text(block.table.title)}}}")
             lines.append(render([block.table], "latex"))
-        if section.name == "reproduce":
+        if section.name == "methods" and report.command:
             lines.append(f"\\begin{{verbatim}}\n{report.command}\n\\end{{verbatim}}")
     return "\n".join(lines) + "\n"
 
@@ -198,11 +243,17 @@ def _latex(report: ReportPage) -> str:
 def _json(report: ReportPage) -> str:
     body: dict[str, Any] = dict(report.facts)
     body["summary"] = [
-        {"about": about, "text": text} for about, texts in report.sentences.items() for text in texts
-    ]
+        {
+            "measure": screen.measure, "answer": screen.answer, "reason": screen.reason,
+            "caution": screen.caution, "missing": {fact.label: fact.value for fact in screen.facts},
+            "next_step": asdict(screen.next_step), "leaderboard": leaderboard(screen).rows(),
+        }
+        for screen in report.screens
+    ]  # fmt: skip
+    body["good_for"] = [{"claim": claim, "answer": answer} for claim, answer in report.fitness]
     body["sections"] = {
         section.name: {
-            "title": section.title, "missing": list(section.missing),
+            "title": section.title, "missing": list(section.missing), "sentences": list(section.sentences),
             "tables": {block.name: block.data.rows() for block in _tables(section)},
         }
         for section in report.sections

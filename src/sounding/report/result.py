@@ -23,20 +23,18 @@ DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
 PARTS = ("comparison", "stability", "audit")
 SECTIONS: Mapping[str, str] = {
     "summary": "Summary",
-    "scoreboard": "Scoreboard",
-    "pairs": "Pairs of runs",
-    "assessment": "How far the runs were judged",
-    "depth": "Does the outcome depend on the depth",
-    "audit": "What the collection can be trusted for",
-    "methods": "Methods and policies",
-    "reproduce": "How to reproduce this report",
+    "pairs": "Compare two runs",
+    "topics": "Topics",
+    "measures": "All measures",
+    "depth": "Depth",
+    "collection": "Collection",
+    "methods": "Methods",
 }
 NEEDS = {
-    "summary": PARTS,
+    "summary": ("comparison", "audit"),
     "pairs": ("comparison",),
-    "assessment": ("stability", "audit"),
     "depth": ("stability",),
-    "audit": ("audit",),
+    "collection": ("audit",),
     "methods": ("comparison",),
 }
 

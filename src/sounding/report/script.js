@@ -225,6 +225,182 @@ async function list(block) {
   }
 }
 
+// -- the first screen -----------------------------------------------------------------------------
+
+for (const button of document.querySelectorAll("[data-screen]")) {
+  button.addEventListener("click", () => {
+    for (const other of document.querySelectorAll("[data-screen]")) other.setAttribute("aria-pressed", other === button);
+    for (const screen of document.querySelectorAll(".screen")) screen.hidden = screen.dataset.of !== button.dataset.screen;
+  });
+}
+
+for (const button of document.querySelectorAll(".all-runs")) {
+  const text = button.textContent;
+  button.addEventListener("click", () => {
+    const open = button.getAttribute("aria-expanded") !== "true";
+    button.setAttribute("aria-expanded", open);
+    button.textContent = open ? "Show only the first runs" : text;
+    const card = button.closest(".card");
+    card.classList.toggle("all", open);
+    for (const row of card.querySelectorAll("tr.more")) row.hidden = !open;
+    rescale([...card.querySelectorAll("tr:not([hidden]) svg[data-ends]")]);
+  });
+}
+
+// Draw the intervals on an axis that holds all of the rows in sight.
+function rescale(drawings) {
+  const ends = drawings.map((drawing) => drawing.dataset.ends.split(" ").map(Number)); // low, value, high
+  const known = ends.flat().filter((end) => !Number.isNaN(end));
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const x = (end) => 4 + (192 * (end - low)) / (high - low || 1);
+  drawings.forEach((drawing, place) => {
+    const [from, value, to] = ends[place].map(x);
+    drawing.querySelector("rect").setAttribute("x", value - 2);
+    drawing.querySelector("line")?.setAttribute("x1", from);
+    drawing.querySelector("line")?.setAttribute("x2", to);
+  });
+}
+
+function openSection() {
+  const section = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const outer = section?.closest("details.section");
+  if (outer) { outer.open = true; section.scrollIntoView(); }
+}
+addEventListener("hashchange", openSection);
+for (const link of document.querySelectorAll("nav a")) link.addEventListener("click", () => setTimeout(openSection));
+
+// -- two runs, topic by topic ---------------------------------------------------------------------
+
+const TALL = 190; // pixels of the bars
+const MOST_DOCUMENTS = 20; // listed for a pair
+
+class Explorer {
+  constructor(place, known) {
+    this.place = place;
+    this.known = known;
+    this.pairs = new Map(known.pairs.map(([a, b], number) => [`${a} ${b}`, number]));
+    const bar = place.querySelector(".tools");
+    const [first, second] = known.order[0];
+    this.measure = this.choice(bar, "measure", known.measures, 0);
+    this.first = this.choice(bar, "run", known.runs, first);
+    this.second = this.choice(bar, "and run", known.runs, second);
+    place.hidden = false;
+    this.refresh();
+  }
+
+  choice(bar, text, names, chosen) {
+    const select = document.createElement("select");
+    names.forEach((name, number) => select.append(new Option(name, number)));
+    select.value = chosen;
+    select.addEventListener("change", () => this.refresh());
+    bar.append(labelled(text, select));
+    return select;
+  }
+
+  refresh() {
+    const [measure, a, b] = [this.measure, this.first, this.second].map((select) => Number(select.value));
+    const [ours, theirs] = [this.known.values[measure][a], this.known.values[measure][b]];
+    const rows = this.known.topics
+      .map((topic, place) => ({ topic, a: ours[place], b: theirs[place], gap: ours[place] - theirs[place] }))
+      .filter((row) => row.a !== null && row.b !== null)
+      .sort((one, other) => other.gap - one.gap);
+    const [nameA, nameB] = [this.known.runs[a], this.known.runs[b]];
+    const mean = (key) => rows.reduce((sum, row) => sum + row[key], 0) / Math.max(rows.length, 1);
+    const wins = rows.filter((row) => row.gap > 0).length;
+    const losses = rows.filter((row) => row.gap < 0).length;
+    const told = [
+      `${nameA} ${mean("a").toFixed(4)}, ${nameB} ${mean("b").toFixed(4)}: difference ${signed(mean("a") - mean("b"), 4)} on ${rows.length} topics.`,
+      `${nameA} is better on ${wins}, ${nameB} on ${losses}.`,
+      this.tested(measure, a, b),
+    ];
+    this.place.querySelector(".told").textContent = a === b ? "Choose two different runs." : told.join(" ").trim();
+    this.place.querySelector(".bars").replaceChildren(a === b ? "" : bars(rows, nameA, nameB));
+    this.documents(a, b);
+  }
+
+  tested(measure, a, b) {
+    const pair = this.pairs.get(`${a} ${b}`) ?? this.pairs.get(`${b} ${a}`);
+    if (pair === undefined) return "";
+    const [p, stays] = [this.known.p[measure][pair], this.known.stays?.[measure][pair]];
+    const significance = p === null ? "" : `Adjusted p ${p < 0.001 ? "< 0.001" : `= ${p.toFixed(4)}`}.`;
+    const chance = stays === null || stays === undefined ? "" : ` The run ahead would stay ahead with a chance of ${Math.min(99, Math.max(1, Math.floor(100 * stays)))}% if ${this.known.until} were judged.`;
+    return significance + chance;
+  }
+
+  documents(a, b) {
+    const place = this.place.querySelector(".documents");
+    place.replaceChildren();
+    if (!this.known.unjudged || a === b) return;
+    const own = (run) => new Map(this.known.unjudged[run].map(([topic, rank, doc]) => [`${topic} ${doc}`, { topic, rank, doc }]));
+    const [ofA, ofB] = [own(a), own(b)];
+    const apart = [
+      ...[...ofA].filter(([key]) => !ofB.has(key)).map(([, row]) => ({ ...row, run: this.known.runs[a] })),
+      ...[...ofB].filter(([key]) => !ofA.has(key)).map(([, row]) => ({ ...row, run: this.known.runs[b] })),
+    ].sort((one, other) => one.rank - other.rank || one.topic - other.topic);
+    const heading = document.createElement("h3");
+    heading.textContent = "Unjudged documents that only one of them ranks high";
+    const note = document.createElement("p");
+    note.className = "small";
+    note.textContent = apart.length
+      ? `${apart.length.toLocaleString("en")} documents are unjudged and in the top ${this.known.depth} of one run only. Judging them decides this pair. The first ${Math.min(apart.length, MOST_DOCUMENTS)}:`
+      : `Every document that only one of the two has in its top ${this.known.depth} is judged.`;
+    place.append(heading, note);
+    if (apart.length) place.append(listing(["topic", "document", "rank", "run"], apart.slice(0, MOST_DOCUMENTS)
+      .map((row) => [this.known.topics[row.topic], row.doc, row.rank, row.run])));
+  }
+}
+
+const signed = (number, digits) => `${number < 0 ? "−" : "+"}${Math.abs(number).toFixed(digits)}`;
+
+function listing(names, rows) {
+  const table = document.createElement("table");
+  const head = table.createTHead().insertRow();
+  for (const name of names) {
+    const cell = document.createElement("th");
+    cell.scope = "col";
+    cell.textContent = name;
+    head.append(cell);
+  }
+  const body = table.createTBody();
+  for (const row of rows) {
+    const line = body.insertRow();
+    for (const text of row) line.insertCell().textContent = text;
+  }
+  return table;
+}
+
+function bars(rows, nameA, nameB) {
+  const wide = Math.max(3, Math.min(40, Math.floor(1150 / Math.max(rows.length, 1))));
+  const named = wide >= 9;
+  const largest = Math.max(...rows.map((row) => Math.abs(row.gap)), 1e-9);
+  const half = TALL / 2;
+  const svg = element("svg", { width: 46 + wide * rows.length, height: TALL + (named ? 60 : 14), role: "img",
+    "aria-label": `Difference by topic, ${nameA} minus ${nameB}; bars upward: ${nameA} is better` });
+  for (const [value, y] of [[largest, 10], [0, half], [-largest, TALL - 2]]) {
+    svg.append(element("text", { x: 40, y: y + 4, "text-anchor": "end" }, value ? signed(value, 2) : "0"));
+  }
+  svg.append(element("line", { class: "zero", x1: 44, x2: 46 + wide * rows.length, y1: half, y2: half }));
+  rows.forEach((row, place) => {
+    const tall = Math.max((Math.abs(row.gap) / largest) * (half - 6), row.gap ? 1 : 0);
+    const bar = element("rect", { class: row.gap > 0 ? "ahead" : "behind", x: 46 + place * wide, width: Math.max(wide - 2, 2),
+      y: row.gap > 0 ? half - tall : half, height: tall });
+    bar.append(element("title", {}, `topic ${row.topic}: ${nameA} ${row.a.toFixed(4)}, ${nameB} ${row.b.toFixed(4)}`));
+    svg.append(bar);
+    if (named) {
+      const [x, y] = [46 + place * wide + wide / 2, TALL + 4];
+      svg.append(element("text", { x, y, "text-anchor": "end", transform: `rotate(-60 ${x} ${y})` }, row.topic.slice(0, 9)));
+    }
+  });
+  return svg;
+}
+
+function element(name, attributes, text = "") {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text) made.textContent = text;
+  return made;
+}
+
 // -- charts ---------------------------------------------------------------------------------------
 
 async function draw(place) {
@@ -242,6 +418,13 @@ async function start() {
     text.textContent = `This browser could not show it: ${problem.message}`;
     place.append(text);
   };
+  openSection();
+  const explorer = document.getElementById("explorer");
+  if (explorer) {
+    await unpacked(explorer.dataset.pairs)
+      .then((text) => new Explorer(explorer, JSON.parse(text)))
+      .catch((problem) => told(explorer, problem));
+  }
   for (const block of document.querySelectorAll(".listed")) {
     await list(block).catch((problem) => told(block, problem));
   }
@@ -261,8 +444,9 @@ function markWide() {
   }
 }
 addEventListener("resize", markWide);
+for (const section of document.querySelectorAll("details.section")) section.addEventListener("toggle", markWide);
 
 addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("details.terms")) details.open = true;
+  for (const details of document.querySelectorAll("details")) details.open = true;
 });
 start();

@@ -16,6 +16,7 @@ from sounding.audit.result import Audit
 from sounding.audit.tables import Extras
 from sounding.compare import sentences as comparison_notes
 from sounding.compare import tables as comparison_tables
+from sounding.compare.result import Comparison
 from sounding.core.lazy import polars
 from sounding.core.text import plural
 from sounding.depth import charts as depth_charts
@@ -25,8 +26,10 @@ from sounding.evaluate import charts as evaluate_charts
 from sounding.evaluate import tables as score_tables
 from sounding.render.html import ungrouped
 from sounding.render.tables import Cell, Column, Table, columns_of
+from sounding.report import sentences
+from sounding.report.first_screen import FirstScreen, first_screens
 from sounding.report.result import SECTIONS, MissingPart, Report
-from sounding.report.sentences import BOUNDED, LEADS, NO_POOL, summary
+from sounding.report.topics import explorer_data, topic_table
 
 if TYPE_CHECKING:
     from sounding.render.style import Chart
@@ -34,15 +37,11 @@ if TYPE_CHECKING:
 PAIRS_SHOWN = 50  # of a table that holds thousands: the others come with the script, or the download
 ROWS_SHOWN = 20  # of the audit's long tables
 ALL_ROWS = 1_000_000_000
-ASSESSMENT = ("runs", "reinforcement", "assessment")  # parts of an audit that tell how far runs were judged
 CHARTS_OF = {
     "runs": ("judged-by-depth", "judged-shares"), "growth": ("growth",), "unique": ("unique-relevant",),
     "leave-out": ("leave-out",), "reinforcement": ("reinforcement",), "assessment": ("assessment",),
 }  # fmt: skip
-PARTS_SHOWN = {  # of the report, by section: why one is missing is said there
-    "pairs": ("comparison",), "assessment": ("audit", "stability"), "depth": ("stability",),
-    "audit": ("audit",),
-}  # fmt: skip
+PARTS_SHOWN = {"pairs": "comparison", "depth": "stability", "collection": "audit"}  # by section
 PACKAGES = ("numpy", "scipy", "polars", "altair")
 
 
@@ -72,6 +71,7 @@ class ReportSection:
     name: str
     title: str
     lead: str
+    sentences: Sequence[str]
     blocks: Sequence[Shown | Drawn]
     missing: tuple[str, ...]
 
@@ -81,9 +81,11 @@ class ReportPage:
     """All that a report says, whatever it is written as."""
 
     title: str
-    sentences: Mapping[str, Sequence[str]]  # by what they are about
+    screens: Sequence[FirstScreen]  # one for each measure; empty: the summary was not asked for
+    fitness: Sequence[tuple[str, str]]  # what the judgments can be used for, and how well
     sections: Sequence[ReportSection]
     command: str
+    explorer: Mapping[str, Any] | None = None  # the data behind the choice of two runs
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -93,9 +95,11 @@ def page_of(report: Report, sections: Sequence[str] | None = None) -> ReportPage
     runs, topics = len(report.scores.runs), len(report.scores.topics)
     return ReportPage(
         title=f"{plural(runs, 'run')} on {plural(topics, 'topic')}",
-        sentences=summary(report) if "summary" in sections else {},
+        screens=first_screens(report) if "summary" in sections else (),
+        fitness=[(one.claim, one.answer) for one in report.statements if one.answer != "note"],
         sections=[_section(report, name) for name in BLOCKS if name in sections],
         command=report.request.command,
+        explorer=explorer_data(report) if "pairs" in sections else None,
         facts={
             "sounding": __version__,
             "command": report.request.command,
@@ -109,14 +113,23 @@ def page_of(report: Report, sections: Sequence[str] | None = None) -> ReportPage
 
 
 def _section(report: Report, name: str) -> ReportSection:
-    parts = [getattr(report, part) for part in PARTS_SHOWN.get(name, ())]
-    missing = [part.reason for part in parts if isinstance(part, MissingPart)]
-    if name == "audit" and not missing and not any(part.has_pool for part in parts):
-        missing = [NO_POOL]
-    blocks = list(BLOCKS[name](report))
+    part = getattr(report, PARTS_SHOWN[name]) if name in PARTS_SHOWN else None
+    missing = [part.reason] if isinstance(part, MissingPart) else []
+    if isinstance(part, Audit) and not part.has_pool:
+        missing = [sentences.NO_POOL]
     return ReportSection(
-        name=name, title=SECTIONS[name], lead=LEADS[name], blocks=blocks, missing=tuple(missing)
-    )
+        name=name, title=SECTIONS[name], lead=sentences.LEADS[name], sentences=list(_sentences(part)),
+        blocks=list(BLOCKS[name](report)), missing=tuple(missing),
+    )  # fmt: skip
+
+
+def _sentences(part: object) -> Iterator[str]:
+    """What stands at the head of a section in words."""
+    if isinstance(part, Comparison):
+        yield from sentences.pairs(part)
+    elif isinstance(part, DepthStudy):
+        yield sentences.stable(part)
+        yield from sentences.below_the_pool(part)
 
 
 def table_of(frame: polars.DataFrame) -> Table:
@@ -127,16 +140,26 @@ def table_of(frame: polars.DataFrame) -> Table:
 # -- values and pairs ------------------------------------------------------------------------------
 
 
-def _scoreboard(report: Report) -> Iterator[Shown | Drawn]:
+def _measures(report: Report) -> Iterator[Shown | Drawn]:
     """Every run's values, and these between their bounds where some measure is a mean."""
     scores, layout, order = report.scores, score_tables.Layout(), report.scores.order()
     title = f"Every run, the best by {report.leading} first"
     table = score_tables.wide_table(scores, layout, title, order)
-    yield Shown(name="scoreboard", table=table, data=score_tables.tidy_table(scores, layout))
+    yield Shown(name="measures", table=table, data=score_tables.tidy_table(scores, layout))
     frame = score_tables.board_frame(scores, order)
     if frame.height:
         draw = partial(evaluate_charts.values_with_bounds, frame)
         yield Drawn(name="bounds", data=table_of(frame), make=draw)
+
+
+def _topics(report: Report) -> Iterator[Shown]:
+    relevant = None
+    if not isinstance(report.audit, MissingPart) and report.audit.runs.topics == report.scores.topics:
+        relevant = report.audit.runs.judgments.relevant(report.audit.runs.level).tolist()
+    for number, measure in enumerate(report.scores.measures):
+        if measure.definition.aggregate == "mean":
+            table = topic_table(report.scores, number, relevant)
+            yield Shown(name=f"topics-{measure}", table=table, data=table)
 
 
 def _pairs(report: Report) -> Iterator[Shown]:
@@ -157,14 +180,12 @@ def _paired(table: Table) -> Table:
     return replace(table, columns=[Column("pair", names), *others], keys=table.keys - 1)
 
 
-# -- assessment and depth --------------------------------------------------------------------------
+# -- depth -----------------------------------------------------------------------------------------
 
 
-def _assessment(report: Report) -> Iterator[Shown | Drawn]:
-    """How far the runs were judged, and the two best runs over depth, with the case at each."""
-    if not isinstance(report.audit, MissingPart):
-        yield from _audit_blocks(report.audit, ASSESSMENT)
-    if isinstance(report.stability, MissingPart) or not report.leaders:
+def _leaders(report: Report) -> Iterator[Shown | Drawn]:
+    """The two best runs over depth, with the case at each."""
+    if isinstance(report.stability, MissingPart):
         return
     depths, pool = report.stability.depths, report.stability.pool.depth or None
     tables = stability_tables.pair_tables(report.leaders, depths)
@@ -185,6 +206,7 @@ def _depth(report: Report) -> Iterator[Shown | Drawn]:
     table = replace(table, columns=[every_row, *table.columns[1:]], title="Measures by depth")
     yield Shown(name="depth", table=table, data=stability_tables.tidy_table(stable, every_k=False))
     yield from _depth_charts(stable)
+    yield from _leaders(report)
 
 
 def _depth_charts(stable: DepthStudy) -> Iterator[Drawn]:
@@ -227,14 +249,13 @@ def _depth_charts(stable: DepthStudy) -> Iterator[Drawn]:
 # -- the collection --------------------------------------------------------------------------------
 
 
-def _audit(report: Report) -> Iterator[Shown | Drawn]:
+def _collection(report: Report) -> Iterator[Shown | Drawn]:
     audited = report.audit
     if isinstance(audited, MissingPart):
         return
     verdict = audit_tables.verdict_table(audited, report.statements)
     yield Shown(name="verdict", table=_for_people(verdict), data=verdict)
-    others = [name for name in audit_tables.sections(audited, Extras()) if name not in ASSESSMENT]
-    yield from _audit_blocks(audited, others)
+    yield from _audit_blocks(audited)
 
 
 def _for_people(verdict: Table) -> Table:
@@ -243,13 +264,11 @@ def _for_people(verdict: Table) -> Table:
     return replace(verdict, columns=kept, keys=1)
 
 
-def _audit_blocks(audited: Audit, names: Sequence[str]) -> Iterator[Shown | Drawn]:
-    """Charts and tables of some sections of an audit."""
+def _audit_blocks(audited: Audit) -> Iterator[Shown | Drawn]:
+    """Charts and tables of every section of an audit."""
     extras = Extras()
     makers = dict(audit_charts(audited, extras))
     for name, build in audit_tables.sections(audited, extras).items():
-        if name not in names:
-            continue
         long = name in ("runs", "topics")
         section = build(audited, extras, ALL_ROWS if long else ROWS_SHOWN)
         data = table_of(section.frame)
@@ -310,14 +329,11 @@ def _methods(report: Report) -> Iterator[Shown]:
     yield _listing("measures", "Measures", ("measure", "what"), measures)
     chosen = [(name.replace("_", " "), str(value)) for name, value in scores.policies.in_force().items()]
     title = "Policies: choices that change values"
-    notes = [] if scores.bounds is None else [BOUNDED]
+    notes = [] if scores.bounds is None else [sentences.BOUNDED]
     yield _listing("policies", title, ("policy", "chosen"), chosen, notes)
     title = "What was computed, and who described it"
     notes = [] if isinstance(comparison, MissingPart) else comparison_notes.notes(comparison)
     yield _listing("methods", title, ("method", "source"), METHODS, notes)
-
-
-def _reproduce(report: Report) -> Iterator[Shown]:
     rows = [(file.name, file.role, file.size, file.sha256) for file in report.inputs]
     yield _listing("files", "Files", ("file name", "used as", "bytes", "sha256"), rows)
     versions = {"sounding": __version__, "Python": platform.python_version()}
@@ -335,6 +351,6 @@ def _listing(
 
 
 BLOCKS: Mapping[str, Callable[[Report], Iterator[Shown | Drawn]]] = {
-    "scoreboard": _scoreboard, "pairs": _pairs, "assessment": _assessment, "depth": _depth,
-    "audit": _audit, "methods": _methods, "reproduce": _reproduce,
+    "pairs": _pairs, "topics": _topics, "measures": _measures, "depth": _depth, "collection": _collection,
+    "methods": _methods,
 }  # fmt: skip

@@ -1,0 +1,103 @@
+"""Values by topic: which topics are hard, which divide the runs, and the data behind any two runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sounding.core.text import natural_places
+from sounding.evaluate.result import Scores
+from sounding.measures.regrading import Regrading
+from sounding.render.tables import Column, Table
+from sounding.report import sentences
+from sounding.report.result import MissingPart, Report
+
+NAMED = 3  # topics that a sentence names
+MOST_VALUES = 600_000  # run x measure x topic that a page holds
+MOST_DOCUMENTS = 60_000  # unjudged documents that it holds for the choice of two runs
+DEPTH = 10  # ranks in which unjudged documents are listed
+
+
+def topic_table(scores: Scores, number: int, relevant: list[int] | None) -> Table:
+    """One row a topic by one measure: mean, spread and extremes over the runs, topics as people sort them."""
+    values = scores.values[:, number]  # (run, topic)
+    places = [p for p in natural_places(scores.topics) if not np.isnan(values[:, p]).all()]
+    shown = values[:, places]
+    best, worst = (np.nanargmax(shown, axis=0), np.nanargmin(shown, axis=0)) if places else ([], [])
+    columns = [
+        Column("topic", [scores.topics[place] for place in places]),
+        Column("mean of the runs", np.nanmean(shown, axis=0).tolist() if places else []),
+        Column("deviation", np.nanstd(shown, axis=0).tolist() if places else []),
+        Column("best run", [scores.runs[run] for run in best]),
+        Column("its value", [float(shown[run, place]) for place, run in enumerate(best)]),
+        Column("worst run", [scores.runs[run] for run in worst]),
+        Column("its value ", [float(shown[run, place]) for place, run in enumerate(worst)]),
+    ]
+    if relevant is not None:
+        columns.insert(1, Column("relevant", [relevant[place] for place in places]))
+    return Table(columns, title=f"{scores.measures[number]} by topic", notes=_extremes(scores, number))
+
+
+def _extremes(scores: Scores, number: int) -> list[str]:
+    """Name the hardest topics, and those on which the runs differ most."""
+    values = scores.values[:, number]
+    known = np.flatnonzero(~np.isnan(values).all(axis=0))
+    if len(known) <= NAMED or len(scores.runs) < 2:
+        return []
+    mean, spread = np.nanmean(values[:, known], axis=0), np.nanstd(values[:, known], axis=0)
+    hardest = [scores.topics[known[place]] for place in np.argsort(mean, kind="stable")[:NAMED]]
+    divisive = [scores.topics[known[place]] for place in np.argsort(-spread, kind="stable")[:NAMED]]
+    return [sentences.hardest(hardest), sentences.most_divisive(divisive)]
+
+
+def explorer_data(report: Report) -> dict[str, Any] | None:
+    """Return what the page needs to set any two runs against each other; None: nothing, or too much."""
+    scores, comparison = report.scores, report.comparison
+    if isinstance(comparison, MissingPart) or len(scores.runs) < 2 or scores.values.size > MOST_VALUES:
+        return None
+    topics = natural_places(scores.topics)
+    rows = [scores.measures.index(measure) for measure in comparison.measures]
+    holds = comparison.holds
+    stated = holds is not None and not holds.reason
+    return {
+        "measures": [str(measure) for measure in comparison.measures],
+        "runs": list(scores.runs),
+        "topics": [scores.topics[place] for place in topics],
+        "order": [scores.order([row]) for row in rows],
+        "values": [_numbers(scores.values[:, row][:, topics], 5) for row in rows],
+        "pairs": comparison.pairs.tolist(),
+        "p": [_numbers(tests.p_adjusted, 5) for tests in comparison.performance_tests],
+        "stays": _numbers(holds.sign, 3) if holds is not None and stated else None,
+        "until": "" if holds is None else holds.until_in_words,
+        "depth": DEPTH,
+        "unjudged": _unjudged(report, topics),
+    }
+
+
+def _numbers(values: np.ndarray[Any, Any], digits: int) -> Any:
+    """Rounded numbers as lists; None for what is not known."""
+    rounded = np.round(values, digits)
+    return np.where(np.isfinite(rounded), rounded.astype(object), None).tolist()
+
+
+def _unjudged(report: Report, topics: list[int]) -> list[list[tuple[int, int, str]]] | None:
+    """(run,): topic, rank and id of the unjudged documents at the top; None: not known, or too many."""
+    if isinstance(report.audit, MissingPart):
+        return None
+    runs: Regrading = report.audit.runs
+    if runs.topics != report.scores.topics or runs.runs != report.scores.runs:
+        return None
+    top = runs.retrieved.lists[:, topics, :DEPTH]
+    unjudged = (top >= 0) & np.isnan(runs.grades())[np.maximum(top, 0)]
+    if np.count_nonzero(unjudged) > MOST_DOCUMENTS:
+        return None
+    needed = np.unique(top[unjudged])
+    names = dict(zip(needed.tolist(), runs.retrieved.docs[needed].texts(), strict=True))
+    return [
+        [
+            (topic, rank + 1, names[int(top[run, topic, rank])])
+            for topic, rank in np.argwhere(unjudged[run]).tolist()
+        ]
+        for run in range(len(top))
+    ]

@@ -1,0 +1,261 @@
+"""The first screen says what the results say: who wins, how sure that is, what is missing, what to do."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import stats
+from tests.report.conftest import Gather, gathered
+
+from sounding.cli import cli
+from sounding.compare.result import Comparison
+from sounding.report import sentences
+from sounding.report.first_screen import FirstScreen, Outlook, first_screens
+from sounding.report.result import MissingPart, Report
+from sounding.report.sections import page_of
+
+TOPICS = [str(topic) for topic in range(1, 13)]
+JUDGED = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
+
+
+def same(*docs: str) -> dict[str, list[str]]:
+    """A run that returns these documents on every topic."""
+    return {topic: list(docs) for topic in TOPICS}
+
+
+@pytest.fixture
+def two(gather_files: Gather) -> FirstScreen:
+    """`good` has the relevant document first on every topic, `bad` third, behind two that nobody judged."""
+    runs = {"good": same("rel", "non"), "bad": same("u1", "u2", "rel")}
+    return first_screens(gather_files(runs, JUDGED, measures=("RR@10", "P@10")))[0]
+
+
+def test_every_measure_has_a_screen_in_the_order_asked_for(found: Report) -> None:
+    assert [screen.measure for screen in first_screens(found)] == ["P@5", "AP"]
+
+
+def test_the_leaderboard_has_every_run_with_its_mean_and_judged_share(found: Report) -> None:
+    for number, screen in enumerate(first_screens(found)):
+        order = found.scores.order([number])
+        assert [one.run for one in screen.standings] == [found.scores.runs[run] for run in order]
+        assert [one.value for one in screen.standings] == found.scores.mean()[order, number].tolist()
+        assert [one.judged for one in screen.standings] == found.scores.judged_share()[order, number].tolist()
+
+
+def test_intervals_are_students(found: Report) -> None:
+    screen = first_screens(found)[1]
+    for one in screen.standings:
+        values = found.scores.values[found.scores.runs.index(one.run), 1]
+        low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
+        assert one.low == pytest.approx(max(low, 0.0))
+        assert one.high == pytest.approx(min(high, 1.0))
+
+
+def test_a_clear_winner_is_named_with_its_lead(two: FirstScreen) -> None:
+    # RR is 1 against 1/3 on all 12 topics: of 2^12 sign flips two are as extreme, p = 2/4096.
+    assert two.answer.startswith("good wins")
+    assert "0.667" in two.reason
+    assert "p < 0.001" in two.reason
+    # One of three documents of bad is judged, both of good: what is better was judged more completely.
+    assert "good was judged more completely than bad" in two.caution
+    assert two.tone == "likely"
+
+
+def test_a_lead_that_no_judgment_can_reverse_is_sure(gather_files: Gather) -> None:
+    found = gather_files({"good": same("rel"), "bad": same("non")}, JUDGED, measures=("P@1",))
+    (screen,) = first_screens(found)
+    assert screen.tone == "sure"
+    assert screen.next_step.head == sentences.NOTHING
+    assert not screen.caution
+
+
+def test_runs_with_the_same_values_have_no_winner(gather_files: Gather) -> None:
+    runs = {"b": same("rel"), "a": same("rel"), "c": same("non", "rel")}
+    (screen,) = first_screens(gather_files(runs, JUDGED, measures=("RR",)))
+    assert screen.answer.startswith("No clear winner: 2 runs")
+    assert [one.bracket for one in screen.standings] == [1, 1, 0]
+    assert "Do not rank the first 2. The other run is significantly worse than a." in screen.caution
+
+
+def test_a_bracket_holds_who_does_not_differ_significantly_from_its_best(found: Report) -> None:
+    comparison = found.comparison
+    assert isinstance(comparison, Comparison)
+    pairs = [frozenset(comparison.names(pair)) for pair in range(len(comparison.pairs))]
+    for number, screen in enumerate(first_screens(found)):
+        differ = dict(zip(pairs, comparison.performance_tests[number].significant.tolist(), strict=True))
+        best: dict[int, str] = {}
+        for one in screen.standings:
+            if one.bracket and one.bracket in best:
+                assert not differ[frozenset((one.run, best[one.bracket]))]
+            best.setdefault(one.bracket or -len(best) - 1, one.run)
+        first = screen.standings[0].run
+        tied = [one.run for one in screen.standings[1:] if not differ[frozenset((one.run, first))]]
+        together = [one.run for one in screen.standings[1:] if one.bracket == screen.standings[0].bracket]
+        assert tied == (together if screen.standings[0].bracket else [])
+        if tied:
+            assert f" {len(tied) + 1} runs" in screen.answer or "No winner" in screen.answer
+
+
+def test_one_run_has_nothing_to_be_compared_with(gather_files: Gather) -> None:
+    found = gather_files({"alone": same("rel")}, JUDGED, measures=("RR", "P@1"))
+    assert isinstance(found.comparison, MissingPart)
+    screen = first_screens(found)[0]
+    assert "alone" in screen.answer
+    assert "1.0000" in screen.answer
+    assert screen.next_step.head == sentences.ADD_A_RUN
+
+
+def test_one_topic_concludes_nothing(gather_files: Gather) -> None:
+    runs = {"good": {"1": ["rel"]}, "bad": {"1": ["non", "rel"]}}
+    (screen,) = first_screens(gather_files(runs, {"1": {"rel": 1, "non": 0}}, measures=("RR",)))
+    assert screen.answer.startswith("good has the highest RR (1.0000), but nothing can be concluded")
+    assert screen.tone == "open"
+    assert not any(one.best for one in screen.standings)
+
+
+@pytest.mark.parametrize("topics", [3, 5])
+def test_with_fewer_than_six_topics_nothing_is_concluded(gather_files: Gather, topics: int) -> None:
+    some = TOPICS[:topics]
+    runs = {name: dict.fromkeys(some, order) for name, order in (("a", ["rel"]), ("b", ["non", "rel"]))}
+    (screen,) = first_screens(gather_files(runs, {t: JUDGED[t] for t in some}, measures=("RR@10",)))
+    assert "nothing can be concluded" in screen.answer
+    assert "6 topics" in screen.reason
+    assert screen.next_step.head == sentences.ADD_TOPICS
+    assert not screen.caution
+    assert all(np.isnan(one.low) and not one.bracket for one in screen.standings)
+
+
+def test_of_150_runs_those_that_differ_from_the_best_are_not_tied(gather_files: Gather) -> None:
+    """Half of the runs have the relevant document on top, half have it nowhere."""
+    runs = {
+        f"run{number:03}": same("non", "x") if number % 2 else same("rel", "non") for number in range(150)
+    }
+    judged = {topic: {"rel": 1, "non": 0, "x": 0} for topic in TOPICS}
+    (screen,) = first_screens(gather_files(runs, judged, measures=("RR@10",), parts=("comparison",)))
+    assert screen.answer.startswith("No clear winner: 75 runs")
+    assert [one.bracket for one in screen.standings] == [1] * 75 + [2] * 75
+
+
+def test_too_few_runs_and_judgments_leave_the_future_unknown(gather_files: Gather) -> None:
+    second = {topic: ["u1", "rel"] if number % 3 else ["rel", "u1"] for number, topic in enumerate(TOPICS)}
+    (screen,) = first_screens(gather_files({"a": same("rel", "non"), "b": second}, JUDGED, measures=("AP",)))
+    assert "5 runs and 100 judgments" in screen.reason
+    assert not screen.has_outlook
+
+
+@pytest.mark.usefixtures("any_basis")
+def test_the_chance_that_a_lead_stays_is_that_of_the_comparison(gather_files: Gather) -> None:
+    second = {topic: ["u1", "rel"] if number % 3 else ["rel", "u1"] for number, topic in enumerate(TOPICS)}
+    found = gather_files({"a": same("rel", "non"), "b": second}, JUDGED, measures=("AP",))
+    assert isinstance(found.comparison, Comparison)
+    assert found.comparison.holds is not None
+    (screen,) = first_screens(found)
+    stays = float(found.comparison.holds.sign[0, 0])
+    shown = [int(number) for number in re.findall(r"(\d+)%", screen.reason)]
+    assert shown
+    assert min(abs(shown[0] - 100 * stays), abs(shown[0] - 100 * (1 - stays))) <= 1
+
+
+@pytest.mark.parametrize(
+    ("stand", "of", "tone"), [(19, 20, "sure"), (18, 20, "likely"), (15, 20, "open"), (0, 0, None)]
+)
+def test_the_outlook_of_a_run_is_the_share_of_its_conclusions_that_stand(
+    stand: int, of: int, tone: str | None
+) -> None:
+    assert Outlook(stand=stand, of=of).tone == tone
+
+
+def test_conclusions_that_stand_are_counted_by_run(found: Report) -> None:
+    comparison = found.comparison
+    assert isinstance(comparison, Comparison)
+    assert comparison.holds is not None
+    for number, screen in enumerate(first_screens(found)):
+        for one in screen.standings:
+            chances = [
+                float(comparison.holds.conclusion[number, pair])
+                for pair in range(len(comparison.pairs))
+                if one.run in comparison.names(pair)
+            ]
+            assert (one.outlook.stand, one.outlook.of) == (sum(c >= 0.95 for c in chances), len(chances))
+
+
+# -- what is missing, and what to do ------------------------------------------------------------------
+
+
+def test_what_is_missing_names_the_judged_share_the_pool_and_the_topics(found: Report) -> None:
+    facts = {fact.label: fact for fact in first_screens(found)[0].facts}
+    judged = facts["Top 5 documents judged"]
+    assert judged.share == pytest.approx(float(np.nanmean(found.scores.judged_share()[:, 0])))
+    assert facts["Pool"].value == "4 of 8 runs, top 5"
+    assert facts["Topics"].value.startswith("16 ")
+
+
+def test_the_command_lists_as_many_documents_as_the_next_step_asks_for(
+    trial: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = gathered(trial / "qrels.txt", [trial / "runs"], measures=("AP",))
+    (screen,) = first_screens(found)
+    asked = re.match(r"Judge (\d+) documents", screen.next_step.head)
+    assert asked, screen.next_step
+    monkeypatch.chdir(tmp_path)
+    words = shlex.split(screen.next_step.command)
+    result = CliRunner().invoke(cli, words[1:])
+    assert result.exit_code == 0, result.output
+    judged = {tuple(line.split()[0:3:2]) for line in (trial / "qrels.txt").read_text().splitlines()}
+    listed = {tuple(line.split()[0:3:2]) for line in Path("to-judge.qrels").read_text().splitlines()}
+    assert len(listed - judged) == int(asked.group(1))
+
+
+def test_a_report_of_tables_in_memory_has_no_command(found: Report) -> None:
+    inputs = tuple(replace(one, name=f"nowhere/{one.name}") for one in found.inputs)
+    assert not first_screens(replace(found, inputs=inputs))[0].next_step.command
+
+
+def test_with_a_baseline_the_answer_counts_who_beats_it(gather_files: Gather) -> None:
+    runs = {"base": same("non", "rel"), "good": same("rel"), "bad": same("non"), "like": same("non", "rel")}
+    found = gather_files(runs, JUDGED, measures=("RR",), baselines=("base",))
+    (screen,) = first_screens(found)
+    assert screen.answer == "1 of 3 other runs is significantly better than base."
+    assert {one.run: one.against for one in screen.standings} == {
+        "good": "better", "base": "", "like": "tied", "bad": "worse",
+    }  # fmt: skip
+    assert not any(one.bracket for one in screen.standings)
+
+
+def test_durations_are_in_minutes_and_then_in_hours() -> None:
+    assert [sentences.duration(count) for count in (1, 46, 179, 240)] == [
+        "about 1 minute", "about 23 minutes", "about 90 minutes", "about 2 hours",
+    ]  # fmt: skip
+
+
+def test_names_are_listed_as_people_do() -> None:
+    assert sentences.names_of(["a"]) == "a"
+    assert sentences.names_of(["a", "b"]) == "a and b"
+    assert sentences.names_of([*"abcdef"]) == "a, b, c and 3 more"
+
+
+# -- the sections' own sentences ------------------------------------------------------------------------
+
+
+def test_counts_of_pairs_are_those_of_the_comparison(found: Report) -> None:
+    comparison = found.comparison
+    assert isinstance(comparison, Comparison)
+    (section,) = page_of(found, ("pairs",)).sections
+    for number, measure in enumerate(comparison.measures):
+        own = [text for text in section.sentences if text.startswith(f"{measure}: ")]
+        cases = [int(np.count_nonzero(comparison.cases[number] == case)) for case in range(1, 5)]
+        numbers = [int(text) for text in re.findall(r"\d+", own[0].removeprefix(str(measure)))]
+        assert numbers[:3] == [cases[2] + cases[3], sum(cases), cases[3]]
+    assert set(comparison.notes) <= set(section.sentences)
+
+
+def test_two_runs_are_too_few_to_call_an_order_stable(gather_files: Gather) -> None:
+    found = gather_files({"a": same("rel", "non"), "b": same("non", "rel")}, JUDGED, measures=("AP",))
+    (section,) = page_of(found, ("depth",)).sections
+    assert any("2 runs are too few" in text for text in section.sentences)

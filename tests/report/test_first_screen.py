@@ -16,7 +16,7 @@ from tests.report.conftest import Gather, gathered
 from sounding.cli import cli
 from sounding.compare.result import Comparison
 from sounding.report import sentences
-from sounding.report.first_screen import FirstScreen, Outlook, first_screens
+from sounding.report.first_screen import FirstScreen, RunOutlook, first_screens
 from sounding.report.result import MissingPart, Report
 from sounding.report.sections import page_of
 
@@ -168,7 +168,7 @@ def test_the_chance_that_a_lead_stays_is_that_of_the_comparison(gather_files: Ga
 def test_the_outlook_of_a_run_is_the_share_of_its_conclusions_that_stand(
     stand: int, of: int, tone: str | None
 ) -> None:
-    assert Outlook(stand=stand, of=of).tone == tone
+    assert RunOutlook(stand=stand, of=of).tone == tone
 
 
 def test_conclusions_that_stand_are_counted_by_run(found: Report) -> None:

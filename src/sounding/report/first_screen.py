@@ -34,7 +34,7 @@ MANY_TOPICS = 1000  # if more are needed, two runs are as good as equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class RunOutlook:
     """How many of the conclusions about a run would very likely stand if more documents were judged."""
 
     stand: int
@@ -50,7 +50,7 @@ class Outlook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class LeaderboardRow:
     """One row of the leaderboard."""
 
     run: str
@@ -60,7 +60,7 @@ class Standing:
     best: int  # 95% interval of the place; 0: not known
     worst: int
     judged: float  # share of the documents that the measure looks at
-    outlook: Outlook
+    outlook: RunOutlook
     against: str  # significantly "better" or "worse" than the baseline, or "tied"; empty: no baseline
     bracket: int  # number of the group of statistically tied neighbors; 0: in none
 
@@ -98,7 +98,7 @@ class FirstScreen:
     reason: str  # why, and whether to trust it
     caution: str  # what not to conclude; may be empty
     tone: Tone
-    standings: tuple[Standing, ...]  # best first
+    standings: tuple[LeaderboardRow, ...]  # best first
     facts: tuple[Fact, ...]
     next_step: NextStep
     note: str  # what brackets and intervals mean
@@ -261,13 +261,13 @@ class _Screen:
 
     # -- the leaderboard -----------------------------------------------------------------------------
 
-    def standings(self) -> Iterator[Standing]:
+    def standings(self) -> Iterator[LeaderboardRow]:
         """Every run, best first."""
         places = self._places()
         low, high = self._interval()
         brackets = self._brackets()
         for position, run in enumerate(self.order):
-            yield Standing(
+            yield LeaderboardRow(
                 run=self.scores.runs[run], value=float(self.means[run]), low=float(low[run]),
                 high=float(high[run]), best=int(places[0][run]), worst=int(places[1][run]),
                 judged=float(self.judged[run]), outlook=self._outlook(run), against=self._against(run),
@@ -308,14 +308,14 @@ class _Screen:
             left = [run for run in left[1:] if run not in set(tied)]
         return [brackets[run] for run in self.order]
 
-    def _outlook(self, run: int) -> Outlook:
+    def _outlook(self, run: int) -> RunOutlook:
         """How many of the conclusions about the run would very likely stand."""
         holds = None if self.comparison is None else self.comparison.holds
         if self.comparison is None or holds is None:
-            return Outlook(stand=0, of=0)
+            return RunOutlook(stand=0, of=0)
         chances = holds.conclusion[self.row, (self.comparison.pairs == run).any(axis=1)]
         known = chances[np.isfinite(chances)]
-        return Outlook(stand=int(np.count_nonzero(known >= SURE)), of=len(known))
+        return RunOutlook(stand=int(np.count_nonzero(known >= SURE)), of=len(known))
 
     def _against(self, run: int) -> str:
         if self.baseline is None or run == self.baseline:

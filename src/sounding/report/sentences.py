@@ -33,9 +33,7 @@ NO_POOL = (
     "No run is known to have contributed to the pool, so growth, unique relevant documents and leave-out are"
     " not shown. List the pooled runs with --info."
 )
-BOUNDED = (
-    "Values count unjudged documents as not relevant. Bounds show the least and the most they can become."
-)
+BOUNDED = "Values count unjudged documents as not relevant. Bounds show how far they can move."
 ADD_A_RUN = "Add a second run."
 WHY_A_RUN = "One run has nothing to be compared with."
 ADD_TOPICS = "Add topics."

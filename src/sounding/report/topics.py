@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sounding.core.arrays import NDArray
 from sounding.core.text import natural_places
 from sounding.evaluate.result import Scores
 from sounding.measures.regrading import Regrading
@@ -75,10 +76,11 @@ def explorer_data(report: Report) -> dict[str, Any] | None:
     }
 
 
-def _numbers(values: np.ndarray[Any, Any], digits: int) -> Any:
-    """Rounded numbers as lists; None for what is not known."""
-    rounded = np.round(values, digits)
-    return np.where(np.isfinite(rounded), rounded.astype(object), None).tolist()
+def _numbers(values: NDArray[np.float64], digits: int) -> Any:
+    """Rounded numbers as nested lists; None for what is not known."""
+    known = np.round(values, digits).astype(object)
+    known[~np.isfinite(values)] = None
+    return known.tolist()
 
 
 def _unjudged(report: Report, topics: list[int]) -> list[list[tuple[int, int, str]]] | None:

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from sounding.statistics.rank_intervals import rank_intervals
 
 
-def places(means: np.ndarray) -> list[int]:  # type: ignore[type-arg]
+def places(means: np.ndarray) -> list[int]:
     """Each run's place: one more than the number of better runs."""
     return [1 + sum(other > own + 1e-12 for other in means) for own in means]
 
@@ -56,7 +56,7 @@ def test_the_seed_gives_the_same_limits_again(seed: int) -> None:
 
 
 @given(arrays(np.float64, (4, 7), elements=st.floats(0, 1)))
-def test_the_place_by_the_topics_at_hand_lies_within_wide_limits(values: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_the_place_by_the_topics_at_hand_lies_within_wide_limits(values: np.ndarray) -> None:
     found = rank_intervals(values, level=1.0, draws=400)
     assert (found.best >= 1).all()
     assert (found.worst <= 4).all()

@@ -8,7 +8,7 @@ import numpy as np
 
 from sounding.agree.resampling import SWAP_SHARES, Effect
 from sounding.agree.result import Study
-from sounding.core.text import natural_order, plural, whole_percent
+from sounding.core.text import first_few, natural_order, plural, whole_percent
 from sounding.statistics.assessor_agreement import Estimate
 
 OF_JUDGMENTS = ("negative", "fractional")  # policies that count where there are no runs
@@ -98,9 +98,7 @@ def _topics_without_value(study: Study) -> list[str]:
 
 
 def _counted_topics(names: Sequence[str], most: int = 10) -> str:
-    shown = ", ".join(sorted(names, key=natural_order)[:most])
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{plural(len(names), 'topic')} ({shown}{rest})"
+    return f"{plural(len(names), 'topic')} ({first_few(sorted(names, key=natural_order), most)})"
 
 
 def reasons(estimates: Mapping[str, Estimate], names: Sequence[str]) -> str:

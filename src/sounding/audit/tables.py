@@ -16,7 +16,7 @@ from sounding.audit.result import Audit
 from sounding.audit.title_bias import TitleBias
 from sounding.audit.verdict import Statement
 from sounding.core.lazy import polars
-from sounding.core.text import natural_places, plural, whole_percent, wrapped
+from sounding.core.text import first_few, natural_places, plural, whole_percent, wrapped
 from sounding.data.sources import plain_name
 from sounding.render.tables import Cell, Column, Table
 from sounding.runs.pool import depth_by_topic
@@ -196,8 +196,8 @@ def _holes(audit: Audit) -> list[str]:
     if not len(places):
         return []
     named = audit.runs.named_documents(places[:MOST_HOLES])
-    more = f" and {len(places) - MOST_HOLES:,} more" if len(places) > MOST_HOLES else ""
-    return [f"Unjudged within the depth of the pool (topic doc): {', '.join(named)}{more}."]
+    few = first_few(named, MOST_HOLES, len(places))
+    return [f"Unjudged within the depth of the pool (topic doc): {few}."]
 
 
 def runs_section(audit: Audit, extras: Extras, top: int) -> AuditSection:

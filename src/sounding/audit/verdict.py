@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 from sounding.audit.evidence import LADDER, AuditEvidence
 from sounding.audit.judged_runs import UNKNOWN_KIND, Flags
 from sounding.audit.pseudo import assessed_at, assessment, average_precision
-from sounding.core.text import natural_order, plural, whole_percent
+from sounding.core.text import first_few, natural_order, plural, whole_percent
 from sounding.evaluate.result import FEW_RUNS, FEW_TOPICS
 from sounding.runs.pool import UNPOOLED, depth_by_topic
 from sounding.statistics.rank_correlation import kendall_tau
@@ -32,12 +32,6 @@ class Statement:
     value: float  # NaN: not known
     rule: str  # what makes the answer
     why: str  # the claim's reasons, with all of their figures
-
-
-def listed(names: Sequence[str], count: int | None = None) -> str:
-    """The first names, and how many more there are of `count`, or of all."""
-    more = (len(names) if count is None else count) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 NOT_JUDGED = -1.0  # the grade of a document that was pooled and not judged
@@ -113,7 +107,7 @@ def _holes(audit: AuditEvidence) -> Iterator[Statement]:
             "holes", f"{plural(len(places), 'document')} within the pool's depth of {depth} unjudged",
             float(len(places)), "unjudged documents",
             f"Lost judgments, or pools of some topics that end above it (topic doc):"
-            f" {listed(named, len(places))}.",
+            f" {first_few(named, NAMED, len(places))}.",
         )  # fmt: skip
 
 
@@ -135,7 +129,7 @@ def _winners(audit: AuditEvidence) -> Iterator[Statement]:
         groups = [name for name, own in zip(found.units, changing, strict=True) if own]
         yield _note(
             "winners", f"On {plural(topics, 'topic')} leaving out one group changes the best run",
-            float(topics), "topics", f"By {found.measures[0]}; left out: {listed(groups)}.",
+            float(topics), "topics", f"By {found.measures[0]}; left out: {first_few(groups, NAMED)}.",
         )  # fmt: skip
 
 
@@ -147,7 +141,8 @@ def _relevant_counts(audit: AuditEvidence) -> Iterator[Statement]:
         names = _topics(audit, few)
         yield _note(
             "few relevant", f"{plural(len(names), 'topic')} with fewer than {FEW_RELEVANT} relevant"
-            " documents", float(len(names)), "topics", f"One document moves them far: {listed(names)}.",
+            " documents", float(len(names)), "topics",
+            f"One document moves them far: {first_few(names, NAMED)}.",
         )  # fmt: skip
     many = relevant > runs.pool.depth
     if audit.has_pool and runs.pool.depth and many.any():
@@ -155,7 +150,7 @@ def _relevant_counts(audit: AuditEvidence) -> Iterator[Statement]:
         yield _note(
             "many relevant", f"{plural(len(names), 'topic')} with more relevant documents than the pool is"
             f" deep ({runs.pool.depth})", float(len(names)), "topics",
-            f"No run could have had them all pooled, and more are likely: {listed(names)}.",
+            f"No run could have had them all pooled, and more are likely: {first_few(names, NAMED)}.",
         )  # fmt: skip
 
 
@@ -171,7 +166,7 @@ def _short_runs(audit: AuditEvidence) -> Iterator[Statement]:
         names = [f"{found.runs[row]} {found.lengths[row]:.0f}" for row in rows]
         yield _note(
             "short runs", f"{plural(len(rows), 'run')} with short lists", float(len(rows)), "runs",
-            f"Such values stand still at deeper k; documents for a topic: {listed(names)}"
+            f"Such values stand still at deeper k; documents for a topic: {first_few(names, NAMED)}"
             f" (median of all runs {np.median(found.lengths):.0f}).",
         )  # fmt: skip
 

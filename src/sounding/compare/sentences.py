@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sounding.compare.advice import which_completions
 from sounding.compare.result import Comparison
 from sounding.core.arrays import NDArray
-from sounding.core.text import FLOOR, p_is, plural, sentence, whole_percent
+from sounding.core.text import FLOOR, first_few, p_is, plural, sentence, whole_percent
 from sounding.evaluate.result import FEW_TOPICS, Scores
 from sounding.measures import Measure
 from sounding.statistics.cases import CASES
@@ -73,8 +73,7 @@ def topic_notes(scores: Scores, values: NDArray[np.float64]) -> Iterator[str]:
 
 def _named(runs: Sequence[tuple[str, int]]) -> str:
     """Runs with how many topics each lacks, the first ones if they are many."""
-    rest = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
-    return ", ".join(f"{run} {count}" for run, count in runs[:NAMED]) + rest
+    return first_few([f"{run} {count}" for run, count in runs], NAMED)
 
 
 def short_lists(longest: ArrayLike, measures: Sequence[Measure]) -> Iterator[str]:

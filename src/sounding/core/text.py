@@ -92,10 +92,13 @@ def quoted(text: str) -> str:
     return spelled if begin == text else f"{spelled}... ({len(text):,} characters)"
 
 
-def first_few(texts: Sequence[str], most: int) -> str:
-    """Texts with commas between; of more than `most` the first, and how many more there are."""
-    more = f" and {len(texts) - most:,} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + more
+def first_few(texts: Sequence[str], most: int, count: int | None = None) -> str:
+    """Texts with commas between; of more than `most` the first, and how many more there are.
+
+    `count` is how many there are where `texts` are only the first of them.
+    """
+    rest = (len(texts) if count is None else count) - most
+    return ", ".join(texts[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def listed(texts: Sequence[str]) -> str:

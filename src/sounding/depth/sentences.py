@@ -9,7 +9,7 @@ import numpy as np
 
 from sounding import __version__
 from sounding.core.arrays import NDArray
-from sounding.core.text import percent, plural, whole_percent
+from sounding.core.text import first_few, percent, plural, whole_percent
 from sounding.depth.over_depth import OverDepth, Rankings, UnjudgedDocuments
 from sounding.depth.ratios import is_quick
 from sounding.evaluate.result import FEW_TOPICS
@@ -227,10 +227,9 @@ def early_leaders(
     rule = f"{first} and the {len(least)} least assessed at {deep[0]}"
     leaders = [
         f"{runs[run]} (place {places[early[0]][run]}, then {places[deep[0]][run]}; A_p {assessment[run]:.2f})"
-        for run in both[:NAMED]
+        for run in both
     ]
-    more = f" and {len(both) - NAMED} more" if len(both) > NAMED else ""
-    return Finding(guideline=name, heed=True, text=f"{rule}: {_listed(leaders)}{more}.")
+    return Finding(guideline=name, heed=True, text=f"{rule}: {first_few(leaders, NAMED)}.")
 
 
 def _least_assessed(assessment: Floats, count: int) -> set[int]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sounding.core.text import hours, plural, whole_percent
+from sounding.core.text import first_few, hours, plural, whole_percent
 from sounding.pool.foresight import NEAR, POOR, Foresight
 from sounding.pool.result import Pooling
 from sounding.selection.strategies import Replay
@@ -115,8 +115,7 @@ def coverage_notes(foresight: Foresight, seconds: float, shown: int) -> list[str
     if not poor:
         covered = f"Every run has at least {whole_percent(POOR)} of its first {NEAR} documents in the pool."
         return [rest + IN_POOL, covered]
-    names = ", ".join(foresight.runs[run] for run in poor[:NAMED])
-    names += f" and {len(poor) - NAMED} more" if len(poor) > NAMED else ""
+    names = first_few([foresight.runs[run] for run in poor], NAMED)
     have = "runs have" if len(poor) > 1 else "run has"
     every, near = foresight.to_cover
     deeper = (

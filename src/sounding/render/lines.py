@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from zlib import crc32
 
 from sounding.core.errors import DataError
@@ -28,10 +27,10 @@ class Values:
     def y(self, column: str | None = None) -> alt.Y:
         """The axis for the column itself, or for another that shares it."""
         scale = alt.Scale(type="log" if self.log else "linear", domain=list(self.domain), nice=False)
-        options: dict[str, Any] = {"format": self.format} if self.format else {}
-        if self.log:
-            options["values"] = [10.0**power for power in range(math.floor(math.log10(self.domain[0])), 1)]
-        axis = alt.Axis(**options)
+        powers = range(math.floor(math.log10(self.domain[0])), 1) if self.log else ()
+        axis = alt.Axis(
+            format=self.format or alt.Undefined, values=[10.0**power for power in powers] or alt.Undefined
+        )
         return alt.Y(f"{column or self.column}:Q", title=self.title, scale=scale, axis=axis)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sounding.compare.holds import NEIGHBORS
 from sounding.compare.result import Comparison
-from sounding.core.text import hours, p_is, plural, sentence, whole_percent
+from sounding.core.text import first_few, hours, p_is, plural, sentence, whole_percent
 from sounding.depth.result import DepthStudy
 from sounding.depth.volatility import THRESHOLD
 from sounding.evaluate.result import FEW_RUNS, FEW_TOPICS
@@ -64,7 +64,7 @@ class Lead:
 def names_of(runs: Sequence[str]) -> str:
     """Name the first runs: `a`, `a and b`, `a, b, c and 4 more`."""
     if len(runs) > NAMED + 1:
-        return f"{', '.join(runs[:NAMED])} and {len(runs) - NAMED:,} more"
+        return first_few(runs, NAMED)
     return runs[0] if len(runs) == 1 else f"{', '.join(runs[:-1])} and {runs[-1]}"
 
 

@@ -365,7 +365,7 @@ def test_no_file_that_is_read_is_written_over(call: Call, trial: Path) -> None:
 
 
 def test_help_lists_no_option_that_is_always_refused(call: Call) -> None:
-    status, out, _ = call("--help")
+    status, out, _ = call("--help-all")
     assert status == 0
     for option in (
         "--universe",

@@ -586,7 +586,7 @@ def test_runs_may_be_called_by_their_files(call: Call, trial: Path, tmp_path: Pa
     assert len({out for _, out, _ in tables}) == 1
     assert f"\n{b},low,P@5," in tables[0][1]
     assert call("qrels.txt", *files, "-m", "P@5", "--baseline", "lo")[0] == 2
-    assert "--design" in call("--help")[1]
+    assert "--design" in call("--help-all")[1]
     assert call("qrels.txt", *files, "-m", "P@5", "--pair", "low", b, "--design")[0] == 0
 
 

@@ -679,7 +679,7 @@ def test_measures_keep_the_parameters_that_were_typed(call: Call) -> None:
 
 
 def test_help_has_no_option_that_is_always_refused(call: Call) -> None:
-    status, out, _ = call("--help")
+    status, out, _ = call("--help-all")
     assert status == 0
     assert "--missing" in out
     for name in ("--universe", "--at-most", "--prior", "--moments", "--draws"):

@@ -9,6 +9,7 @@ import click
 
 from sounding.core import policies as names
 from sounding.terminal import declare
+from sounding.terminal.help import GroupedCommand
 
 Outside = Literal["common", "primary", "nonrelevant"]
 By = Literal["file", "column"]
@@ -98,7 +99,7 @@ def _refuse_no_runs(taken: int | None, context: click.Context) -> None:
         raise click.UsageError("--runs without runs; name files, folders or globs behind it", context)
 
 
-class SeveralRuns(click.Command):
+class SeveralRuns(GroupedCommand):
     """A command whose option --runs takes all words up to the next option, as a shell spells a glob."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -124,7 +125,11 @@ class SeveralRuns(click.Command):
             ) from None
 
 
-@click.command("agree", cls=SeveralRuns, short_help="How far several assessors agree, and what it does.")
+@click.command(
+    "agree",
+    cls=SeveralRuns,
+    short_help="How far several assessors agree, and what it does.",
+)
 @declare.taking(AgreeOptions)
 @declare.output_options()
 def command(options: AgreeOptions) -> None:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import click
 
 from sounding.terminal import declare
+from sounding.terminal.help import GroupedCommand
 
 CHART_FORMATS = ("html", "svg", "png", "pdf")
 SECTIONS = (
@@ -77,7 +78,7 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
         return list(dict.fromkeys([*self.chosen, *(name for name, own in asked.items() if own)]))
 
 
-@click.command("audit", short_help="Can this collection judge these runs.")
+@click.command("audit", cls=GroupedCommand, short_help="Can this collection judge these runs.")
 @declare.taking(AuditOptions)
 @declare.formats
 @declare.workers

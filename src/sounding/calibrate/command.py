@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sounding.terminal import declare
+from sounding.terminal.help import GroupedCommand
 
 NO_USE = ("prior", "moments", "universe", "at_most", "draws", "unjudged")  # policies that change nothing here
 
@@ -45,7 +46,7 @@ class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
     chart: Path | None = declare.chart("Draw the reliability diagram")
 
 
-@click.command("calibrate", short_help="How often what is said for certain is right.")
+@click.command("calibrate", cls=GroupedCommand, short_help="How often what is said for certain is right.")
 @declare.taking(CalibrateOptions)
 @declare.policies(without=NO_USE)
 @declare.formats

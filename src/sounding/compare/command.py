@@ -8,6 +8,7 @@ from typing import ClassVar
 import click
 
 from sounding.terminal import declare
+from sounding.terminal.help import GroupedCommand
 
 
 @declare.options
@@ -74,7 +75,9 @@ class CompareOptions(declare.PolicyOptions, declare.ReadingOptions):
     )
 
 
-@click.command("compare", short_help="Which differences between runs are more than chance.")
+@click.command(
+    "compare", cls=GroupedCommand, short_help="Which differences between runs are more than chance."
+)
 @declare.taking(CompareOptions)
 @declare.formats
 @declare.workers

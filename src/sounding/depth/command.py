@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sounding.terminal import declare
+from sounding.terminal.help import GroupedCommand
 
 VIEWS = ("pair", "each_run", "volatility", "agreement", "weights", "pools", "subsets")  # tables of their own
 
@@ -56,7 +57,9 @@ class DepthOptions(declare.PolicyOptions, declare.ReadingOptions):
         return [name for name in VIEWS if getattr(self, name)]
 
 
-@click.command("depth", short_help="Whether the outcome depends on the depth of evaluation.")
+@click.command(
+    "depth", cls=GroupedCommand, short_help="Whether the outcome depends on the depth of evaluation."
+)
 @declare.taking(DepthOptions)
 @declare.formats
 @declare.workers

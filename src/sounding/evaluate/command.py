@@ -8,6 +8,7 @@ from typing import ClassVar
 import click
 
 from sounding.terminal import declare
+from sounding.terminal.help import GroupedCommand
 
 
 @declare.options
@@ -39,7 +40,7 @@ class EvaluateOptions(declare.PolicyOptions, declare.ReadingOptions):
     )
 
 
-@click.command("evaluate", short_help="Values of measures for runs.")
+@click.command("evaluate", cls=GroupedCommand, short_help="Values of measures for runs.")
 @declare.taking(EvaluateOptions)
 @declare.workers
 @declare.pool

@@ -8,6 +8,7 @@ from typing import Literal
 import click
 
 from sounding.terminal import declare
+from sounding.terminal.help import GroupedCommand
 
 NOTHING = "none"  # in place of QRELS: nothing is judged yet
 VIEWS = ("documents", "ranking", "pairs", "forecast")
@@ -46,7 +47,7 @@ class PlanOptions(declare.SessionOptions):
     seed: int = declare.seed()
 
 
-@click.command("plan", short_help="What to judge next.")
+@click.command("plan", cls=GroupedCommand, short_help="What to judge next.")
 @declare.taking(PlanOptions)
 @declare.session
 @declare.output_options()

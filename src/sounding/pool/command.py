@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sounding.terminal import declare
+from sounding.terminal.help import GroupedCommand
 
 LINES = "lines"  # topic doc
 QRELS = "qrels"  # topic 0 doc grade
@@ -49,7 +50,7 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
     seconds: float = declare.seconds
 
 
-class PoolCommand(click.Command):
+class PoolCommand(GroupedCommand):
     """A command whose help names every strategy."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import click
 
 from sounding.terminal import declare
+from sounding.terminal.help import GroupedCommand
 
 FORMATS = {".html": "html", ".htm": "html", ".md": "md", ".tex": "latex", ".json": "json"}  # by suffix
 
@@ -58,7 +59,7 @@ class ReportOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
     )
 
 
-@click.command("report", short_help="One page with all of it.")
+@click.command("report", cls=GroupedCommand, short_help="One page with all of it.")
 @declare.taking(ReportOptions)
 @declare.keeping_inputs
 def command(options: ReportOptions) -> None:

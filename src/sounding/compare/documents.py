@@ -20,7 +20,6 @@ from sounding.measures.bounds.pairs import (
     pair_bounds,
     worth_of_ranks,
 )
-from sounding.measures.expected.draws import COUNT_NONRELEVANT
 from sounding.measures.listings import Listings, Numbers
 from sounding.runs.ranking import Counts, Ranking, Values
 
@@ -223,7 +222,7 @@ def _changes(measure: Measure, ranking: Ranking, topic: Counts, rank: Numbers, g
     """
     gains = measure.get("gains")
     every = (
-        measure.name in COUNT_NONRELEVANT
+        measure.definition.counts_nonrelevant
         or bool(measure.get("judged_only"))
         or (gains is not None and 0 in dict(gains))
     )

@@ -50,7 +50,10 @@ def number_judged(run: Ranking) -> Values:
     return run.judgments.judged.astype(np.float64)
 
 
-@measure("NumNonrel", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
+@measure(
+    "NumNonrel", basis="count", monotone=False, counts_nonrelevant=True,
+    aggregate="sum", bounds=_NUMBER_OF,
+)  # fmt: skip
 def number_nonrelevant(run: Ranking, *, rel: float = 1) -> Values:
     """Documents of the topic that were judged and are not relevant, retrieved or not."""
     return (run.judgments.judged - run.relevant(rel)).astype(np.float64)
@@ -80,7 +83,10 @@ def number_relevant_not_retrieved(run: Ranking, *, rel: float = 1) -> Values:
     return run.relevant(rel) - run.total(run.topic[run.grade >= rel])
 
 
-@measure("NumNonrelNotRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
+@measure(
+    "NumNonrelNotRet", basis="count", monotone=False, counts_nonrelevant=True,
+    aggregate="sum", bounds=_NUMBER_OF,
+)  # fmt: skip
 def number_nonrelevant_not_retrieved(run: Ranking, *, rel: float = 1) -> Values:
     """Documents that were judged and are not relevant, and were not retrieved."""
     return number_nonrelevant(run, rel=rel) - run.total(run.topic[run.grade < rel])

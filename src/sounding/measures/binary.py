@@ -117,7 +117,7 @@ def r_precision_multiple(run: Ranking, *, x: float, rel: float = 1) -> Values:
     return share(found(run, rel, depth), depth)
 
 
-@measure("Bpref", basis="recall", monotone=False)
+@measure("Bpref", basis="recall", monotone=False, counts_nonrelevant=True)
 def binary_preference(run: Ranking, *, rel: float = 1) -> Values:
     """Share of judged pairs (relevant, not relevant) that stand in the right order; unjudged are passed over.
 
@@ -135,7 +135,9 @@ def binary_preference(run: Ranking, *, rel: float = 1) -> Values:
     return share(run.total(hit.topic, 1 - share(above, np.minimum(nonrelevant, limit))), relevant)
 
 
-@measure("GMBpref", basis="recall", monotone=False, aggregate="geometric", shown="summary")
+@measure(
+    "GMBpref", basis="recall", monotone=False, counts_nonrelevant=True, aggregate="geometric", shown="summary"
+)
 def geometric_mean_binary_preference(run: Ranking, *, rel: float = 1) -> Values:
     """Bpref of every topic, summarised by its geometric mean; below 0.00001 counts as 0.00001."""
     return binary_preference(run, rel=rel)

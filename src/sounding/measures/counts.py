@@ -52,7 +52,10 @@ def number_relevant_retrieved(run: Ranking, *, k: int | None = None, rel: float 
     return found(run, rel, k)
 
 
-@measure("NumNonrelRet", basis="count", monotone=False, additive=True, aggregate="sum", bounds=_NUMBER_OF)
+@measure(
+    "NumNonrelRet", basis="count", monotone=False, counts_nonrelevant=True, additive=True,
+    aggregate="sum", bounds=_NUMBER_OF,
+)  # fmt: skip
 def number_nonrelevant_retrieved(run: Ranking, *, rel: float = 1) -> Values:
     """Documents retrieved that were judged and are not relevant; unjudged ones do not count."""
     return run.total(run.topic[run.grade < rel])

@@ -33,6 +33,9 @@ class Definition(NamedTuple):
     basis: Basis  # recall: needs all relevant documents; utility: what was ranked is enough
     monotone: bool  # a better grade for a retrieved document never lowers the value
     monotone_in_k: bool  # a deeper cut-off never lowers the value
+    # A document judged not relevant counts differently from an unjudged one; need not be said of `Judged` and
+    # other measures of how much was judged.
+    counts_nonrelevant: bool
     additive: bool  # a sum of one term a document, divided by what does not depend on the ranking
     bounds: tuple[float, float]  # the value always lies in here
     aggregate: Aggregate  # text: the kernel gives one string a topic
@@ -83,6 +86,7 @@ def measure(
     basis: Basis,
     monotone: bool,
     additive: bool = False,
+    counts_nonrelevant: bool = False,
     monotone_in_k: bool = False,
     bounds: tuple[float, float] = (0.0, 1.0),
     aggregate: Aggregate = "mean",
@@ -99,6 +103,7 @@ def measure(
         _DEFINITIONS[name] = Definition(
             name=name, kernel=kernel, basis=basis,
             monotone=monotone, monotone_in_k=monotone_in_k, additive=additive,
+            counts_nonrelevant=counts_nonrelevant,
             bounds=bounds, aggregate=aggregate, shown=shown, at=at,
             handles_ties=handles_ties, handles_cuts=handles_cuts,
         )  # fmt: skip

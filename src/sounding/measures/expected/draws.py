@@ -20,9 +20,6 @@ from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 
 LARGEST_BATCH = 1 << 21  # documents of all draws that are held at once
 
-# To all other measures a document judged 0 is no different from one that nobody judged.
-COUNT_NONRELEVANT = frozenset({"Bpref", "GMBpref", "NumNonrel", "NumNonrelRet", "NumNonrelNotRet"})
-
 
 def sampled_moments(
     measure: Measure,
@@ -67,7 +64,7 @@ class Sampler:
     def of(measure: Measure, chances: Chances, ranking: Ranking) -> Sampler:
         """The sampler that a measure needs."""
         gains = measure.get("gains")
-        every = measure.name in COUNT_NONRELEVANT or (gains is not None and 0 in dict(gains))
+        every = measure.definition.counts_nonrelevant or (gains is not None and 0 in dict(gains))
         unjudged = chances.unjudged
         near = np.ones(len(chances.rank), np.bool_) if measure.k is None else chances.rank <= measure.k
         wanted = near if every else near & (unjudged | (chances.grade > 0))

@@ -146,7 +146,7 @@ class Growth:
 
     @property
     def depth(self) -> int:
-        """How deep the pool is."""
+        """The number of depths: the pool's own, or the length of the lists where it has none."""
         return self.relevant.shape[1]
 
     def second_half(self) -> Counts:

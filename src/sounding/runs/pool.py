@@ -116,7 +116,7 @@ class JudgedDepths(NamedTuple):
 def find_pool(
     judged: JudgedDepths, info: Mapping[str, RunInfo] | None = None, new: Flags | None = None
 ) -> Pool:
-    """Return which runs contributed to the judgments and how deep: the one rule, for every verb.
+    """Decide which runs contributed to the judgments and how deep the pool is: one rule for every command.
 
     A run that `info` does not list did not contribute; without a list, contributing runs are guessed. Runs
     that are `new`, (run,), had no part in the judgments. The pool ends where more than one in twenty of the
@@ -211,10 +211,10 @@ def counts_by_rank(judged: Counts | Flags, lengths: Values | Counts) -> tuple[Co
 
 
 def pool_end(judged: Counts, unjudged: Counts) -> int:
-    """Return the depth behind which more than one in twenty documents are unjudged; holes above it are borne.
+    """Return how deep the pool is: the last rank before more than one in twenty documents are unjudged.
 
-    From rank 1 on, a judged document counts 1 for going deeper and an unjudged one 19 against it; the depth
-    is where the balance is largest.
+    Single judgments may be missing above it. From rank 1 on, a judged document counts 1 for going deeper
+    and an unjudged one 19 against it; the depth is where the balance is largest.
     """
     gain = np.cumsum(UNPOOLED * judged - (1 - UNPOOLED) * unjudged)
     if not len(gain) or gain.max() < 0:

@@ -15,6 +15,8 @@ from tests.report.conftest import Gather, gathered
 
 from sounding.cli import cli
 from sounding.compare.result import Comparison
+from sounding.core.policies import Policies
+from sounding.data.run_info import read_run_info
 from sounding.report import sentences
 from sounding.report.first_screen import FirstScreen, RunOutlook, first_screens
 from sounding.report.result import MissingPart, Report
@@ -57,9 +59,10 @@ def test_intervals_are_students(found: Report) -> None:
         assert one.high == pytest.approx(min(high, 1.0))
 
 
-def test_a_clear_winner_is_named_with_its_lead(two: FirstScreen) -> None:
+def test_a_winner_that_was_judged_more_completely_is_not_called_one(two: FirstScreen) -> None:
     # RR is 1 against 1/3 on all 12 topics: of 2^12 sign flips two are as extreme, p = 2/4096.
-    assert two.answer.startswith("good wins")
+    assert two.answer.startswith("good scores significantly higher than the other run")
+    assert "uneven judging" in two.answer
     assert "0.667" in two.reason
     assert "p < 0.001" in two.reason
     # One of three documents of bad is judged, both of good: what is better was judged more completely.
@@ -70,6 +73,7 @@ def test_a_clear_winner_is_named_with_its_lead(two: FirstScreen) -> None:
 def test_a_lead_that_no_judgment_can_reverse_is_sure(gather_files: Gather) -> None:
     found = gather_files({"good": same("rel"), "bad": same("non")}, JUDGED, measures=("P@1",))
     (screen,) = first_screens(found)
+    assert screen.answer == "good wins: it is significantly better than the other run by P@1."
     assert screen.tone == "sure"
     assert screen.next_step.head == sentences.NOTHING
     assert not screen.caution
@@ -80,7 +84,9 @@ def test_runs_with_the_same_values_have_no_winner(gather_files: Gather) -> None:
     (screen,) = first_screens(gather_files(runs, JUDGED, measures=("RR",)))
     assert screen.answer.startswith("No clear winner: 2 runs")
     assert [one.bracket for one in screen.standings] == [1, 1, 0]
-    assert "Do not rank the first 2. The other run is significantly worse than a." in screen.caution
+    assert "Do not rank the 2 tied runs. 1 other run is significantly worse than a." in screen.caution
+    assert screen.reason == "a and b have the same mean."
+    assert [(one.best, one.worst) for one in screen.standings] == [(1, 2), (1, 2), (3, 3)]
 
 
 def test_a_bracket_holds_who_does_not_differ_significantly_from_its_best(found: Report) -> None:
@@ -125,8 +131,8 @@ def test_with_fewer_than_six_topics_nothing_is_concluded(gather_files: Gather, t
     runs = {name: dict.fromkeys(some, order) for name, order in (("a", ["rel"]), ("b", ["non", "rel"]))}
     (screen,) = first_screens(gather_files(runs, {t: JUDGED[t] for t in some}, measures=("RR@10",)))
     assert "nothing can be concluded" in screen.answer
-    assert "6 topics" in screen.reason
-    assert screen.next_step.head == sentences.ADD_TOPICS
+    assert screen.reason.startswith("No pair can be significant at alpha 0.05")
+    assert screen.next_step.head == "Use at least 6 topics."
     assert not screen.caution
     assert all(np.isnan(one.low) and not one.bracket for one in screen.standings)
 
@@ -221,11 +227,72 @@ def test_with_a_baseline_the_answer_counts_who_beats_it(gather_files: Gather) ->
     runs = {"base": same("non", "rel"), "good": same("rel"), "bad": same("non"), "like": same("non", "rel")}
     found = gather_files(runs, JUDGED, measures=("RR",), baselines=("base",))
     (screen,) = first_screens(found)
-    assert screen.answer == "1 of 3 other runs is significantly better than base."
+    assert screen.answer == "1 of 3 other runs is significantly better than base by RR."
+    assert screen.reason.startswith("good leads base by 0.500")
     assert {one.run: one.against for one in screen.standings} == {
         "good": "better", "base": "", "like": "tied", "bad": "worse",
     }  # fmt: skip
     assert not any(one.bracket for one in screen.standings)
+
+
+def test_runs_that_equal_the_baseline_are_not_a_result_to_use(gather_files: Gather) -> None:
+    runs = {"base": same("rel", "non"), "like": same("rel", "non"), "worse": same("non", "rel")}
+    (screen,) = first_screens(gather_files(runs, JUDGED, measures=("RR",), baselines=("base",)))
+    assert screen.tone == "open"
+    assert screen.reason == "base and like have the same mean."
+    assert screen.next_step.head == sentences.ADD_TOPICS  # 12 topics cannot show that runs are equal
+
+
+def test_further_baselines_are_not_counted_among_the_runs(gather_files: Gather) -> None:
+    runs = {"base": same("non", "rel"), "other": same("non", "x", "rel"), "good": same("rel")}
+    (screen,) = first_screens(gather_files(runs, JUDGED, measures=("RR",), baselines=("base", "other")))
+    assert screen.answer == "The run compared with base is significantly better by RR."
+
+
+@pytest.mark.parametrize("parts", [(), ("audit",)])
+def test_without_a_comparison_nothing_is_called_a_result(
+    gather_files: Gather, parts: tuple[str, ...]
+) -> None:
+    runs = {"a": same("rel", "non"), "b": same("u1", "rel")}
+    (screen,) = first_screens(gather_files(runs, JUDGED, measures=("RR",), parts=parts))
+    assert screen.next_step.head == sentences.RESOLVE
+
+
+def test_a_doubtful_lead_is_not_to_be_used_where_documents_are_not_known(gather_files: Gather) -> None:
+    runs = {"a": same("rel", "non"), "b": same("u1", "u2", "rel")}
+    (screen,) = first_screens(gather_files(runs, JUDGED, measures=("RR",), parts=("comparison",)))
+    assert screen.next_step.head == sentences.JUDGE
+
+
+def test_labels_that_are_all_relevant_are_no_uneven_judging(gather_files: Gather) -> None:
+    """As with clicks: a run has more judged documents only because it has more relevant ones."""
+    runs = {"good": same("rel", "x", "y"), "bad": same("x", "y", "z")}
+    (screen,) = first_screens(gather_files(runs, {t: {"rel": 1} for t in TOPICS}, measures=("P@3",)))
+    assert screen.answer.startswith("good wins")
+    assert screen.caution == sentences.ONLY_RELEVANT
+    assert not any(fact.label.startswith("Least judged") for fact in screen.facts)
+
+
+def test_a_run_that_is_tied_for_first_may_be_first(found: Report) -> None:
+    for screen in first_screens(found):
+        first = screen.standings[0].bracket
+        assert all(one.best == 1 for one in screen.standings if first and one.bracket == first)
+        assert all(one.best <= place <= one.worst for place, one in enumerate(screen.standings, 1))
+
+
+def test_the_command_repeats_how_files_are_read(gather_files: Gather) -> None:
+    runs = {"a": same("rel", "non"), "b": same("u1", "u2", "rel")}
+    policies = Policies(duplicates="first")
+    (screen,) = first_screens(gather_files(runs, JUDGED, measures=("RR",), policies=policies))
+    assert "--duplicates first" in screen.next_step.command
+
+
+def test_judgments_that_were_cut_to_a_pool_have_no_command(trial: Path) -> None:
+    info = str(trial / "info.tsv")
+    found = gathered(
+        trial / "qrels.txt", [trial / "runs"], info=read_run_info(info), info_files=(info,), pool_depth=2
+    )
+    assert not any(screen.next_step.command for screen in first_screens(found))
 
 
 def test_durations_are_in_minutes_and_then_in_hours() -> None:

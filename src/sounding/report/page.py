@@ -193,8 +193,14 @@ def leaderboard(screen: FirstScreen) -> Table:
         "tied_group",
         "against_baseline",
     )
-    columns = [column for column in columns_of(names, rows) if any(cell is not None for cell in column.cells)]
-    return Table(columns, title=f"Leaderboard by {screen.measure}", notes=[screen.note])
+    columns = [column for column in columns_of(names, rows) if not all(map(_unknown, column.cells))]
+    return Table(
+        columns, title=f"Leaderboard by {screen.measure}", notes=[screen.note] if screen.note else []
+    )
+
+
+def _unknown(cell: Cell) -> bool:
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))
 
 
 def _lines(screen: FirstScreen) -> list[str]:

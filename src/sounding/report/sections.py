@@ -34,7 +34,7 @@ from sounding.report.topics import explorer_data, topic_table
 if TYPE_CHECKING:
     from sounding.render.style import Chart
 
-PAIRS_SHOWN = 50  # of a table that holds thousands: the others come with the script, or the download
+ROWS_AT_FIRST = 50  # of a table that holds thousands: the others come with the script, or the download
 ROWS_SHOWN = 20  # of the audit's long tables
 ALL_ROWS = 1_000_000_000
 CHARTS_OF = {
@@ -159,7 +159,7 @@ def _topics(report: Report) -> Iterator[Shown]:
     for number, measure in enumerate(report.scores.measures):
         if measure.definition.aggregate == "mean":
             table = topic_table(report.scores, number, relevant)
-            yield Shown(name=f"topics-{measure}", table=table, data=table)
+            yield Shown(name=f"topics-{measure}", table=_first_rows(table), data=table, whole=table)
 
 
 def _pairs(report: Report) -> Iterator[Shown]:
@@ -168,9 +168,14 @@ def _pairs(report: Report) -> Iterator[Shown]:
         return
     whole = _paired(comparison_tables.people_pairs(comparison, ALL_ROWS))
     whole = replace(whole, title=f"{plural(whole.height, 'row')}: a pair and a measure each")
-    columns = [replace(column, cells=column.cells[:PAIRS_SHOWN]) for column in whole.columns]
-    short = replace(whole, columns=columns)
-    yield Shown(name="pairs", table=short, data=comparison_tables.tidy_pairs(comparison), whole=whole)
+    data = comparison_tables.tidy_pairs(comparison)
+    yield Shown(name="pairs", table=_first_rows(whole), data=data, whole=whole)
+
+
+def _first_rows(table: Table) -> Table:
+    """The rows that the page holds; a script shows the others."""
+    columns = [replace(column, cells=column.cells[:ROWS_AT_FIRST]) for column in table.columns]
+    return replace(table, columns=columns)
 
 
 def _paired(table: Table) -> Table:

@@ -20,6 +20,7 @@ from sounding.statistics.forecasts import SURE
 
 SECONDS = 30  # to judge a document (Voorhees 2002)
 NAMED = 3  # runs that a sentence names
+SAME = 1e-12  # means that differ by less differ by rounding only
 
 LEADS = {  # what each section is about
     "pairs": "Pick any two runs; then every pair: difference, significance, judging, and what to do.",
@@ -36,29 +37,51 @@ NO_POOL = (
 BOUNDED = "Values count unjudged documents as not relevant. Bounds show how far they can move."
 ADD_A_RUN = "Add a second run."
 WHY_A_RUN = "One run has nothing to be compared with."
-ADD_TOPICS = "Add topics."
-TOPICS_WHY = "Further judgments are unlikely to change this order. Only more topics can separate these runs."
-EQUAL = "Nothing: treat the first runs as equal."
-EQUAL_WHY = "Even 1,000 topics would not separate them. Choose by cost or speed."
+RESOLVE = "Make the runs comparable."
+RESOLVE_WHY = "The verdict above says why they could not be compared."
+NOT_TESTED = "The first two runs could not be tested against each other."
+JUDGE = "Judge the missing documents."
+TO_SEPARATE = "Topics to separate the first two"
+TO_SEPARATE_BASELINE = "Topics to separate the best run and the baseline"
+ADD_TOPICS = f"Add topics, to {FEW_TOPICS} at least."
+TOPICS_WHY = (
+    "Further judgments are unlikely to reverse the order of these two. The estimate is for this pair alone,"
+    " at 80% power."
+)
+FEWER_PAIRS = "Add topics, or test fewer pairs (--baseline)."
+FEWER_PAIRS_WHY = (
+    "By themselves these two runs differ significantly, but not after the correction for all pairs."
+)
+EQUAL = "Nothing: treat these runs as equal."
+EQUAL_WHY = (
+    "If the difference is what it seems, even 1,000 topics would not show it. Choose by cost or speed."
+)
+SAME_WHY = "They have the same mean. Choose by cost or speed."
 NOTHING = "Nothing: you can use this result."
-NOTHING_WHY = "The winner is significantly better, and further judgments are unlikely to change that."
+NOTHING_WHY = "The difference is significant, and further judgments are unlikely to reverse it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lead:
-    """What is known of the leader and the run after it."""
+    """What is known of two runs, the better one first."""
 
     first: str
     second: str
     difference: float
     p: float  # adjusted for all pairs
     at_floor: bool
+    alone: bool  # they would differ significantly if no other pair were tested
     settled: bool | None  # no further judgment can reverse the order; None: not known
     stays: float  # chance that the leader stays ahead if more is judged; NaN: not known
     unstated: str  # why that chance is not known
     until: str  # what would be judged
     weak: bool  # one of the two was judged more completely
     judged: tuple[float, float]
+
+    @property
+    def equal(self) -> bool:
+        """Whether both have the same mean."""
+        return self.difference < SAME
 
 
 def names_of(runs: Sequence[str]) -> str:
@@ -76,45 +99,83 @@ def one_run(run: str, measure: str, value: float) -> str:
     return f"There is only one run: {run}, with {measure} {value:.4f}."
 
 
-def highest(run: str, measure: str, value: float) -> str:
-    """Name the leader where no test is possible."""
+def highest(run: str, sharing: int, measure: str, value: float) -> str:
+    """Name the leader where no test is possible; `sharing`: runs that have its value."""
+    if sharing > 1:
+        return (
+            f"{sharing:,} runs share the highest {measure} ({value:.4f}); nothing can be concluded from that."
+        )
     return f"{run} has the highest {measure} ({value:.4f}), but nothing can be concluded from that."
 
 
-def winner(first: str, tied: int, runs: int, measure: str) -> str:
-    """Say who wins, or how many share the lead."""
+def winner(first: str, tied: int, beaten: int, runs: int, measure: str, biased: bool) -> str:
+    """Say who wins, or how many share the lead; `biased`: the leader was judged more completely."""
     if not tied:
-        others = "the other run" if runs == 2 else f"all {runs - 1:,} other runs"
+        others = (
+            "the other run"
+            if runs == 2
+            else "both other runs"
+            if runs == 3
+            else f"all {runs - 1:,} other runs"
+        )
+        if beaten < runs - 1:
+            others = f"the {plural(beaten, 'run')} that could be tested"
+        if biased:
+            return (
+                f"{first} scores significantly higher than {others} by {measure},"
+                " but this may be due to uneven judging."
+            )
         return f"{first} wins: it is significantly better than {others} by {measure}."
     if tied == runs - 1:
+        none = "neither of the other 2 runs" if runs == 3 else f"none of the other {runs - 1:,} runs"
         both = "the two runs do not differ significantly" if runs == 2 else (
-            f"none of the other {runs - 1:,} runs differs significantly from {first}"
+            f"{none} differs significantly from {first}"
         )  # fmt: skip
         return f"No winner: {both} by {measure}."
     return f"No clear winner: {tied + 1:,} runs are statistically tied for first by {measure}."
 
 
-def against_baseline(baseline: str, better: int, worse: int, runs: int) -> str:
-    """Say how many runs beat the baseline."""
+def against_baseline(baseline: str, better: int, worse: int, runs: int, measure: str) -> str:
+    """Say how many of the runs that were tested against the baseline beat it."""
     if not better and not worse:
-        return f"No run differs significantly from {baseline}."
+        return f"No run differs significantly from {baseline} by {measure}."
     if not better:
         return (
-            f"No run is significantly better than {baseline}; {worse:,} of {runs:,} are significantly worse."
+            f"No run is significantly better than {baseline} by {measure};"
+            f" {worse:,} of {runs:,} {'is' if worse == 1 else 'are'} significantly worse."
         )
+    if better == runs == 1:
+        return f"The run compared with {baseline} is significantly better by {measure}."
     verb = "is" if better == 1 else "are"
-    return f"{better:,} of {plural(runs, 'other run')} {verb} significantly better than {baseline}."
+    return (
+        f"{better:,} of {plural(runs, 'other run')} {verb} significantly better than {baseline} by {measure}."
+    )
 
 
-def cannot_tell(limit: str) -> str:
-    """Say why no test could succeed."""
-    return sentence(limit)
+def limit(text: str) -> tuple[str, str]:
+    """Say why no test could succeed, and what would help."""
+    why, _, helps = text.rpartition(". Use ")
+    return sentence(why), sentence(f"use {helps}")
+
+
+def limit_why(topics: int) -> str:
+    """Say why to do what lifts the limit."""
+    advised = f" At least {FEW_TOPICS} topics are advised." if topics < FEW_TOPICS else ""
+    return f"Until then no difference can be significant.{advised}"
+
+
+def too_few(topics: int) -> str:
+    """Say that runs on few topics cannot be called equal."""
+    return f"{plural(topics, 'topic')} are too few to call these runs equal."
 
 
 def lead(known: Lead) -> str:
     """Say how large the lead is, whether it is chance, and whether more judging would change it."""
-    p = p_is(known.p, known.at_floor) if not isnan(known.p) else "not tested"
-    size = f"{known.first} leads {known.second} by {known.difference:.3f} (p {p})."
+    if known.equal:
+        return f"{known.first} and {known.second} have the same mean."
+    p = f"p {p_is(known.p, known.at_floor)}" if not isnan(known.p) else "not tested"
+    difference = f"{known.difference:.3f}" if known.difference >= 0.0005 else "less than 0.001"
+    size = f"{known.first} leads {known.second} by {difference} ({p})."
     return f"{size} {_after_judging(known)}".strip()
 
 
@@ -127,7 +188,8 @@ def _after_judging(known: Lead) -> str:
         return ""
     condition = f"if {known.until} were judged"
     if known.stays < 0.5:
-        return f"But {known.second} would probably be ahead {condition} ({_chance(1 - known.stays)})."
+        likely = "very likely" if 1 - known.stays >= SURE else "probably"
+        return f"But {known.second} would {likely} be ahead {condition} ({_chance(1 - known.stays)})."
     if known.stays >= SURE:
         return f"It would very likely stay ahead {condition} ({_chance(known.stays)})."
     return f"Whether it would stay ahead {condition} is open (chance {_chance(known.stays)})."
@@ -138,13 +200,15 @@ def _chance(chance: float) -> str:
     return ">99%" if chance > 0.99 else "<1%" if chance < 0.01 else f"{math.floor(100 * chance + 1e-9)}%"
 
 
-def do_not_rank(tied: int, runs: int, first: str, known: Lead | None) -> str:
+ONLY_RELEVANT = "Only relevant documents were recorded, so the judged share says nothing about completeness."
+
+
+def do_not_rank(tied: int, beaten: int, first: str, known: Lead | None) -> str:
     """Say which runs not to rank, and which run was judged more completely."""
     parts = []
-    if 1 < tied < runs:
-        rest = runs - tied
-        others = "The other run is" if rest == 1 else f"The other {rest:,} runs are"
-        parts.append(f"Do not rank the first {tied:,}. {others} significantly worse than {first}.")
+    if tied > 1 and beaten:
+        others = "1 other run is" if beaten == 1 else f"{beaten:,} other runs are"
+        parts.append(f"Do not rank the {tied:,} tied runs. {others} significantly worse than {first}.")
     if known is not None and known.weak:
         more, less = (known.first, known.second)[:: 1 if known.judged[0] >= known.judged[1] else -1]
         shares = [whole_percent(share) for share in sorted(known.judged, reverse=True)]
@@ -181,7 +245,7 @@ def topics(count: int) -> str:
 
 def about(number: int) -> str:
     """Give an estimate as such."""
-    return f"≈ {number:,}" if number <= 1000 else "more than 1,000"
+    return f"≈ {number:,} in total" if number <= 1000 else "more than 1,000"
 
 
 def judge(documents: int) -> str:
@@ -199,22 +263,29 @@ def duration(documents: int) -> str:
 
 def judge_why(runs: Sequence[str], depth: int) -> str:
     """Say which documents these are."""
-    return f"They are the unjudged documents in the top {depth} of {names_of(runs)}, which decide who leads."
+    which = f"the unjudged documents in the top {depth} of {names_of(runs)}"
+    return f"They are {which} and can still change who leads."
 
 
-def more_topics(needed: int) -> str:
-    """Say how many topics would separate the first two."""
-    return f"Add topics: about {needed:,} would separate the first two runs."
+def more_topics(needed: int, first: str, second: str) -> str:
+    """Say how many topics would separate two runs."""
+    return f"Add topics: about {needed:,} in total would separate {first} and {second}."
 
 
-def how_to_read(test: str, correction: str, pairs: int, brackets: bool, intervals: bool) -> str:
-    """Explain brackets and intervals, with the method."""
+def how_to_read(
+    test: str, correction: str, pairs: int, *, brackets: bool, intervals: bool, outlook: bool
+) -> str:
+    """Explain brackets, ranks, intervals and the last column, with the method."""
     parts = []
     if brackets:
         how = f"{test}, {correction} over {plural(pairs, 'pair')}"
         parts.append(f"Runs in one bracket do not differ significantly from the best of them ({how}).")
     if intervals:
         parts.append("Ranks and intervals: 95%, over topics.")
+    if outlook:
+        parts.append(
+            "A run's result stands if at least 95% of its comparisons very likely keep their outcome."
+        )
     return " ".join(parts)
 
 

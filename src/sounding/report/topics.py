@@ -31,9 +31,9 @@ def topic_table(scores: Scores, number: int, relevant: list[int] | None) -> Tabl
         Column("mean of the runs", np.nanmean(shown, axis=0).tolist() if places else []),
         Column("deviation", np.nanstd(shown, axis=0).tolist() if places else []),
         Column("best run", [scores.runs[run] for run in best]),
-        Column("its value", [float(shown[run, place]) for place, run in enumerate(best)]),
+        Column("best value", [float(shown[run, place]) for place, run in enumerate(best)]),
         Column("worst run", [scores.runs[run] for run in worst]),
-        Column("its value ", [float(shown[run, place]) for place, run in enumerate(worst)]),
+        Column("worst value", [float(shown[run, place]) for place, run in enumerate(worst)]),
     ]
     if relevant is not None:
         columns.insert(1, Column("relevant", [relevant[place] for place in places]))

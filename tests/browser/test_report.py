@@ -162,7 +162,7 @@ def test_any_two_runs_are_compared_topic_by_topic(page: Any) -> None:
     assert names[2] in text
     assert names[5] in text
     assert place.locator(".bars rect").count() == 10
-    bars = place.locator(".bars rect title").all_inner_texts()
+    bars = place.locator(".bars rect title").all_text_contents()
     ahead = sum(_values(title)[0] > _values(title)[1] for title in bars)
     assert f"{names[2]} is better on {ahead}," in text
     place.locator("select").nth(2).select_option(label=names[2])

@@ -12,7 +12,7 @@ import pytest
 from sounding.explain.layers import LAYERS, SOURCE, update
 
 PLACE = {name: place for place, name in enumerate(LAYERS)}
-ROOT = {"__init__", "__main__", "cli"}  # these find the rooms and may import any
+ROOT = {"__init__", "__main__", "cli"}  # these find the folders and may import any
 
 
 def imports(path: Path) -> Iterator[str]:

@@ -35,7 +35,7 @@ COMMANDS = {
     "sample": "A simulated collection with complete truth.",
     "demo": "A complete example on a small simulated collection.",
 }
-ROOMS = {"measures": "explain"}  # commands whose folder has another name
+FOLDERS = {"measures": "explain"}  # commands whose folder has another name
 JUDGING = ("argon2", "fastapi", "jinja2", "multipart", "nh3", "python_multipart", "uvicorn")  # of an extra
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # what only writing gives
 COMPLETING = "_SOUNDING_COMPLETE"  # set by a shell that wants to know what may come next
@@ -52,8 +52,8 @@ class Commands(click.Group):
         """The command of that name."""
         if cmd_name not in COMMANDS:
             return None
-        room = ROOMS.get(cmd_name, cmd_name)
-        module = importlib.import_module(f"sounding.{room}.command")
+        folder = FOLDERS.get(cmd_name, cmd_name)
+        module = importlib.import_module(f"sounding.{folder}.command")
         command: click.Command = module.command
         return completing(command) if COMPLETING in os.environ else guarded(command)
 

@@ -1,4 +1,4 @@
-"""The Python on the pages about comparisons runs, block after block, as it is pasted."""
+"""The Python on the pages about comparisons runs, block after block, as it is pasted; the page has all columns."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from sounding.compare.result import COLUMNS, HOLDS_COLUMNS, MARGIN_COLUMNS
 
 PAGES = Path(__file__).parents[2] / "docs"
 
@@ -23,3 +25,8 @@ def test_the_python_of_a_page_runs(name: str, capsys: pytest.CaptureFixture[str]
         promised = re.findall(r"^# (.*)$", block, re.MULTILINE)
         printed = capsys.readouterr().out.splitlines()
         assert all(line in printed for line in promised) or not printed
+
+
+def test_the_page_of_compare_explains_every_column() -> None:
+    page = (PAGES / "compare.md").read_text()
+    assert [name for name in (*COLUMNS, *MARGIN_COLUMNS, *HOLDS_COLUMNS) if f"`{name}`" not in page] == []

@@ -16,24 +16,24 @@ from sounding.core.text import quoted
 from sounding.core.workers import Stopped, out_of_memory
 from sounding.terminal.values import completing, guarded
 
-# Command -> what it gives. A command's module is imported only when the command is used.
+# Command -> what it does. A command's module is imported only when the command is used.
 COMMANDS = {
-    "evaluate": "Values of measures for runs, with the share of judged documents beside each.",
-    "compare": "Which differences between runs are more than chance, and how far to trust each.",
-    "audit": "Whether a collection can judge its runs, and a new one, and down to which depth.",
-    "pool": "What to judge: pools, budgets and samples, and what they will cost and cover.",
-    "plan": "What to judge next, how sure the order of runs is, and how much is left to do.",
-    "simulate": "Judging replayed from known judgments: how soon which strategy is right.",
-    "calibrate": "How often what is said for certain is right, where judgments are hidden.",
-    "judge": "The judging server: people judge what tells most, and the ranking becomes certain.",
-    "agree": "How far several assessors agree, and what that does to the ranking of runs.",
-    "depth": "Whether the outcome depends on how deep one looks, and on how deep the pool was.",
-    "report": "All of it as one page, with a summary in plain sentences first.",
-    "check": "Every problem of a run, qrels or topics file at once, with lines.",
-    "convert": "Runs and judgments to Parquet, which is small and typed, and back.",
-    "measures": "What can be measured: names, parameters, definitions.",
-    "sample": "A simulated collection with complete truth.",
-    "demo": "A complete example on a small simulated collection.",
+    "evaluate": "Score runs, and show how much of each ranking was judged.",
+    "compare": "Test which runs differ significantly, and how far to trust each result.",
+    "audit": "Check whether a collection can evaluate its runs, and new ones, and to what depth.",
+    "pool": "Choose which documents to judge, and see what that costs and covers.",
+    "plan": "Choose which documents to judge next, and see how certain the ranking is.",
+    "simulate": "Replay known judgments to see how soon each strategy ranks the runs correctly.",
+    "calibrate": "Check how often sounding's confidence statements are right, by hiding judgments.",
+    "judge": "Run the server on which people judge documents.",
+    "agree": "Measure how far assessors agree, and how that affects the ranking of runs.",
+    "depth": "Check whether the outcome depends on the depth of evaluation or of the pool.",
+    "report": "Write one page: who wins, whether to trust it, what is missing, what to do next.",
+    "check": "List every problem in run, qrels and topics files, with line numbers.",
+    "convert": "Convert runs and judgments to Parquet and back.",
+    "measures": "List all measures, or explain some: names, parameters, definitions.",
+    "sample": "Write a simulated collection in which the relevance of every document is known.",
+    "demo": "Show a complete example on a small simulated collection.",
 }
 FOLDERS = {"measures": "explain"}  # commands whose folder has another name
 JUDGING = ("argon2", "fastapi", "jinja2", "multipart", "nh3", "python_multipart", "uvicorn")  # of an extra
@@ -78,14 +78,15 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", prog_name="sounding")
 def cli() -> None:
-    """Tells how far a retrieval evaluation can be trusted.
+    """Find out how far you can trust a retrieval evaluation.
 
-    Scores retrieval runs against relevance judgments as trec_eval does, and says what is unknown.
+    Scores retrieval runs against relevance judgments as trec_eval does, and shows what the unjudged
+    documents could change. `sounding COMMAND --help` explains a command.
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; exits 0 when done, 1 for what the input is, 2 for how it was called."""
+    """Run the command line; exit with 0: done; 1: bad input; 2: wrong usage."""
     # One thread is enough for our arrays, and starting more costs more than they bring.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:

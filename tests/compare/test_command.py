@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -1139,13 +1140,15 @@ def test_swapped_arguments_get_a_hint(call: Call, trial: Path) -> None:
 
 def test_help_lists_every_test_and_every_exit_status(call: Call) -> None:
     _, out, _ = call("--help")
-    said = " ".join(out.split())
-    assert "randomised-tukey; see docs/tests.md" in said
-    listed = (
-        said.partition("--test T ")[2].partition("; see docs")[0].replace(" or ", ", ").replace("- ", "-")
-    )
+    said = " ".join(out.split()).replace("- ", "-")
+    about = said.partition("--test T ")[2].partition(" [default:")[0]
+    assert "docs/tests.md" in about
+    listed = about.partition(": ")[2].partition(" (")[0].replace(" or ", ", ")
     assert {name.strip() for name in listed.split(",")} == set(TESTS)
-    assert "with --fail-on 3 worse, 4 weak, 5 unsettled" in said
+    statuses = said.partition("Exit status: ")[2].partition(" Options:")[0]
+    assert re.findall(r"\d", statuses) == ["0", "1", "2", "3", "4", "5"]
+    for reason, status in {"worse": 3, "weak": 4, "unsettled": 5}.items():
+        assert f"{status}: {reason}" in statuses
 
 
 def test_a_shallower_pool_is_compared_and_said(call: Call) -> None:

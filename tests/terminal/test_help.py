@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import click
 import pytest
@@ -12,6 +13,8 @@ from sounding.cli import COMMANDS, cli
 from sounding.terminal.help import ALWAYS, COMMON, GROUPS
 
 FEWEST, MOST = 8, 16  # options of a first screen
+LONGEST = 170  # characters of an option's text
+NO_VERBS = "A All An As At By Every For How In Its No Of Only The What When Where Whether Which Whose With"
 
 
 def options_of(name: str) -> dict[str, click.Option]:
@@ -37,14 +40,40 @@ def test_help_shows_a_screenful_of_options_and_names_the_way_to_the_others(name:
 
 @pytest.mark.parametrize("name", COMMON)
 def test_help_all_shows_every_option_once(name: str) -> None:
-    _, listed = shown(name, "--help-all")
+    text, listed = shown(name, "--help-all")
     assert {option.opts[-1] for option in options_of(name).values()} <= listed
+    assert not re.findall(r"^  \[?[A-Z]+\]?(?:\.\.\.)? *$", text, re.MULTILINE)  # arguments without a text
 
 
 @pytest.mark.parametrize("name", set(COMMANDS) - set(COMMON) - {"judge"})
 def test_commands_with_few_options_show_them_all(name: str) -> None:
     _, listed = shown(name, "--help")
     assert {option.opts[-1] for option in options_of(name).values()} <= listed
+
+
+def leaves(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Every command that does something, subcommands included."""
+    if not isinstance(command, click.Group):
+        yield path, command
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        inner = command.get_command(context, name)
+        assert inner is not None
+        yield from leaves(inner, f"{path} {name}".strip())
+
+
+LEAVES = dict(leaves(cli))
+
+
+@pytest.mark.parametrize("path", LEAVES)
+def test_every_option_has_a_sentence_that_says_what_it_does(path: str) -> None:
+    for option in LEAVES[path].params:
+        if isinstance(option, click.Option) and not option.hidden:
+            about = (option.help or "").partition("  [default:")[0]
+            assert re.fullmatch(r"[A-Z][a-z]+,? .*\.", about), f"{path} {option.opts[-1]}: {about!r}"
+            assert about.split()[0] not in NO_VERBS.split(), f"{path} {option.opts[-1]}: {about!r}"
+            assert len(about) <= LONGEST, f"{path} {option.opts[-1]}: {len(about)} characters"
 
 
 def test_what_is_common_exists() -> None:

@@ -26,71 +26,88 @@ class AgreeOptions(declare.PolicyOptions, declare.FileOptions):
     """What `sounding agree` is asked for."""
 
     qrels: tuple[str, ...] = declare.argument(nargs=-1, required=True, metavar="QRELS...")
-    runs: tuple[str, ...] = declare.texts("Runs to rank: files, folders or globs.", metavar="RUN...")
-    measures: tuple[str, ...] = declare.measures("A measure; default: AP.")
-    level: float = declare.number("Lowest grade that is relevant.", default=1)
+    runs: tuple[str, ...] = declare.texts("Rank these runs: files, folders or globs.", metavar="RUN...")
+    measures: tuple[str, ...] = declare.measures("Rank the runs by measure M; repeatable; default: AP.")
+    level: float = declare.number("Count grades from this one up as relevant.", default=1)
     primary: str | None = declare.text(
-        "Whose judgments are the original ones; default: the first.", metavar="NAME"
+        "Take the judgments of NAME as the original ones; default: the first assessor.", metavar="NAME"
     )
     outside: Outside = declare.choice(
         get_args(Outside),
-        "What an assessor was not shown: not compared, relevant where the primary says so, or grade 0.",
+        "Compare only common documents, or fill gaps with the primary's relevant grades or with grade 0.",
         default="common",
     )
     by: By | None = declare.choice(
-        get_args(By), "A file is one assessor's, or a column names them; default: as it looks."
+        get_args(By), "Read one assessor per file, or their names from a column; default: whichever fits."
     )
     labels: tuple[str, ...] = declare.texts(
-        "The grade of a word, as relevant=1.", metavar="WORD=G", spelled="--label"
+        "Map a word to a grade, such as relevant=1; repeatable.", metavar="WORD=G", spelled="--label"
     )
     repeated: Repeated = declare.choice(
         get_args(Repeated),
-        "What counts where an assessor graded a document several times, and not the same.",
+        "Choose which grade counts if an assessor gave a document different grades.",
         default="error",
     )
-    samples: int = declare.count("Qrels that pick an assessor for each topic.", default=100_000)
-    tau: str = declare.text("How rankings are compared.", metavar="T", default="tau_b")
-    resamples: int = declare.count("Resamples of topics, for intervals.", least=2, default=2000)
+    samples: int = declare.count(
+        "Draw this many qrels, each with a random assessor per topic.", default=100_000
+    )
+    tau: str = declare.text(
+        "Compare rankings by this coefficient (see docs/agreement.md).", metavar="T", default="tau_b"
+    )
+    resamples: int = declare.count(
+        "Resample the topics this many times for confidence intervals.", least=2, default=2000
+    )
     alpha: float = declare.option(
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         default=0.05,
         show_default=True,
-        help="Intervals are of 1 - alpha.",
+        help="Set the confidence level of the intervals to 1 - alpha.",
     )
-    top: int | None = declare.count("Rows of long tables; best systems that are looked at.")
+    top: int | None = declare.count("Show only the first N rows of long tables, and the N best systems.")
     sections: tuple[str, ...] = declare.option(
-        multiple=True, type=click.Choice(SECTIONS), help="Only this table.", spelled="--section"
+        multiple=True,
+        type=click.Choice(SECTIONS),
+        help="Show only this table; repeatable.",
+        spelled="--section",
     )
-    everything: bool = declare.flag("Every table.", spelled="--all")
+    everything: bool = declare.flag("Show every table.", spelled="--all")
     combinations: tuple[tuple[str, str], ...] = declare.option(
         nargs=2,
         multiple=True,
         metavar="HOW FILE",
-        help="Write one set of qrels: union, intersection, majority, mean, priority.",
+        help="Write combined qrels to FILE: union, intersection, majority, mean or priority; repeatable.",
         spelled="--combine",
     )
-    priority: tuple[str, ...] = declare.texts("Whose word counts first; may be repeated.", metavar="NAME")
-    adjudicate: Path | None = declare.file("Write the documents on which assessors differ.")
-    secondary_pool: Path | None = declare.file("Write what to show a second assessor.")
-    pool_relevant: int = declare.count("Relevant documents of a topic in it, at most.", least=0, default=200)
-    pool_nonrelevant: int = declare.count("Other documents of a topic in it, at most.", least=0, default=200)
+    priority: tuple[str, ...] = declare.texts(
+        "Prefer the grades of NAME in --combine priority; repeatable.", metavar="NAME"
+    )
+    adjudicate: Path | None = declare.file("Write the documents on which assessors disagree.")
+    secondary_pool: Path | None = declare.file("Write the documents to show a second assessor.")
+    pool_relevant: int = declare.count(
+        "Limit the relevant documents per topic in --secondary-pool.", least=0, default=200
+    )
+    pool_nonrelevant: int = declare.count(
+        "Limit the other documents per topic in --secondary-pool.", least=0, default=200
+    )
     simulate: str | None = declare.choice(
-        ("independent", "correlated"), "Add two simulated assessors to the one of QRELS."
+        ("independent", "correlated"), "Add two simulated assessors to a single QRELS."
     )
     overlaps: str | None = declare.text(
-        "Overlap of each with the primary; default: 0.421,0.494.", metavar="O,O"
+        "Set the overlap of simulated assessors with the primary; default: 0.421,0.494.", metavar="O,O"
     )
-    chart: Path | None = declare.chart("Draw")
+    chart: Path | None = declare.chart("Draw the agreement, and with --runs the rankings")
     _formats: ClassVar[declare.Declaration] = declare.formats
     _workers: ClassVar[declare.Declaration] = declare.workers
     _policies: ClassVar[declare.Declaration] = declare.policies(without=OTHERWISE)
     unjudged: names.Unjudged = declare.choice(
         ("nonrelevant", "condensed"),
-        "What an unjudged document counts; condensed: removed.",
+        "Count unjudged documents as nonrelevant, or remove them (condensed).",
         default="nonrelevant",
     )
     missing: names.Missing = declare.choice(
-        ("zero", "error"), "What a judged topic counts that a run lacks.", default="zero"
+        ("zero", "error"),
+        "Score a judged topic that a run lacks as zero, or stop with an error.",
+        default="zero",
     )
 
 
@@ -128,15 +145,15 @@ class SeveralRuns(GroupedCommand):
 @click.command(
     "agree",
     cls=SeveralRuns,
-    short_help="How far several assessors agree, and what it does.",
+    short_help="Measure how far assessors agree.",
 )
 @declare.taking(AgreeOptions)
 @declare.output_options()
 def command(options: AgreeOptions) -> None:
-    """How far the assessors of QRELS agree, and how much the ranking of runs depends on them.
+    """Measure how far the assessors of QRELS agree, and how that affects the ranking of runs.
 
-    Overlap, kappa and alpha with intervals; topics to talk about first; with runs, their values and ranks
-    under very many qrels that pick an assessor for each topic.
+    Shows overlap, kappa and alpha with intervals, and the topics to discuss first. With --runs, also
+    shows the values and ranks of the runs under many qrels, each with a random assessor per topic.
 
     \b
     sounding agree first.qrels second.qrels

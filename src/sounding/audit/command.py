@@ -23,13 +23,17 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
 
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs
-    measures: tuple[str, ...] = declare.measures("A measure: AP, nDCG@10.")
-    new: tuple[str, ...] = declare.texts("A run that had no part in the judgments.", metavar="RUN")
-    level: float = declare.number("Lowest relevant grade.", default=1, spelled="-l --level")
+    measures: tuple[str, ...] = declare.measures("Use measure M; repeatable; default: AP, nDCG@10 and P@10.")
+    new: tuple[str, ...] = declare.texts(
+        "Check whether the collection can evaluate RUN, which was not pooled; repeatable.", metavar="RUN"
+    )
+    level: float = declare.number(
+        "Count grades from this one up as relevant.", default=1, spelled="-l --level"
+    )
     _pool: ClassVar[declare.Declaration] = declare.pool
     remove: Literal["relevant", "judgments"] = declare.choice(
         ("relevant", "judgments"),
-        "What leaving out takes: unique relevant documents, or all unique judgments.",
+        "Choose what leaving out a run removes: its unique relevant documents, or all its unique judgments.",
         default="relevant",
     )
     unique_among: Literal["pooled", "all"] = declare.choice(
@@ -38,34 +42,41 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
         default="pooled",
     )
     chosen: tuple[str, ...] = declare.option(
-        multiple=True, type=click.Choice(SECTIONS), help="Details; repeatable.", spelled="--section"
+        multiple=True,
+        type=click.Choice(SECTIONS),
+        help="Show this section in detail; repeatable.",
+        spelled="--section",
     )
-    every: bool = declare.flag("The verdict and every section.", spelled="--all")
-    top: int | None = declare.count("Rows that people see of a section.  [default: 20]")
+    every: bool = declare.flag("Show the verdict and every section.", spelled="--all")
+    top: int | None = declare.count("Show only the first N rows of each section.  [default: 20]")
     parts: str | None = declare.text(
-        "prefix:N, a regular expression, or a file of doc and part.", metavar="P"
+        "Split the collection by prefix:N, a regular expression, or a file of doc and part.", metavar="P"
     )
-    topics: str | None = declare.text("Topics with titles; with --corpus: title bias.", metavar="FILE")
-    corpus: tuple[str, ...] = declare.texts("Documents: TREC SGML or JSON lines.", metavar="FILE")
+    topics: str | None = declare.text(
+        "Read topic titles from FILE, to measure title bias (with --corpus).", metavar="FILE"
+    )
+    corpus: tuple[str, ...] = declare.texts(
+        "Read documents from FILE (TREC SGML or JSON lines); repeatable.", metavar="FILE"
+    )
     collections: tuple[tuple[str, str, str], ...] = declare.option(
         nargs=3,
         multiple=True,
         metavar="NAME QRELS RUNS",
-        help="Another collection, for tau with assessment side by side; may be repeated.",
+        help="Add another collection to the section assessment; repeatable.",
         spelled="--collection",
     )
     collection_info: tuple[tuple[str, str], ...] = declare.option(
         nargs=2,
         multiple=True,
         metavar="NAME FILE",
-        help="Which runs of such a collection were pooled; may be repeated.",
+        help="Read which runs of such a collection were pooled; repeatable.",
     )
-    draws: int = declare.count("Pseudo-judgments.", default=50)
-    seed: int = declare.seed("Of the draws.")
+    draws: int = declare.count("Draw this many sets of pseudo-judgments.", default=50)
+    seed: int = declare.seed()
     chart: Path | None = declare.option(
-        type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="All charts."
+        type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write all charts to DIR."
     )
-    chart_format: str = declare.choice(CHART_FORMATS, "Of the files in DIR.", default="html")
+    chart_format: str = declare.choice(CHART_FORMATS, "Set the format of the charts in DIR.", default="html")
 
     @property
     def sections(self) -> list[str]:
@@ -78,18 +89,20 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
         return list(dict.fromkeys([*self.chosen, *(name for name, own in asked.items() if own)]))
 
 
-@click.command("audit", cls=GroupedCommand, short_help="Can this collection judge these runs.")
+@click.command(
+    "audit", cls=GroupedCommand, short_help="Check whether a collection can evaluate its runs and new ones."
+)
 @declare.taking(AuditOptions)
 @declare.formats
 @declare.workers
 @declare.plain_policies
 @declare.output_options()
 def command(options: AuditOptions) -> None:
-    """Say what QRELS are fit for: to compare the RUNs that were pooled, and new ones.
+    """Check whether QRELS can evaluate the RUNs, and new ones, and to what depth.
 
-    First a verdict with the figure behind every statement. Details by --section: what the pool was, how
-    much of each run was judged, growth, unique relevant documents, leaving out runs and groups, ties,
-    rankings that need no judgments.
+    Begins with a verdict and the figure behind each statement. --section shows the details: the pool,
+    judged shares, growth, unique relevant documents, leaving out runs and groups, ties, and rankings
+    that need no judgments.
 
     \b
     sounding audit qrels.txt runs/ --info info.tsv

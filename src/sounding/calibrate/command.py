@@ -18,45 +18,49 @@ class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
 
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs
-    measures: tuple[str, ...] = declare.measures("A measure; may be repeated.", default=("AP",))
+    measures: tuple[str, ...] = declare.measures("Check results by measure M; repeatable.", default=("AP",))
     scenarios: tuple[str, ...] = declare.texts(
-        "How judgments are hidden: pool:10, groups:0.5, sample:0.1, mtc:512, rank:512, runs:20, or several"
-        " with +; may be repeated. Default: pool:10, pool:5, pool:10+groups:0.5, sample:0.1.",
+        "Hide judgments by pool:D, groups:R, sample:R, mtc:N, rank:N or runs:N, or several joined by +;"
+        " repeatable; default: pool:10, pool:5, pool:10+groups:0.5 and sample:0.1.",
         metavar="H",
         spelled="--hide",
     )
     claims: tuple[str, ...] = declare.texts(
-        "Only this claim, such as holds, sign, strong, p-value, settled or mtc; may be repeated.",
+        "Check only this claim, such as holds, sign, strong, p-value, settled or mtc; repeatable.",
         metavar="C",
         spelled="--claim",
     )
     until: str = declare.text(
-        "What full judging means: the first D documents of contributing runs (pool:D) or of all (runs:D).",
+        "Set what full judging means: the top D of pooled runs (pool:D) or of all runs (runs:D).",
         metavar="U",
         default="pool:100",
     )
     info: tuple[str, ...] = declare.info
-    test: str = declare.test("t", "The test behind conclusions.")
-    alpha: float = declare.alpha("Its level, each pair by itself.")
-    repeats: int = declare.count("Of ways of hiding that chance has a part in.", default=3, metavar="N")
+    test: str = declare.test("t", "Choose the significance test (see docs/tests.md).")
+    alpha: float = declare.alpha("Set the significance level of each pair, without correction.")
+    repeats: int = declare.count("Repeat random ways of hiding N times.", default=3, metavar="N")
     completions: int = declare.count(
-        "Draws of complete judgments.", least=2, default=100, metavar="N", spelled="--draws"
+        "Draw N completions of the judgments.", least=2, default=100, metavar="N", spelled="--draws"
     )
-    resamples: int = declare.count("Of the runs, for intervals.", least=0, default=200, metavar="N")
+    resamples: int = declare.count(
+        "Resample the runs N times for confidence intervals.", least=0, default=200, metavar="N"
+    )
     chart: Path | None = declare.chart("Draw the reliability diagram")
 
 
-@click.command("calibrate", cls=GroupedCommand, short_help="How often what is said for certain is right.")
+@click.command(
+    "calibrate", cls=GroupedCommand, short_help="Check how often sounding's confidence statements are right."
+)
 @declare.taking(CalibrateOptions)
 @declare.policies(without=NO_USE)
 @declare.formats
 @declare.workers
 @declare.output_options()
 def command(options: CalibrateOptions) -> None:
-    """Hide judgments of QRELS, ask what is certain about RUNs without them, and count how often it is right.
+    """Check how often sounding's confidence statements are right, by hiding judgments of QRELS.
 
-    Asked are the chance that a conclusion holds, that of the sign, strong and weak, p-values, settled pairs,
-    intervals, bounds and the confidence of `plan`. The judgments should be deep: they are the truth.
+    Checks the chance that a conclusion or its sign holds, strong and weak results, p-values, settled
+    pairs, intervals, bounds and the confidence of `plan`. QRELS should be deep: it serves as the truth.
 
     \b
     sounding calibrate qrels.txt runs/ --info info.tsv

@@ -15,19 +15,20 @@ class CheckOptions(declare.OutputOptions):
 
     files: tuple[str, ...] = declare.argument(nargs=-1, required=True, metavar="FILE...")
     kind: Literal["run", "qrels", "topics"] | None = declare.choice(
-        ["run", "qrels", "topics"], "What the files should be; default: whichever fits best."
+        ["run", "qrels", "topics"], "Check the files as this kind; default: whichever fits best."
     )
 
 
-@click.command("check", short_help="Every problem of a file.")
+@click.command("check", short_help="List every problem in a file.")
 @declare.taking(CheckOptions)
 @declare.output_options()
 def command(options: CheckOptions) -> None:
-    """List every problem of each FILE (run, qrels or topics), with lines and counts.
+    """List every problem in each FILE (run, qrels or topics), with line numbers and counts.
 
-    A folder stands for the files in it, and a glob in quotes for those that it matches.
-    All problems are counted; the first 100 are listed. Nothing is evaluated. Remarks name what is legal
-    and surprises people: ties, lines out of order, negative grades. Exit status 1 where a file has a problem.
+    FILE may be a folder or a quoted glob. All problems are counted, and the first 100 are listed.
+    Remarks point out what is legal but surprising: ties, unsorted lines, negative grades.
+
+    Exit status: 0: no problem; 1: problem or bad input; 2: wrong usage.
     """
     from sounding.check.flow import run  # NumPy, which --help does without
 

@@ -18,37 +18,40 @@ class ConvertOptions(declare.WorkerOptions):
     output: str = declare.option(
         required=True,
         metavar="TARGET",
-        help="The file to write, or the folder for several.",
+        help="Write to this file, or to this folder if there are several.",
         spelled="-o --output",
     )
     to: Literal["parquet", "trec"] | None = declare.choice(
-        ["parquet", "trec"], "What to write; default: by the suffix of TARGET, parquet into a folder."
+        ["parquet", "trec"], "Choose what to write; default: by the suffix of TARGET, parquet into a folder."
     )
     kind: Literal["run", "qrels"] | None = declare.choice(
-        ["run", "qrels"], "What the files hold, where their columns do not tell.", spelled="--as"
+        ["run", "qrels"],
+        "Read the files as runs or qrels if their columns do not show which.",
+        spelled="--as",
     )
     form: str | None = declare.text(
-        "Format of the files, where it is not recognised.", metavar="F", spelled="--from"
+        "Set the format of the files if it is not recognized.", metavar="F", spelled="--from"
     )
-    without_ranks: bool = declare.flag("Leave the rank column of runs out.")
+    without_ranks: bool = declare.flag("Leave out the rank column of runs.")
     duplicates: names.Duplicates = declare.choice(
-        get_args(names.Duplicates), "A document listed twice for a topic.", default="error"
+        get_args(names.Duplicates),
+        "Stop if a topic lists a document twice (error), or keep the first or the best entry.",
+        default="error",
     )
     fractional: names.Fractional = declare.choice(
-        get_args(names.Fractional), "Grades such as 0.5.", default="accept"
+        get_args(names.Fractional), "Refuse, accept or round grades such as 0.5.", default="accept"
     )
     quiet: bool = declare.quiet
 
 
-@click.command("convert", short_help="Runs and judgments to Parquet, and back.")
+@click.command("convert", short_help="Convert runs and judgments to Parquet and back.")
 @declare.taking(ConvertOptions)
 @declare.workers
 def command(options: ConvertOptions) -> None:
-    """Write runs and judgments as Parquet, or as TREC's text again.
+    """Convert runs and judgments to Parquet, and back to TREC text.
 
-    Parquet takes a quarter of the space of text, and DuckDB, Polars and pandas read it as well. Topics are
-    sorted, columns typed, rows compressed; documents keep their order, so that every value stays what it
-    was. A run may be larger than memory.
+    Parquet files are a quarter of the size, and DuckDB, Polars and pandas read them too. Topics are
+    sorted; documents keep their order, so every value stays the same. A run may be larger than memory.
 
     \b
     sounding convert run.txt -o run.parquet

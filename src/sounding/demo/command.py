@@ -19,25 +19,25 @@ class DemoOptions:
         metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path)
     )
     seed: int | None = declare.count(
-        f"Another seed gives another collection.  [default: {DEFAULT_SEED}]", least=0
+        f"Set the seed of the simulated collection.  [default: {DEFAULT_SEED}]", least=0
     )
-    judge: bool = declare.flag("A judging server with documents, topics, runs and people.")
+    judge: bool = declare.flag("Start a judging server with documents, topics, runs and people instead.")
     port: int | None = declare.option(
         type=click.IntRange(0, 65535),
-        help="Where the judging server listens.  [default: 8000, or a free one]",
+        help="Set the port of the judging server.  [default: 8000, or a free one]",
     )
 
 
-@click.command("demo", short_help="A complete example on a small simulated collection.")
+@click.command("demo", short_help="Show a complete example on a small simulated collection.")
 @declare.taking(DemoOptions)
 def command(options: DemoOptions) -> None:
-    """Write a small simulated collection into DIR (default: demo), and a report on it: DIR/report.html.
+    """Show a complete example: write a small simulated collection and a report, DIR/report.html.
 
-    The truth about the collection is known: the end says which conclusions it confirms. A collection that
-    an earlier demo left in DIR is replaced.
+    DIR is `demo` by default; an earlier demo there is replaced. Since the truth about the collection is
+    known, the end says which conclusions it confirms.
 
-    With --judge: a judging project in DIR (default: demo-judging) over the documentation of Python's standard
-    library, which is served until it is stopped. Nothing is downloaded; what was judged there before stays.
+    With --judge: set up a judging project in DIR (default: demo-judging) over the documentation of Python's
+    standard library, and serve it until stopped. Nothing is downloaded; earlier judgments in DIR are kept.
     """
     if options.judge and options.seed is not None:
         raise click.UsageError("--seed is for the simulated collection; leave it out, or leave out --judge")

@@ -18,38 +18,46 @@ class DepthOptions(declare.PolicyOptions, declare.ReadingOptions):
 
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs
-    measures: tuple[str, ...] = declare.measures("A measure without a cut-off: AP, P, RBP.")
-    depths: str | None = declare.text("Depths to show; default: 5,10,30,100,500,1000.", metavar="K,K...")
+    measures: tuple[str, ...] = declare.measures(
+        "Use measure M, without a cutoff; repeatable; default: AP and RBP(p=0.95)."
+    )
+    depths: str | None = declare.text("Show these depths; default: 5,10,30,100,500,1000.", metavar="K,K...")
     reference: str | None = declare.text(
-        "What every depth is held against: a depth, or one measure at a depth; default: the pool depth.",
+        "Compare with this depth, or with this measure at a depth; default: the pool depth.",
         metavar="M@K",
     )
-    pool_depth: int | None = declare.count("Cut the judgments to this pool first.", metavar="D")
-    test: str = declare.test("t", "Any test of compare: docs/tests.md.")
-    correction: str | None = declare.correction("none, as Lu et al")
-    alpha: float = declare.alpha("Level of the test.")
-    info: tuple[str, ...] = declare.texts(
-        "Which runs were pooled: run group kind priority pooled.", metavar="FILE"
+    pool_depth: int | None = declare.count(
+        "Keep only the judgments that a pool of depth D would contain.", metavar="D"
     )
-    plan: str | None = declare.text("Choices fixed beforehand: taken and checked.", metavar="FILE")
-    each_run: bool = declare.flag("Every run: means with comparison intervals, and assessment.")
+    test: str = declare.test("t", "Choose the significance test (see docs/tests.md).")
+    correction: str | None = declare.correction("none")
+    alpha: float = declare.alpha()
+    info: tuple[str, ...] = declare.info
+    plan: str | None = declare.text(
+        "Read pre-registered choices from FILE and check the options against them.", metavar="FILE"
+    )
+    each_run: bool = declare.flag(
+        "Show the mean of each run with its comparison interval, and its judged share."
+    )
     each_depth: bool = declare.flag(
-        "For programs: a row for every k; with --each-run of every run, with --pair of the two."
+        "Write a row for every depth (for csv, json and so on); also with --each-run or --pair."
     )
     pair: tuple[str, str] | None = declare.option(
-        nargs=2, metavar="A B", help="Two runs over depth with the case at each."
+        nargs=2, metavar="A B", help="Compare runs A and B at each depth."
     )
-    volatility: bool = declare.flag("How far the orderings at any two depths agree.")
+    volatility: bool = declare.flag("Show how far the rankings at any two depths agree.")
     coefficient: str = declare.text(
-        "By which two depths agree: docs/agreement.md.", metavar="C", default="tau_b"
+        "Measure agreement by this coefficient (see docs/agreement.md).", metavar="C", default="tau_b"
     )
-    threshold: float = declare.number("Above it orderings count as stable.", default=0.9)
-    rbo_p: float = declare.number("Persistence of RBO.", default=0.9, metavar="P")
-    agreement: bool = declare.flag("Orderings by every coefficient: reference, tie rule, other measures.")
-    weights: bool = declare.flag("What each rank counts at the depths.")
-    pools: str | None = declare.text("Shallower pools against the whole one.", metavar="D,D...")
-    subsets: bool = declare.flag("Random parts of the judgments, 100% to 1%.")
-    chart: Path | None = declare.chart("Draw it all")
+    threshold: float = declare.number("Call rankings stable if they agree at least this much.", default=0.9)
+    rbo_p: float = declare.number("Set the persistence of RBO.", default=0.9, metavar="P")
+    agreement: bool = declare.flag(
+        "Compare rankings with the reference, another tie rule and other measures, by all coefficients."
+    )
+    weights: bool = declare.flag("Show the weight of each rank at each depth.")
+    pools: str | None = declare.text("Compare pools of these depths with the whole pool.", metavar="D,D...")
+    subsets: bool = declare.flag("Evaluate with random subsets of the judgments, from 100% to 1%.")
+    chart: Path | None = declare.chart("Draw all results")
 
     @property
     def views(self) -> list[str]:
@@ -57,20 +65,18 @@ class DepthOptions(declare.PolicyOptions, declare.ReadingOptions):
         return [name for name in VIEWS if getattr(self, name)]
 
 
-@click.command(
-    "depth", cls=GroupedCommand, short_help="Whether the outcome depends on the depth of evaluation."
-)
+@click.command("depth", cls=GroupedCommand, short_help="Check whether the outcome depends on depth.")
 @declare.taking(DepthOptions)
 @declare.formats
 @declare.workers
 @declare.policies(without=("universe", "at_most", "prior", "moments", "draws"))
 @declare.output_options()
 def command(options: DepthOptions) -> None:
-    """Look at RUNs deeper and deeper, and whether the outcome stays.
+    """Check whether the outcome depends on the depth of evaluation or of the pool.
 
-    By measure and depth: the pairs of runs that are told apart, how many of those of a reference depth
-    are confirmed or turned round, how far the orderings agree, and what was not judged. Below stands from
-    where on the ordering is stable, and what to heed.
+    For each measure and depth: how many pairs of RUNs differ significantly, how many results of the
+    reference depth are confirmed or reversed, how far the rankings agree, and how much is unjudged.
+    Below the table: the depth from which the ranking is stable, and cautions.
 
     \b
     sounding depth qrels.txt runs/ -m AP -m 'RBP(p=0.95)' --info info.tsv

@@ -17,41 +17,47 @@ class EvaluateOptions(declare.PolicyOptions, declare.ReadingOptions):
 
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs
-    measures: tuple[str, ...] = declare.measures("A measure: nDCG@10, P.5,10, map.")
-    per_topic: bool = declare.flag("The value of every topic as well.", spelled="-q --per-topic")
-    level: float = declare.number(
-        "Lowest relevant grade, where a measure names no other.", default=1, spelled="-l --level"
+    measures: tuple[str, ...] = declare.measures(
+        "Compute measure M, such as nDCG@10, P.5,10 or map; repeatable;"
+        " default: AP, nDCG@10, P@10, RR and R@1000."
     )
-    residual: str | None = declare.text("Drop documents judged in this earlier round.", metavar="QRELS")
-    groups: bool = declare.flag("Mean over judgment groups (second column of the qrels).")
+    per_topic: bool = declare.flag("Show the value of every topic as well.", spelled="-q --per-topic")
+    level: float = declare.number(
+        "Count grades from this one up as relevant, unless the measure sets its own.",
+        default=1,
+        spelled="-l --level",
+    )
+    residual: str | None = declare.text(
+        "Remove documents that were judged in QRELS, an earlier round.", metavar="QRELS"
+    )
+    groups: bool = declare.flag("Average over judgment groups (second column of the qrels).")
     z_scores: str | None = declare.text(
-        "Standardise by this file: topic measure mean deviation.", metavar="FILE"
+        "Standardize values by FILE (columns: topic, measure, mean, deviation).", metavar="FILE"
     )
     by: str | None = declare.text(
-        "One table for each value of a topic attribute: topic <TAB> value.", metavar="FILE"
+        "Show one table per group of topics; FILE has lines of topic <TAB> group.", metavar="FILE"
     )
-    stats: bool = declare.flag("Deviation, errors and geometric mean as well.")
-    top: int | None = declare.count("Only the best so many runs.")
+    stats: bool = declare.flag("Show standard deviation, standard error and geometric mean as well.")
+    top: int | None = declare.count("Show only the N best runs.")
     _formats: ClassVar[declare.Declaration] = declare.formats
     into: Path | None = declare.option(
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
-        help="Keep what each run gives as a Parquet file there; what is there already is not done again.",
+        help="Store the results of each run in DIR as Parquet, and reuse those already there.",
     )
 
 
-@click.command("evaluate", cls=GroupedCommand, short_help="Values of measures for runs.")
+@click.command("evaluate", cls=GroupedCommand, short_help="Score runs against judgments.")
 @declare.taking(EvaluateOptions)
 @declare.workers
 @declare.pool
 @declare.policies()
 @declare.output_options("trec")
 def command(options: EvaluateOptions) -> None:
-    """Score RUNs against QRELS.
+    """Score RUNs against QRELS, and show how much of each ranking was judged.
 
-    Values are trec_eval's, means over all judged topics (`trec_eval -c`), with the share of judged
-    documents beside each. A RUN is a file, a folder, a glob, or - for standard input; most formats
-    are recognised (TREC, CSV, JSON, Parquet; compressed or not).
+    Values are those of trec_eval -c: means over all judged topics. A RUN is a file, a folder, a glob,
+    or - for standard input, in TREC format, CSV, JSON or Parquet, compressed or not.
 
     \b
     sounding evaluate qrels.txt bm25.txt dense.txt -m AP -m nDCG@20 -m 'RBP(p=0.8)'

@@ -16,17 +16,17 @@ class MeasuresOptions(declare.OutputOptions):
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         multiple=True,
         metavar="X",
-        help="The k beyond which documents can add no more than X (RBP, ERR).",
+        help="Find the rank k beyond which documents add at most X (RBP, ERR); repeatable.",
     )
 
 
-@click.command("measures", short_help="Names, parameters and definitions of measures.")
+@click.command("measures", short_help="List all measures, or explain some.")
 @declare.taking(MeasuresOptions)
 @declare.output_options()
 def command(options: MeasuresOptions) -> None:
-    """List all measures, or explain each MEASURE.
+    """List all measures, or explain each MEASURE: names, parameters, definition.
 
-    A MEASURE may be spelled as ir_measures, trec_eval or ranx do.
+    Write a MEASURE as in ir_measures, trec_eval or ranx.
 
     \b
     sounding measures

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 LOOPBACK, PORT = "127.0.0.1", 8000  # where the server listens unless told otherwise
 SAMPLED = 20  # judgments of an audit, unless others are asked for
 OF_JUDGMENTS = [kind.name for kind in EXPORT_KINDS.values() if kind.of_judgments]
-EXPORT_HELP = """Write what was judged: one line a judgment, however many there are.
+EXPORT_HELP = """Export the judgments, the log, the searches or the topics of the project in DIR.
 
-Judgments are those of topics in use at that moment: candidates and dropped ones are left out, and it
-is said.
+Judgments of candidate and dropped topics are left out, and a remark says so.
 
 \b
 """ + "\n".join(f"{kind.name:10} {kind.described}" for kind in EXPORT_KINDS.values())
@@ -31,12 +30,12 @@ is said.
 _PARAMETER = declare.option(
     multiple=True,
     metavar="NAME=VALUE",
-    help="Parameter of the order, such as strata=10:1,100:0.1.",
+    help="Set a parameter of the order, such as strata=10:1,100:0.1; repeatable.",
     spelled="-P --parameter",
 )
 FEEDS = ("first", "majority", "adjudicated")
 _MINUTES = click.FloatRange(0, min_open=True)
-_NO_REMARKS = declare.flag("No remarks.")
+_NO_REMARKS = declare.flag("Hide all remarks.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,46 +60,50 @@ class InitOptions(ProjectOptions):
         multiple=True,
         required=True,
         metavar="FILE",
-        help="Documents: TREC SGML, JSONL, CSV, texts, HTML; files, folders, globs.",
+        help="Read documents (TREC SGML, JSONL, CSV, text or HTML) from files, folders or globs; repeatable.",
     )
-    topics: str | None = declare.text("Topics; more can be written in the browser.", metavar="FILE")
+    topics: str | None = declare.text(
+        "Read topics from FILE; you can add more in the browser.", metavar="FILE"
+    )
     runs: tuple[str, ...] = declare.texts(
-        "Runs: files, folders, globs; more can be added later.", metavar="FILE"
+        "Read runs from files, folders or globs; repeatable; you can add more later.", metavar="FILE"
     )
     run_format: str | None = declare.run_format
-    title: str = declare.text("What assessors see above every page.", default="Relevance judgments")
+    title: str = declare.text("Set the title of every page.", default="Relevance judgments")
     scale: str = declare.text(
-        "Grades and what they mean; a grade's key is its digit.",
+        "Set the grades and their meanings; assessors type the digit of a grade.",
         metavar="G=TEXT,...",
         default="0=not relevant,1=relevant",
     )
-    level: float = declare.number("Lowest relevant grade.", default=1, metavar="G", spelled="-l --level")
-    overlap: int = declare.count("Assessors who judge each document.", default=1)
-    feed: Feed = declare.choice(FEEDS, "Which of several grades counts.", default="first")
+    level: float = declare.number(
+        "Count grades from G up as relevant.", default=1, metavar="G", spelled="-l --level"
+    )
+    overlap: int = declare.count("Have this many assessors judge each document.", default=1)
+    feed: Feed = declare.choice(FEEDS, "Choose which grade counts if assessors differ.", default="first")
     order: str = declare.text(
-        "Order of judging: mtc, or a strategy of `sounding pool`.", metavar="S", default="mtc"
+        "Choose the order of judging: mtc, or a strategy of `sounding pool`.", metavar="S", default="mtc"
     )
     parameter: tuple[str, ...] = _PARAMETER
-    batch: int = declare.count("Documents of a topic that are shuffled together.", default=1)
+    batch: int = declare.count("Shuffle this many documents of a topic together.", default=1)
     warm_up: int = declare.count(
-        "First documents of a topic by rank, shuffled, before the order begins.", least=0, default=0
+        "Begin each topic with this many top-ranked documents, shuffled.", least=0, default=0
     )
-    depth: int = declare.count("Documents of a run that count.", default=100)
-    measure: str = declare.text("Whose order of the runs is to become certain.", metavar="M", default="AP")
+    depth: int = declare.count("Cut each run at this depth.", default=100)
+    measure: str = declare.text("Rank the runs by measure M.", metavar="M", default="AP")
     seed: int = declare.seed()
     lease: float = declare.option(
         type=_MINUTES,
         default=10,
         show_default=True,
         metavar="MINUTES",
-        help="How long a document stays with an assessor who is gone.",
+        help="Release the document of an idle assessor after this many minutes.",
     )
     database: str | None = declare.text(
-        "An empty PostgreSQL database, postgresql://...; default: a SQLite file in DIR.", metavar="URL"
+        "Use an empty PostgreSQL database, postgresql://...; default: a SQLite file in DIR.", metavar="URL"
     )
     search: SearchEngine = declare.choice(
         ["fts5", "tantivy"],
-        "Search over the corpus: SQLite's, or the faster tantivy (an extra).",
+        "Search the corpus with SQLite (fts5), or with tantivy, which is faster but an extra package.",
         default="fts5",
     )
     quiet: bool = declare.quiet
@@ -111,10 +114,12 @@ class ServeOptions(ProjectOptions):
     """What `sounding judge serve` is asked for."""
 
     host: str = declare.text(
-        "Address to listen on; beyond this machine only once somebody has a password.", default=LOOPBACK
+        "Listen on this address; one beyond this machine requires a user with a password.", default=LOOPBACK
     )
-    port: int = declare.option(type=click.IntRange(0, 65535), default=PORT, show_default=True)
-    access_log: bool = declare.flag("Write a line for every request to standard output.")
+    port: int = declare.option(
+        type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Listen on this port."
+    )
+    access_log: bool = declare.flag("Log every request to standard output.")
 
 
 @declare.options
@@ -124,19 +129,21 @@ class UserOptions(TableOptions):
     name: str | None = declare.argument(required=False)
     role: Role | None = declare.choice(
         ["assessor", "organiser"],
-        "From now on; a new user is an assessor unless this is given, others keep their role.",
+        "Set the role; default: assessor for a new user, unchanged for others.",
     )
     topics: str | None = declare.text(
-        "Topics to judge, in place of those so far; all: every topic.", metavar="ID,..."
+        "Replace the topics that the user judges; all means every topic.", metavar="ID,..."
     )
-    link: bool = declare.flag("A new one-time link to set a password; the old password is void.")
+    link: bool = declare.flag(
+        "Create a new one-time link to set a password; the old password becomes invalid."
+    )
     enable: bool | None = declare.option(
-        default=None, help="Whether the user may sign in.", spelled="--enable/--disable"
+        default=None, help="Allow the user to sign in, or forbid it.", spelled="--enable/--disable"
     )
-    erase: bool = declare.flag("Forget who the user was; the judgments stay, under a pseudonym.")
+    erase: bool = declare.flag("Erase the user's identity; the judgments stay, under a pseudonym.")
     yes: bool = declare.flag("Erase without asking.")
     url: str | None = declare.text(
-        "Where people reach the server, for links.  [default: where it was served last, else"
+        "Set the address of the server for links.  [default: where it was last served, else"
         f" http://{LOOPBACK}:{PORT}]",
         metavar="URL",
     )
@@ -147,19 +154,24 @@ class TopicsOptions(TableOptions):
     """What `sounding judge topics` is asked for."""
 
     choose: tuple[str, ...] = declare.texts(
-        "Topics to be judged and counted from now on; all: every topic. May be repeated.", metavar="ID,..."
+        "Choose topics to judge and count from now on; all means every topic; repeatable.", metavar="ID,..."
     )
     drop: tuple[str, ...] = declare.texts(
-        "Topics to be judged and counted no longer; judgments stay in the log.", metavar="ID,..."
+        "Stop judging and counting these topics; judgments stay in the log; repeatable.", metavar="ID,..."
     )
-    candidate: tuple[str, ...] = declare.texts("Topics to be developed further.", metavar="ID,...")
+    candidate: tuple[str, ...] = declare.texts(
+        "Make these topics candidates, to develop them further; repeatable.", metavar="ID,..."
+    )
     assign: tuple[str, ...] = declare.texts(
-        "Exactly those who judge a topic; ID= alone: nobody, so that it is closed. May be repeated.",
+        "Let exactly these people judge a topic; ID= closes the topic; repeatable.",
         metavar="ID=NAME,...",
     )
-    share_out: bool = declare.flag("Give chosen topics that have too few to those with the fewest topics.")
+    share_out: bool = declare.flag(
+        "Assign topics with too few assessors to the people with the fewest topics."
+    )
     each: int | None = declare.count(
-        "Assessors of a topic to share out to.  [default: as many as judge each document]", metavar="N"
+        "Assign N assessors per topic with --share-out.  [default: as many as judge each document]",
+        metavar="N",
     )
 
 
@@ -169,16 +181,14 @@ class OrderOptions(TableOptions):
 
     policy: str | None = declare.argument(required=False, metavar="[ORDER]")
     parameter: tuple[str, ...] = _PARAMETER
-    batch: int | None = declare.count(
-        "Documents of a topic that are shuffled together.  [default: 1]", metavar="N"
-    )
+    batch: int | None = declare.count("Shuffle N documents of a topic together.  [default: 1]", metavar="N")
     warm_up: int | None = declare.count(
-        "First documents of a topic by rank, shuffled, before the order begins.  [default: 0]",
+        "Begin each topic with N top-ranked documents, shuffled.  [default: 0]",
         least=0,
         metavar="N",
     )
     topics: tuple[str, ...] = declare.texts(
-        "These topics alone; otherwise all, also those to come. May be repeated.",
+        "Change only these topics; default: all, and future ones; repeatable.",
         metavar="ID,...",
         spelled="--topic",
     )
@@ -188,18 +198,22 @@ class OrderOptions(TableOptions):
 class SettingsOptions(TableOptions):
     """What `sounding judge settings` is asked for."""
 
-    title: str | None = declare.text("What assessors see above every page.", metavar="TEXT")
-    overlap: int | None = declare.count("Assessors who judge each document.", metavar="N")
-    feed: Feed | None = declare.choice(FEEDS, "Which of several grades counts.")
-    level: float | None = declare.number("Lowest relevant grade.", metavar="G", spelled="-l --level")
-    measure: str | None = declare.text("Whose order of the runs is to become certain.", metavar="M")
+    title: str | None = declare.text("Set the title of every page.", metavar="TEXT")
+    overlap: int | None = declare.count("Have this many assessors judge each document.", metavar="N")
+    feed: Feed | None = declare.choice(FEEDS, "Choose which grade counts if assessors differ.")
+    level: float | None = declare.number(
+        "Count grades from G up as relevant.", metavar="G", spelled="-l --level"
+    )
+    measure: str | None = declare.text("Rank the runs by measure M.", metavar="M")
     lease: float | None = declare.option(
-        type=_MINUTES, metavar="MINUTES", help="How long a document stays with an assessor who is gone."
+        type=_MINUTES,
+        metavar="MINUTES",
+        help="Release the document of an idle assessor after this many minutes.",
     )
     instructions: TextIO | None = declare.option(
         type=click.File(encoding="utf-8"),
         metavar="FILE",
-        help="What assessors read beside every topic; -: from the standard input.",
+        help="Show assessors the text of FILE beside every topic; - means standard input.",
     )
 
 
@@ -207,13 +221,12 @@ class SettingsOptions(TableOptions):
 class DifferencesOptions(TableOptions):
     """What `sounding judge differences` is asked for."""
 
-    only_open: bool = declare.flag("Those alone that nobody has settled yet.", spelled="--open")
+    only_open: bool = declare.flag("List only documents that nobody has settled yet.", spelled="--open")
     settle: str | None = declare.text(
-        "Grades that count from now on, in a file of judgments: topic, iteration, doc, grade; -: from the"
-        " standard input.",
+        "Settle documents with the grades in FILE (topic iteration doc grade); - means standard input.",
         metavar="FILE",
     )
-    by: str | None = declare.text("The organiser who settled them.", metavar="NAME")
+    by: str | None = declare.text("Name the organizer who settled them.", metavar="NAME")
 
 
 @declare.options
@@ -222,11 +235,9 @@ class ExpertAuditOptions(TableOptions):
 
     assessor: str | None = declare.argument(required=False)
     expert: str | None = declare.text(
-        "The organiser who grades the sample on the page Audit.", metavar="NAME"
+        "Have the organizer NAME grade the sample, on the page Audit.", metavar="NAME"
     )
-    size: int | None = declare.count(
-        f"Judgments to draw, if there are so many.  [default: {SAMPLED}]", metavar="N"
-    )
+    size: int | None = declare.count(f"Draw at most N judgments.  [default: {SAMPLED}]", metavar="N")
 
 
 @declare.options
@@ -234,15 +245,21 @@ class ImportOptions(ProjectOptions):
     """What `sounding judge import` is asked for."""
 
     qrels: tuple[str, ...] = declare.texts(
-        "Judgments to add; nothing that people judged is touched.", metavar="FILE"
+        "Add judgments from FILE; existing ones do not change; repeatable.", metavar="FILE"
     )
-    runs: tuple[str, ...] = declare.texts("Runs to add: files, folders, globs.", metavar="FILE")
-    topics: str | None = declare.text("Topics to add; changed ones become new versions.", metavar="FILE")
+    runs: tuple[str, ...] = declare.texts(
+        "Add runs from files, folders or globs; repeatable.", metavar="FILE"
+    )
+    topics: str | None = declare.text(
+        "Add topics from FILE; changed topics become new versions.", metavar="FILE"
+    )
     assessor: str | None = declare.text(
-        "Whose judgments the qrels are; in the log, import-NAME.  [default: the name of the file]",
+        "Record the judgments as those of import-NAME.  [default: the name of the file]",
         metavar="NAME",
     )
-    qrels_format: str | None = declare.text("Format of the qrels, where it is not recognised.", metavar="F")
+    qrels_format: str | None = declare.text(
+        "Set the format of the qrels if it is not recognized.", metavar="F"
+    )
     run_format: str | None = declare.run_format
     quiet: bool = declare.quiet
 
@@ -252,10 +269,10 @@ class ExportOptions(ProjectOptions):
     """What `sounding judge export` is asked for."""
 
     what: str = declare.argument(type=click.Choice(list(EXPORT_KINDS)))
-    until: int | None = declare.count("As it was after event N of the log.", metavar="N")
-    all_topics: bool = declare.flag("Judgments of candidate and dropped topics as well.")
+    until: int | None = declare.count("Export the state after event N of the log.", metavar="N")
+    all_topics: bool = declare.flag("Include judgments of candidate and dropped topics.")
     output: Path | None = declare.option(
-        type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.", spelled="-o --output"
+        type=click.Path(dir_okay=False, path_type=Path), help="Write to FILE.", spelled="-o --output"
     )
     quiet: bool = _NO_REMARKS
 
@@ -265,7 +282,7 @@ class StatusOptions(TableOptions):
     """What `sounding judge status` is asked for."""
 
     view: str | None = declare.choice(
-        ["topics", "runs"], "One of the two tables; csv, jsonl and parquet hold only one."
+        ["topics", "runs"], "Show only this table; csv, jsonl and parquet contain only one."
     )
 
 
@@ -290,9 +307,12 @@ def _run(options: ProjectOptions) -> None:
     run(options)
 
 
-@click.group("judge", short_help="The judging server.")
+@click.group("judge", short_help="Run the server on which people judge documents.")
 def command() -> None:
-    """People judge what the algorithm picks, and watch the order of the runs become certain.
+    """Run the server on which people judge documents, and manage its projects.
+
+    The server picks the documents that say most about the ranking of the runs, and shows how certain
+    that ranking is.
 
     \b
     sounding judge init DIR --corpus docs.jsonl --topics topics.txt --runs 'runs/*'
@@ -324,33 +344,34 @@ def _subcommand(
 @command.command("init")
 @declare.taking(InitOptions)
 def init(options: InitOptions) -> None:
-    """Make a project in DIR, which must not exist or be empty."""
+    """Create a project in DIR, which must be new or empty."""
     _run(options)
 
 
 @_subcommand("serve", ServeOptions)
 def serve(options: ServeOptions) -> None:
-    """Serve the project in DIR until it is stopped."""
+    """Serve the project in DIR until you stop it."""
     _run(options)
 
 
-@_subcommand("user", UserOptions)
-@declare.output_options(otherwise="the link alone, or a table where there is none")
+@_subcommand("user", UserOptions, short_help="List, add or change users.")
+@declare.output_options(otherwise="the link alone, or a table if there is no link")
 def user(options: UserOptions) -> None:
-    """List the users of a project, or add or change the one called NAME, and say what NAME is now.
+    """List the users of a project, or add or change the user NAME.
 
-    A new user gets a one-time link to set a password with. With --format, NAME comes as a row of a table, the
-    link in it; otherwise a link is all that is written.
+    A new user gets a one-time link to set a password. Without --format only the link is printed; with it,
+    a table row for NAME that contains the link.
     """
     _run(options)
 
 
-@_subcommand("topics", TopicsOptions, short_help="Which topics are judged, and by whom.")
+@_subcommand("topics", TopicsOptions, short_help="List the topics, or change which are judged and by whom.")
 @declare.output_options()
 def topics(options: TopicsOptions) -> None:
-    """List the topics of a project: status, order, assessors, judged, left; or change them first.
+    """List the topics of a project, or change which are judged and by whom.
 
-    All that is asked for is done, or nothing of it. It works while people judge.
+    Lists status, order, assessors, judged and remaining documents. If one change fails, none is made.
+    Works while people judge.
 
     \b
     sounding judge topics DIR --choose 301,302 --drop 305
@@ -360,13 +381,13 @@ def topics(options: TopicsOptions) -> None:
     _run(options)
 
 
-@_subcommand("order", OrderOptions, short_help="In which order documents are judged.")
+@_subcommand("order", OrderOptions, short_help="Show or set the order in which documents are judged.")
 @declare.output_options()
 def order(options: OrderOptions) -> None:
-    """List in which order the documents of each topic are judged, or have ORDER from now on.
+    """Show the order in which the documents of each topic are judged, or change it to ORDER.
 
-    ORDER is mtc or a strategy of `sounding pool`. What people have at hand stays with them. It works while
-    they judge.
+    ORDER is mtc or a strategy of `sounding pool`. Works while people judge: they keep the documents
+    that they are judging.
 
     \b
     sounding judge order DIR mtc --batch 10
@@ -375,12 +396,14 @@ def order(options: OrderOptions) -> None:
     _run(options)
 
 
-@_subcommand("settings", SettingsOptions, short_help="Overlap, which grade counts, instructions, ...")
+@_subcommand(
+    "settings", SettingsOptions, short_help="Show or change overlap, instructions and other settings."
+)
 @declare.output_options()
 def settings(options: SettingsOptions) -> None:
-    """List the settings of a project that may change while people judge, or change some of them first.
+    """Show the settings of a project that can change while people judge, or change them.
 
-    Scale, depth and seed stay: recorded choices rest on them.
+    Scale, depth and seed cannot change, because recorded choices depend on them.
 
     \b
     sounding judge settings DIR --overlap 2 --feed majority
@@ -389,14 +412,16 @@ def settings(options: SettingsOptions) -> None:
     _run(options)
 
 
-@_subcommand("differences", DifferencesOptions, short_help="Where assessors differ, and what is settled.")
+@_subcommand(
+    "differences", DifferencesOptions, short_help="List or settle the documents on which assessors differ."
+)
 @declare.output_options()
 def differences(options: DifferencesOptions) -> None:
-    """List the documents on which assessors differ, or settle some first.
+    """List the documents on which assessors differ, or settle some of them.
 
-    The file may have any format of judgments. All of it is checked first: every document must be on the
-    list, every grade on the scale. What is settled counts where the feed is adjudicated. It works while
-    people judge.
+    FILE may have any format of judgments. Each document must be on the list, and each grade on the
+    scale; otherwise nothing is settled. Settled grades count with --feed adjudicated. Works while people
+    judge.
 
     \b
     sounding judge differences DIR --open
@@ -405,13 +430,13 @@ def differences(options: DifferencesOptions) -> None:
     _run(options)
 
 
-@_subcommand("audit", ExpertAuditOptions, short_help="Samples of judgments that experts grade anew.")
+@_subcommand("audit", ExpertAuditOptions, short_help="Draw samples of judgments for experts to grade again.")
 @declare.output_options()
 def audit(options: ExpertAuditOptions) -> None:
-    """Draw a random sample of ASSESSOR's judgments, or list the draws, what is graded, the agreement.
+    """Draw a random sample of ASSESSOR's judgments for an expert, or list samples and agreement.
 
-    ASSESSOR is a name or a pseudonym; judgments of topics in use are drawn from. What is drawn stays: again
-    from the same judgments it is the same audit. It works while people judge.
+    ASSESSOR is a name or a pseudonym. The sample comes from topics in use; the same judgments always
+    give the same sample. Works while people judge.
 
     \b
     sounding judge audit DIR ann --expert jane --size 20
@@ -420,41 +445,43 @@ def audit(options: ExpertAuditOptions) -> None:
     _run(options)
 
 
-@_subcommand("import", ImportOptions)
+@_subcommand("import", ImportOptions, short_help="Add judgments, runs or topics.")
 def import_files(options: ImportOptions) -> None:
-    """Add judgments, runs or topics to the project in DIR, while it is being judged or not."""
+    """Add judgments, runs or topics to the project in DIR, even while people judge."""
     _run(options)
 
 
-@_subcommand("export", ExportOptions, help=EXPORT_HELP)
+@_subcommand(
+    "export", ExportOptions, short_help="Export judgments, the log, searches or topics.", help=EXPORT_HELP
+)
 def export(options: ExportOptions) -> None:
-    """Write what was judged; see `EXPORT_HELP`."""
+    """Export judgments and more; see `EXPORT_HELP`."""
     _run(options)
 
 
-@_subcommand("status", StatusOptions)
+@_subcommand("status", StatusOptions, short_help="Show progress, and how certain the ranking is.")
 @declare.output_options()
 def status(options: StatusOptions) -> None:
-    """How far judging is, and how sure the order of the runs."""
+    """Show the progress of judging, and how certain the ranking of the runs is."""
     _run(options)
 
 
-@_subcommand("backup", BackupOptions)
+@_subcommand("backup", BackupOptions, short_help="Copy the database to a file.")
 def backup(options: BackupOptions) -> None:
-    """Copy the database of the project to FILE, while it is being judged or not.
+    """Copy the database of the project to FILE, even while people judge.
 
-    SQLite: FILE takes the place of DIR/judging.sqlite. PostgreSQL: FILE is for pg_restore. The corpus in DIR
-    never changes, and is not copied.
+    To restore, replace DIR/judging.sqlite with FILE (SQLite) or use pg_restore (PostgreSQL). The corpus in
+    DIR never changes and is not copied.
     """
     _run(options)
 
 
-@_subcommand("verify", VerifyOptions)
+@_subcommand("verify", VerifyOptions, short_help="Replay the log and check that the results are the same.")
 def verify(options: VerifyOptions) -> None:
-    """Replay the log in a new process and compare: choices, next documents, confidences, exports.
+    """Replay the log, and check that choices, next documents, confidence and exports are the same.
 
-    The corpus must be the one that the project was made with.
+    The corpus must be the one that the project was created with.
 
-    Exits 1, with one line for each, where anything differs.
+    Exit status: 0: all the same; 1: a difference (one line each) or bad input; 2: wrong usage.
     """
     _run(options)

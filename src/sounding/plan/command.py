@@ -21,42 +21,44 @@ class PlanOptions(declare.SessionOptions):
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs
     count: int = declare.count(
-        "Documents of each topic to judge next.", least=0, default=3, spelled="-n --next"
+        "List this many documents of each topic to judge next.", least=0, default=3, spelled="-n --next"
     )
     topics: tuple[str, ...] = declare.texts(
-        "Only this topic's; may be repeated.", metavar="T", spelled="--topic"
+        "List only documents of topic T; repeatable.", metavar="T", spelled="--topic"
     )
     pair: tuple[str, str] | None = declare.option(
-        nargs=2, metavar="A B", help="Only the order of these two runs matters."
+        nargs=2, metavar="A B", help="Plan only for the order of runs A and B."
     )
-    baseline: str | None = declare.text("Only how this run compares with the others matters.", metavar="RUN")
-    top: int | None = declare.count("Only the first N runs matter.", least=2, metavar="N")
+    baseline: str | None = declare.text("Plan only for pairs of RUN and another run.", metavar="RUN")
+    top: int | None = declare.count("Plan only for the order of the N best runs.", least=2, metavar="N")
     open_below: float | None = declare.number(
-        "Judge only for pairs less sure than C by now.", metavar="C", spelled="--open"
+        "Plan only for pairs whose confidence is below C.", metavar="C", spelled="--open"
     )
     wanted: float | None = declare.number(
-        "How many judgments a confidence of C takes.", metavar="C", spelled="--to"
+        "Estimate how many judgments a confidence of C takes.", metavar="C", spelled="--to"
     )
-    worlds: int = declare.count("Completions of the judgments in which judging is tried out.", default=8)
-    most: int = declare.count("Judgments after which --to gives up in a completion.", default=10_000)
+    worlds: int = declare.count(
+        "Simulate judging in this many random completions of the judgments.", default=8
+    )
+    most: int = declare.count("End each simulation of --to after this many judgments.", default=10_000)
     seconds: float = declare.seconds
     view: Literal["documents", "ranking", "pairs", "forecast"] | None = declare.choice(
-        VIEWS, "One table alone; files hold documents by default."
+        VIEWS, "Show only this table; files contain documents by default."
     )
     chart: Path | None = declare.chart("Draw the ranking, and with --to the forecast")
     seed: int = declare.seed()
 
 
-@click.command("plan", cls=GroupedCommand, short_help="What to judge next.")
+@click.command("plan", cls=GroupedCommand, short_help="Choose which documents to judge next.")
 @declare.taking(PlanOptions)
 @declare.session
 @declare.output_options()
 def command(options: PlanOptions) -> None:
-    """Say which documents of RUNs to judge next, and how sure their order is by the judgments in QRELS.
+    """Choose which documents of RUNs to judge next, and see how certain their ranking is.
 
-    Expected values, the pairs of runs that are proven, probable or open, and the documents that tell most
-    about the open ones. QRELS may be the word none: nothing is judged yet. No confidence is stated with
-    fewer than 5 runs or 100 judgments of their documents.
+    Shows expected values, which pairs of runs are proven, probable or open, and the documents that
+    would best decide the open ones. Type none for QRELS if nothing is judged yet. Confidence needs at
+    least 5 runs and 100 judgments of their documents.
 
     \b
     sounding plan qrels.txt runs/

@@ -18,35 +18,42 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
     """What `sounding pool` is asked for."""
 
     runs: tuple[str, ...] = declare.argument(nargs=-1, required=True, metavar="RUN...")
-    info: str | None = declare.text("Groups and pooled runs: run group kind priority pooled.", metavar="FILE")
-    depth: int = declare.count("Documents of a run.", default=100)
-    per_group: int | None = declare.count("Runs of a group, by priority.", metavar="N")
+    info: str | None = declare.text(
+        "Read groups and contributing runs (columns: run, group, kind, priority, pooled).", metavar="FILE"
+    )
+    depth: int = declare.count("Pool each run down to this depth.", default=100)
+    per_group: int | None = declare.count("Pool at most N runs per group, by priority.", metavar="N")
     strategy: str | None = declare.text(
-        "How documents are chosen; listed below. With --simulate several: S,S.  [default: depth; rank with"
+        "Choose documents by strategy S, listed below (S,S with --simulate).  [default: depth; rank with"
         " --budget or --batches]",
         metavar="S",
     )
-    budget: int | None = declare.count("List the N next documents to judge.", metavar="N")
-    batches: int | None = declare.count("The next N of each topic, shuffled.", metavar="N")
-    rate: float | None = declare.number("Share of the pool that a sample draws.", metavar="R")
+    budget: int | None = declare.count("List the next N documents to judge.", metavar="N")
+    batches: int | None = declare.count("List the next N documents of each topic, shuffled.", metavar="N")
+    rate: float | None = declare.number(
+        "Sample this share of each pool (for uniform-sample, weighted-sample).  [default: 0.1]", metavar="R"
+    )
     strata: str | None = declare.text(
-        "Strata of a sample: last pool rank and rate of each.", metavar="K:R,..."
+        "Sample strata at their own rates: last pool rank and rate of each (for stratified-sample).",
+        metavar="K:R,...",
     )
     p: float | None = declare.number(
-        "Persistence of RBP, for weights and residuals.  [default: 0.8]", spelled="-p"
+        "Set the persistence of RBP for weights and residuals.  [default: 0.8]", spelled="-p"
     )
     level: float | None = declare.number(
-        "Lowest relevant grade.  [default: 1]", metavar="G", spelled="-l --level"
+        "Count grades from G up as relevant.  [default: 1]", metavar="G", spelled="-l --level"
     )
     seed: int = declare.seed()
-    qrels: str | None = declare.text("What has been judged already.", metavar="FILE")
+    qrels: str | None = declare.text("Read existing judgments from FILE.", metavar="FILE")
     pool_depth: int | None = declare.count(
-        "Of --qrels, only what a pool of this depth would have had.", metavar="D"
+        "Keep only the judgments of --qrels that a pool of depth D would contain.", metavar="D"
     )
-    simulate: bool = declare.flag("Replay the judging of --qrels, document by document.")
-    summary: bool = declare.flag("What the pool costs and covers, instead of the pool.")
+    simulate: bool = declare.flag("Replay the judgments of --qrels, document by document.")
+    summary: bool = declare.flag("Show what the pool costs and covers, instead of its documents.")
     chart: Path | None = declare.chart("Draw what --summary or --simulate shows")
-    residual: float | None = declare.number("The depth for a mean RBP residual of X.", metavar="X")
+    residual: float | None = declare.number(
+        "Find the pool depth for a mean RBP residual of at most X.", metavar="X"
+    )
     seconds: float = declare.seconds
 
 
@@ -61,18 +68,18 @@ class PoolCommand(GroupedCommand):
             formatter.write_dl([(kind.name, kind.title) for kind in STRATEGIES.values()])
 
 
-@click.command("pool", cls=PoolCommand, short_help="What to judge.")
+@click.command("pool", cls=PoolCommand, short_help="Choose which documents to judge.")
 @declare.taking(PoolingOptions)
 @declare.ranking
 @declare.formats
 @declare.workers
 @declare.output_options(LINES, QRELS, "tsv", otherwise="lines of topic and doc, or a table")
 def command(options: PoolingOptions) -> None:
-    """Choose the documents of RUNs to judge: one `topic doc` a line, by doc id.
+    """Choose which documents of RUNs to judge, and see what that costs and covers.
 
-    The default is the pool of the first --depth documents of every contributing run. Strategies with a
-    budget begin with the documents that promise most. Orders that follow the judgments tell assessors
-    where a document came from: hand them out by doc id, as printed, or in shuffled --batches.
+    Prints one `topic doc` per line, sorted by doc id. The default is the pool of the first --depth
+    documents of each contributing run. An adaptive order reveals how documents were ranked, so hand
+    them to assessors sorted by doc id, or shuffled with --batches.
 
     \b
     sounding pool runs/ --info info.tsv --depth 50 > to-judge.txt

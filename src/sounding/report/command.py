@@ -23,51 +23,52 @@ class ReportOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
 
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs
-    measures: tuple[str, ...] = declare.measures("A measure: AP, P@10. The first puts runs in order.")
+    measures: tuple[str, ...] = declare.measures(
+        "Report measure M; repeatable; the first one ranks the runs; default: AP, nDCG@10 and P@10."
+    )
     baselines: tuple[str, ...] = declare.baselines
     _pool: ClassVar[declare.Declaration] = declare.pool
     until: str = declare.text(
-        "What full judging means, for chances that a conclusion holds: runs:D, or pool:D of pooled runs.",
+        "Set what full judging means: the top D of all runs (runs:D) or of pooled runs (pool:D).",
         metavar="U",
         default="runs:100",
     )
     sections: str | None = declare.text(
-        "Only these: summary, pairs, topics, measures, depth, collection, methods.",
+        "Write only these: summary, pairs, topics, measures, depth, collection, methods.",
         metavar="A,B...",
     )
-    test: str = declare.test("randomisation", "Of the pairs; see docs/tests.md.")
-    correction: str | None = declare.correction("max-t, or what belongs to the test")
-    alpha: float = declare.alpha("Level of both tests.")
-    draws: int = declare.count("Pseudo-judgments of the audit.", default=50)
-    seed: int = declare.seed("Of everything drawn at random.")
+    test: str = declare.test("randomisation", "Choose the significance test (see docs/tests.md).")
+    correction: str | None = declare.correction("max-t for randomisation, holm for most others")
+    alpha: float = declare.alpha()
+    draws: int = declare.count("Draw this many sets of pseudo-judgments for the audit.", default=50)
+    seed: int = declare.seed()
     _formats: ClassVar[declare.Declaration] = declare.formats
     _workers: ClassVar[declare.Declaration] = declare.workers
     _plain_policies: ClassVar[declare.Declaration] = declare.plain_policies
-    quiet: bool = declare.flag("No progress, no remarks.")
+    quiet: bool = declare.quiet
     output: Path | None = declare.option(
         type=click.Path(dir_okay=False, path_type=Path),
         is_eager=True,
         callback=declare.writable,
-        help="Write to this file.",
+        help="Write to FILE.",
         spelled="-o --output",
     )
     format_name: str = declare.option(
         type=click.Choice(("html", "md", "latex", "json")),
         callback=_by_suffix,
-        help="Layout of the output; default: by the suffix of -o, otherwise html.",
+        help="Set the output format; default: by the suffix of -o, otherwise html.",
         spelled="--format",
     )
 
 
-@click.command("report", cls=GroupedCommand, short_help="One page with all of it.")
+@click.command("report", cls=GroupedCommand, short_help="Write one page with all results.")
 @declare.taking(ReportOptions)
 @declare.keeping_inputs
 def command(options: ReportOptions) -> None:
-    """Write one page with all that QRELS and RUNs tell.
+    """Write one page that says who wins, whether to trust it, what is missing and what to do next.
 
-    First a summary in plain sentences: who is best, which differences can be trusted and which cannot, how
-    deep the collection can be used, what to do next. Then all values, pairs, depths and the audit of the
-    collection, with charts and their data. The page is one file and needs no network.
+    Below that, it shows any two runs, topics, measures, depth, the audit of the collection and the
+    methods, with charts and their data. The page is a single file and needs no network.
 
     \b
     sounding report qrels.txt runs/ --info info.tsv -o report.html

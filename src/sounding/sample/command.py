@@ -12,20 +12,20 @@ from sounding.sample.parameters import DEFAULTS, CollectionParameters, option_na
 from sounding.terminal import declare
 
 _HELP = {
-    "topics": "Number of topics.",
-    "groups": "Number of groups that submit runs.",
-    "systems": "Systems of each group; each gives one run.",
-    "documents": "Documents that can come up for one topic.",
-    "prevalence": "Mean share of these that is relevant; topics differ widely.",
-    "grades": "Best grade; 1: relevance is binary.",
-    "length": "Documents that a run has for a topic.",
-    "short": "Share of the runs that stop much earlier.",
-    "ties": "Share of the runs whose scores are rounded, so that documents tie.",
-    "pool_depth": "Documents of each contributing run that were judged.",
-    "contributors": "Groups that contribute to the pool.  [default: four of five]",
-    "pooled_runs": "Runs that a contributing group has pooled.",
-    "manual": "Share of the groups that search by hand.",
-    "seed": "The same seed gives the same files.",
+    "topics": "Set the number of topics.",
+    "groups": "Set the number of groups that submit runs.",
+    "systems": "Set the number of systems per group; each submits one run.",
+    "documents": "Set the number of candidate documents per topic.",
+    "prevalence": "Set the mean share of them that is relevant; topics differ widely.",
+    "grades": "Set the highest grade; 1 means binary relevance.",
+    "length": "Set the number of documents per topic in a run.",
+    "short": "Set the share of runs that are much shorter.",
+    "ties": "Set the share of runs with rounded scores, which cause ties.",
+    "pool_depth": "Judge each contributing run to this depth.",
+    "contributors": "Set the number of groups that contribute to the pool.  [default: four of five]",
+    "pooled_runs": "Set the number of pooled runs per contributing group.",
+    "manual": "Set the share of groups that search manually.",
+    "seed": "Set the seed; the same seed gives the same files.",
 }
 
 
@@ -47,17 +47,17 @@ class SampleOptions(CollectionParameters):
     folder: Path = declare.argument(metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
     _parameters: ClassVar[declare.Declaration] = _collection_options
     compress: bool = declare.flag("Compress the runs.", spelled="--gzip")
-    force: bool = declare.flag("Replace a collection that DIR holds.")
+    force: bool = declare.flag("Replace an existing collection in DIR.")
     quiet: bool = declare.quiet
 
 
-@click.command("sample", short_help="A simulated collection with complete truth.")
+@click.command("sample", short_help="Write a simulated collection with known truth.")
 @declare.taking(SampleOptions)
 def command(options: SampleOptions) -> None:
-    """Write a simulated collection into DIR.
+    """Write to DIR a simulated collection in which the relevance of every document is known.
 
-    Systems of known quality retrieve documents; a pool of the best of some of them is judged, and the
-    truth about all other documents is written as well. DIR/README.md says what each file is.
+    Systems of known quality retrieve documents. The top documents of some of them are pooled and judged;
+    the truth about all others is written as well. DIR/README.md explains each file.
 
     \b
     sounding sample trial --topics 30 --groups 8 --pool-depth 20 --seed 7

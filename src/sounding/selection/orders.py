@@ -44,7 +44,7 @@ def heaviest_first(weights: Values) -> FixedQueue:
 
 @register("depth")
 def depth_pool(pool: TopicLists, _: np.random.Generator) -> FixedQueue:
-    """Everything that the runs have down to the depth, in the order of doc ids.
+    """All documents down to the pool depth, in doc-id order.
 
     The order says nothing of ranks, of how many runs have a document or of which.
     """
@@ -53,13 +53,13 @@ def depth_pool(pool: TopicLists, _: np.random.Generator) -> FixedQueue:
 
 @register("rank")
 def rank_order(pool: TopicLists, _: np.random.Generator) -> FixedQueue:
-    """By best rank in any run: a pool that is deepened rank by rank; equal ones by doc id."""
+    """By best rank in any run, so that the pool deepens rank by rank; ties by doc id."""
     return FixedQueue(by_best_rank(pool).tolist())
 
 
 @register("rrf")
 def reciprocal_rank_fusion(pool: TopicLists, _: np.random.Generator, *, c: float = 60) -> FixedQueue:
-    """By the sum over runs of 1 / (c + rank): reciprocal-rank fusion.
+    """By reciprocal-rank fusion: the sum over runs of 1 / (c + rank).
 
     Cormack, Clarke and Buettcher (2009), with their c of 60.
     """
@@ -85,7 +85,7 @@ def rbp_weights(p: float, depth: int) -> Values:
 
 @register("rbp-a")
 def rbp_sum(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) -> FixedQueue:
-    """By what the document weighs in the RBP of all runs: the sum over runs of (1 - p) p^(rank - 1).
+    """By the document's weight in RBP, summed over the runs: (1 - p) p^(rank - 1).
 
     Method A of Moffat, Webber and Zobel (2007).
     """
@@ -154,7 +154,7 @@ class InterestQueue(HeaviestQueue):
 
 @register("rbp-b", adaptive=True)
 def rbp_residual(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) -> InterestQueue:
-    """As rbp-a, each run counting with its residual: runs of which least is known come first.
+    """As rbp-a, but weighted by each run's residual: the least-judged runs come first.
 
     Method B of Moffat, Webber and Zobel (2007). It uses which documents were judged, not the outcome.
     """
@@ -163,7 +163,7 @@ def rbp_residual(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) ->
 
 @register("rbp-c", adaptive=True)
 def rbp_projected(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) -> InterestQueue:
-    """As rbp-b, and runs that look good count more: residual times (score + residual / 2) cubed.
+    """As rbp-b, but good runs count more: residual times (score + residual / 2) cubed.
 
     Method C of Moffat, Webber and Zobel (2007): judgments go to the runs that may turn out best.
     """
@@ -205,7 +205,7 @@ class HedgeQueue(HeaviestQueue):
 
 @register("hedge", adaptive=True)
 def hedge(pool: TopicLists, _: np.random.Generator, *, beta: float = 0.1) -> HedgeQueue:
-    """Hedge: the document that the runs rank highest, those that were right so far having more say.
+    """Hedge: the document ranked highest, with more weight for runs that were right so far.
 
     Aslam, Pavlu and Savell (2003). A document at rank r is worth log(n / r) / 2 to a run, n being the size
     of the pool, and one that the run lacks the mean over the ranks below its list; a run's say is beta to
@@ -279,7 +279,7 @@ def _move_to_front(pool: TopicLists, rng: np.random.Generator, *, across: bool) 
 
 @register("move-to-front", adaptive=True, drawn=True)
 def move_to_front(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
-    """Move-to-front: a run goes on as long as its documents are relevant; each other one sets it back.
+    """Move-to-front: follow a run while its documents are relevant; each other one sets it back.
 
     Cormack, Palmer and Clarke (1998), their local form: every topic by itself. The run with the fewest
     non-relevant documents so far is heard; among equals the order is drawn.
@@ -289,7 +289,7 @@ def move_to_front(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
 
 @register("global-move-to-front", adaptive=True, drawn=True)
 def global_move_to_front(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
-    """Move-to-front over all topics at once: topics that go on giving relevant documents get more.
+    """Move-to-front over all topics: topics that keep yielding relevant documents get more.
 
     Cormack, Palmer and Clarke (1998), their global form.
     """
@@ -298,7 +298,7 @@ def global_move_to_front(pool: TopicLists, rng: np.random.Generator) -> RunQueue
 
 @register("max-mean", adaptive=True, drawn=True)
 def max_mean(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
-    """The bandit MaxMean: the run with the highest expected share of relevant documents is heard.
+    """MaxMean bandit: follow the run with the highest expected share of relevant documents.
 
     Losada, Parapar and Barreiro (2016): the mean of a beta law that starts uniform, of the run that gave
     each document alone. Greedy pools were unfair to some of their own runs when TREC used one.
@@ -337,7 +337,7 @@ class DeepeningQueue(FixedQueue):
 def adaptive_depth(
     pool: TopicLists, _: np.random.Generator, *, initial: int = 20, step: int = 10
 ) -> DeepeningQueue:
-    """Zobel's topic-adaptive depth: the pools that still give relevant documents are made deeper.
+    """Zobel's adaptive depth: deepen the pools that still yield relevant documents.
 
     Zobel (1998). All pools are judged to the depth `initial`, by rank; then the pool goes `step` ranks
     deeper whose growth, extrapolated, promises the most relevant documents for each one judged.

@@ -47,7 +47,7 @@ def _restored(pool: Retrieved, state: State) -> TopicQueues:
 
 @register("uniform-sample", sampled=True, restored=_restored)
 def uniform_sample(pool: TopicLists, rng: np.random.Generator, *, rate: float = 0.1) -> SampleQueue:
-    """A random part of every topic's pool, all documents having the same chance; for infAP, xinfAP, statAP.
+    """A simple random sample of each topic's pool; for infAP, xinfAP and statAP.
 
     A simple random sample of rate x size documents, rounded; at least two.
     """
@@ -59,7 +59,7 @@ def uniform_sample(pool: TopicLists, rng: np.random.Generator, *, rate: float = 
 def stratified_sample(
     pool: TopicLists, rng: np.random.Generator, *, strata: str = DEFAULT_STRATA
 ) -> SampleQueue:
-    """A random part of each stratum of the pool, at its own rate; for xinfAP, infNDCG and statAP.
+    """A random sample of each stratum of the pool, at its own rate; for xinfAP, infNDCG and statAP.
 
     Strata are stretches of pool ranks: `10:1,30:0.2` judges all that some run has in its first ten, and a
     fifth of what comes up in ranks 11 to 30. Each is a simple random sample; at least two are drawn.
@@ -76,7 +76,7 @@ def stratified_sample(
 
 @register("weighted-sample", sampled=True, restored=_restored)
 def weighted_sample(pool: TopicLists, rng: np.random.Generator, *, rate: float = 0.1) -> SampleQueue:
-    """Every document drawn by itself, with the more chance the more AP may depend on it; for statAP.
+    """A random sample that favors the documents on which AP depends most; for statAP.
 
     The chance is proportional to the mean over the runs of 1 + 1/r + 1/(r+1) + ... + 1/depth: the sum of
     precisions is one over pairs of ranks, each with 1 / the deeper of the two, and this is the part of the

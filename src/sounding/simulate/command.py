@@ -19,41 +19,48 @@ class SimulateOptions(declare.SessionOptions):
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs
     strategies: tuple[str, ...] = declare.texts(
-        "Who chooses: mtc, and any strategy of pool; pooling is another word for rank. May be repeated.",
+        "Replay with mtc or a strategy of `sounding pool` (pooling means rank); repeatable.",
         metavar="S,S...",
         default=("mtc,rank",),
         spelled="--strategy",
     )
-    judgments: int = declare.count("How many are made.", default=1024, metavar="N")
-    at: str | None = declare.text("When to look; default: 1, 2, 4, ... and at the end.", metavar="N,N...")
+    judgments: int = declare.count("Make N judgments in each replay.", default=1024, metavar="N")
+    at: str | None = declare.text(
+        "Report after N judgments; default: 1, 2, 4, ... and at the end.", metavar="N,N..."
+    )
     seeds: str = declare.text(
-        "Each is a replay of its own, and a draw of its own for --pairs, --leave-out and --histogram.",
+        "Run one replay per seed S; also for --pairs, --leave-out and --histogram.",
         metavar="S,S...",
         default="0",
     )
-    tables: bool = declare.flag("Values, topics and pairs at the end of the first replay.")
-    sets: int | None = declare.count("True values on N sets of topics as well.", metavar="N")
+    tables: bool = declare.flag("Show values, topics and pairs at the end of the first replay.")
+    sets: int | None = declare.count(
+        "Show true values on N sets of topics as well (with --tables).", metavar="N"
+    )
     pairs: int | None = declare.count(
-        "Judgments that tell two lists of a topic apart, for N pairs of lists drawn at random.", metavar="N"
+        "Count the judgments that decide the order of two rankings, for N random pairs.", metavar="N"
     )
-    leave_out: bool = declare.flag("Each run left out in turn, and put back in the end.")
+    leave_out: bool = declare.flag("Choose documents without each run in turn, then rank it with the others.")
     histogram: tuple[str, str] | None = declare.option(
-        nargs=2, metavar="A B", help="Whether the difference of two runs is normal."
+        nargs=2,
+        metavar="A B",
+        help="Test whether the difference between runs A and B is normally distributed.",
     )
-    topic: str | None = declare.text("Of --histogram: on this topic alone.", metavar="T")
-    view: str | None = declare.choice(VIEWS, "One table alone; files hold curves by default.")
-    chart: Path | None = declare.chart("Draw it all")
+    topic: str | None = declare.text("Use only topic T for --histogram.", metavar="T")
+    view: str | None = declare.choice(VIEWS, "Show only this table; files contain curves by default.")
+    chart: Path | None = declare.chart("Draw all results")
 
 
-@click.command("simulate", cls=GroupedCommand, short_help="Judging replayed from known judgments.")
+@click.command("simulate", cls=GroupedCommand, short_help="Replay known judgments with several strategies.")
 @declare.taking(SimulateOptions)
 @declare.session
 @declare.output_options()
 def command(options: SimulateOptions) -> None:
-    """Replay the judging of RUNs as if QRELS were not known, and see how soon their order is right.
+    """Replay the judgments of QRELS to see how soon each strategy ranks the RUNs correctly.
 
-    After every so many judgments: how sure the order is, and how far it agrees with that by all judgments,
-    for expected values, plain ones and bpref. What nobody judged is not relevant.
+    Reports at several points how certain the ranking is, and how far it agrees with the ranking by all
+    judgments, for expected values, plain values and bpref. Documents that QRELS lacks count as
+    nonrelevant.
 
     \b
     sounding simulate qrels.txt runs/ --strategy mtc,pooling,move-to-front --seeds 1,2,3

@@ -233,10 +233,10 @@ def measures(about: str, default: tuple[str, ...] = ()) -> Any:
 
 def chart(about: str) -> Any:
     """Declare --chart; `about` says what it draws."""
-    return file(f"{about}: .html, .svg, .png or .pdf.")
+    return file(f"{about} (.html, .svg, .png or .pdf).")
 
 
-def seed(about: str = "Of all that is drawn.") -> Any:
+def seed(about: str = "Set the seed of all random draws.") -> Any:
     """Declare --seed."""
     return count(about, least=0, default=DEFAULT.seed)
 
@@ -248,10 +248,12 @@ def test(default: str, about: str) -> Any:
 
 def correction(otherwise: str) -> Any:
     """Declare --correction; `otherwise` is the default in words."""
-    return text(f"none, bonferroni, holm, bh or max-t; default: {otherwise}.", metavar="C")
+    return text(
+        f"Correct for multiple tests: none, bonferroni, holm, bh or max-t; default: {otherwise}.", metavar="C"
+    )
 
 
-def alpha(about: str) -> Any:
+def alpha(about: str = "Set the significance level.") -> Any:
     """Declare --alpha."""
     return number(about, default=0.05)
 
@@ -260,19 +262,20 @@ def alpha(about: str) -> Any:
 
 qrels = argument()
 runs = argument(nargs=-1, required=True, metavar="RUN...")
-baselines = texts(
-    "Compare the other runs with this one; may be repeated.", metavar="RUN", spelled="--baseline"
+baselines = texts("Compare the other runs with RUN; repeatable.", metavar="RUN", spelled="--baseline")
+seconds = number("Estimate the work at this many seconds per document.", default=30)
+quiet = flag("Hide the progress bar and all remarks.")
+info = texts(
+    "Read which runs were pooled (columns: run, group, kind, priority, pooled); repeatable.", metavar="FILE"
 )
-seconds = number("Time to judge a document.", default=30)
-quiet = flag("No progress bar, no remarks.")
-info = texts("Which runs were pooled: run group kind priority pooled; may be repeated.", metavar="FILE")
-run_format = text("Format of the runs, where it is not recognised.", metavar="F")
+run_format = text("Set the format of the runs if it is not recognized.", metavar="F")
 
 pool = together(
-    pool_depth=count("Only judgments that a pool of this depth would have had.", metavar="D"), info=info
+    pool_depth=count("Keep only the judgments that a pool of depth D would contain.", metavar="D"), info=info
 )
 formats = together(
-    qrels_format=text("Format of QRELS, where it is not recognised.", metavar="F"), run_format=run_format
+    qrels_format=text("Set the format of the qrels if it is not recognized.", metavar="F"),
+    run_format=run_format,
 )
 
 
@@ -291,63 +294,86 @@ def _sent_to_cluster(context: click.Context, _: click.Parameter, address: str | 
 
 dask = click.option(
     "--dask", metavar="ADDRESS", expose_value=False, callback=_sent_to_cluster,
-    help="Share the work over a Dask cluster, as tcp://host:8786.",
+    help="Run on the Dask cluster at ADDRESS, such as tcp://host:8786.",
 )  # fmt: skip
-workers = joined(together(jobs=count("Processes; default: all cores when the files are large.")), dask)
+workers = joined(
+    together(jobs=count("Use this many processes; default: all cores if the files are large.")), dask
+)
 
 
 # Policies.
 
 
-def _policy(name: str, values: Sequence[str], about: str = "As evaluate.") -> Any:
+def _policy(name: str, values: Sequence[str], about: str) -> Any:
     return choice(values, about, default=getattr(DEFAULT, name))
 
 
-_DUPLICATES = _policy("duplicates", get_args(names.Duplicates), "A document listed twice for a topic.")
+_ONE_ORDER = _policy(
+    "ties",
+    names.ORDERS,
+    "Break ties in score by doc id (trec) or line (score-file); file and rank ignore the scores.",
+)
+_MISSING = _policy(
+    "missing",
+    get_args(names.Missing),
+    "Score a judged topic that a run lacks as zero, skip it, or stop with an error.",
+)
+_NEGATIVE = _policy(
+    "negative",
+    get_args(names.Negative),
+    "Treat negative grades as unjudged (trec), only -1 as unjudged (split), or all as nonrelevant.",
+)
+_FRACTIONAL = _policy("fractional", get_args(names.Fractional), "Refuse, accept or round grades such as 0.5.")
+_DUPLICATES = _policy(
+    "duplicates",
+    get_args(names.Duplicates),
+    "Stop if a topic lists a document twice (error), or keep the first or the best entry.",
+)
+_COMPAT = _policy(
+    "compat",
+    get_args(names.Compat),
+    "Match trec_eval 10, or trec_eval 9, which compares scores in single precision.",
+)
 _POLICIES: Mapping[str, Any] = {
-    "depth": count("Only the first so many documents of a topic count.", spelled="-M --depth"),
+    "depth": count("Cut each ranking at this depth.", spelled="-M --depth"),
     "universe": text(
-        "Unjudged documents that may be relevant: of this run, of all runs, or +N more.",
+        "Choose which unjudged documents may be relevant: the run's own (run), all runs' (runs), or its own"
+        " and N more (+N).",
         metavar="U", default=DEFAULT.universe,
     ),
     "at_most": text(
-        "Most new relevant documents of a topic: N, 2x the known, growth.", metavar="N"
+        "Limit the new relevant documents per topic: N, a multiple of the known ones (2x), or growth.",
+        metavar="N",
     ),
     "prior": text(
-        "Chance that an unjudged document is relevant: a number, rate, rank, or a file.",
+        "Set the chance that an unjudged document is relevant: a number, rate, rank or a file.",
         metavar="P", default=DEFAULT.prior,
     ),
     "draws": count(
-        "Completions drawn where no exact expectation is known.", least=2,
+        "Draw this many completions of the judgments if there is no exact formula.", least=2,
         default=DEFAULT.draws,
     ),
     "seed": option(
-        type=int, default=DEFAULT.seed, show_default=True, help="Of the draws."
+        type=int, default=DEFAULT.seed, show_default=True, help="Set the seed of all random draws."
     ),
     "ties": _policy(
         "ties", get_args(names.Ties),
-        "Order of documents with equal scores: by doc id (trec), by line (score-file), or averaged; file and"
-        " rank: all documents by line, or by the rank column.",
+        "Break ties in score by doc id (trec) or line (score-file), or average over them; file and rank"
+        " ignore the scores.",
     ),
     "unjudged": _policy(
         "unjudged", get_args(names.Unjudged),
-        "What an unjudged document counts; condensed: removed; bounds, expected: shown beside the value.",
+        "Count unjudged documents as nonrelevant, remove them (condensed), or add bounds or expected values.",
     ),
-    "missing": _policy("missing", get_args(names.Missing), "What a judged topic counts that a run lacks."),
-    "negative": _policy(
-        "negative", get_args(names.Negative),
-        "Negative grades: all unjudged (trec), only -1 (split), or non-relevant.",
-    ),
-    "fractional": _policy("fractional", get_args(names.Fractional), "Grades such as 0.5."),
+    "missing": _MISSING,
+    "negative": _NEGATIVE,
+    "fractional": _FRACTIONAL,
     "duplicates": _DUPLICATES,
     "moments": _policy(
         "moments", get_args(names.Moments),
-        "How expected values are found: exact where known, drawn, or approximated.",
+        "Compute expected values exactly if possible (best), by sampling, or approximately (ratio, paper).",
     ),
-    "compat": _policy(
-        "compat", get_args(names.Compat),
-        "Which trec_eval to agree with: 9 compares scores in single precision.",
-    ),
+    "compat": _COMPAT,
 }  # fmt: skip
 
 
@@ -358,20 +384,20 @@ def policies(*, without: Sequence[str] = ()) -> Declaration:
 
 # The policies that have a use where documents stand in one order and values need no bounds.
 plain_policies = together(
-    ties=_policy("ties", names.ORDERS),
-    unjudged=_policy("unjudged", ("nonrelevant", "condensed")),
-    missing=_policy("missing", get_args(names.Missing)),
-    negative=_policy("negative", get_args(names.Negative)),
-    fractional=_policy("fractional", get_args(names.Fractional)),
-    duplicates=_policy("duplicates", get_args(names.Duplicates)),
-    compat=_policy("compat", get_args(names.Compat)),
+    ties=_ONE_ORDER,
+    unjudged=_policy(
+        "unjudged",
+        ("nonrelevant", "condensed"),
+        "Count unjudged documents as nonrelevant, or remove them (condensed).",
+    ),
+    missing=_MISSING,
+    negative=_NEGATIVE,
+    fractional=_FRACTIONAL,
+    duplicates=_DUPLICATES,
+    compat=_COMPAT,
 )
 # The policies that decide which documents a run has, and in which order.
-ranking = together(
-    ties=_policy("ties", names.ORDERS),
-    compat=_policy("compat", get_args(names.Compat)),
-    duplicates=_DUPLICATES,
-)
+ranking = together(ties=_ONE_ORDER, compat=_COMPAT, duplicates=_DUPLICATES)
 
 
 _SUFFIXES = {
@@ -472,11 +498,11 @@ def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[
         command = keeping_inputs(command)
         output = click.option(
             "-o", "--output", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
-            is_eager=True, callback=writable, help="Write to this file; -: to the screen.",
+            is_eager=True, callback=writable, help="Write to FILE; - means standard output.",
         )  # fmt: skip
         layout = click.option(
             "--format", "format_name", type=click.Choice(formats), callback=chosen,
-            help=f"Layout of the output; default: by the suffix of -o, otherwise {otherwise}.",
+            help=f"Set the output format; default: by the suffix of -o, otherwise {otherwise}.",
         )  # fmt: skip
         return layout(output(quiet("quiet")(command)))
 
@@ -517,27 +543,30 @@ session = joined(
     together(
         measure=option(
             spelled="-m --measure", multiple=True, default=("AP",), show_default=True, metavar="M",
-            callback=_only_one, help="What the runs are compared by: AP, P@k, nDCG@k, DCG@k, RBP.",
+            callback=_only_one, help="Rank the runs by this measure: AP, P@k, nDCG@k, DCG@k or RBP.",
         ),
-        depth=count("Documents of each list that count.", default=100),
+        depth=count("Cut each ranking at this depth.", default=100),
         prior=text(
-            "Chance of relevance of the unjudged: a number, rate, rank, runs (or model), a file.",
+            "Set the chance that an unjudged document is relevant: a number, rate, rank, runs or a file.",
             metavar="P", default="runs",
         ),
         selection=text(
-            "How documents are weighed: informed, variance, scaled, faithful (the paper's).",
+            "Weight documents by this rule: informed, variance, scaled or faithful (as published).",
             metavar="S", default="informed",
         ),
         confidence=text(
-            "draws, normal, paper or exact; default: draws for the prior runs, else normal.",
+            "Compute confidence by draws, normal, paper or exact; default: draws with --prior runs, else"
+            " normal.",
             metavar="C",
         ),
-        draws=count("Completions of the judgments that are drawn.", least=2, default=200),
-        sure=number("When the order of two runs counts as probable.", default=0.95, metavar="C"),
+        draws=count("Draw this many completions of the judgments.", least=2, default=200),
+        sure=number(
+            "Call the order of two runs probable if its confidence is at least C.", default=0.95, metavar="C"
+        ),
     ),
     ranking,
     formats,
-    together(jobs=count("Processes; default: all cores where that pays.")),
+    together(jobs=count("Use this many processes; default: all cores if that saves time.")),
     dask,
     pool,
 )  # fmt: skip

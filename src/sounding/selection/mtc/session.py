@@ -572,7 +572,7 @@ class Session:
 def minimal_test_collection(
     pool: Retrieved, seed: int, *, level: float = 1.0, prior: str = DEFAULT, selection: str = "informed"
 ) -> Session:
-    """What tells most about the order of the runs by average precision."""
+    """Minimal test collections: the document that says most about the ranking of the runs by AP."""
     return Session(
         pool, seed=seed, depth=max(pool.depth, 1), measure=f"AP(rel={level:g})", prior=prior,
         selection=selection,

@@ -76,6 +76,7 @@ def test_a_lead_that_no_judgment_can_reverse_is_sure(gather_files: Gather) -> No
     assert screen.answer == "good wins: it is significantly better than the other run by P@1."
     assert screen.tone == "sure"
     assert screen.next_step.head == sentences.NOTHING
+    assert "good is significantly better than bad" in screen.next_step.why
     assert not screen.caution
 
 
@@ -233,6 +234,12 @@ def test_with_a_baseline_the_answer_counts_who_beats_it(gather_files: Gather) ->
         "good": "better", "base": "", "like": "tied", "bad": "worse",
     }  # fmt: skip
     assert not any(one.bracket for one in screen.standings)
+
+
+def test_a_run_that_was_judged_more_completely_than_the_baseline_is_named(gather_files: Gather) -> None:
+    runs = {"base": same("u1", "u2", "rel"), "good": same("rel", "non")}
+    (screen,) = first_screens(gather_files(runs, JUDGED, measures=("RR@10",), baselines=("base",)))
+    assert "good was judged more completely than base (100% against 33%)" in screen.caution
 
 
 def test_runs_that_equal_the_baseline_are_not_a_result_to_use(gather_files: Gather) -> None:

@@ -287,10 +287,10 @@ class _Screen:
 
     def caution(self) -> str:
         """What not to conclude."""
-        if self.comparison is None or self.limit or self.baseline is not None:
+        if self.comparison is None or self.limit:
             return ""
-        first = self.scores.runs[self.order[0]]
-        caution = sentences.do_not_rank(len(self.tied) + 1, self.beaten, first, self.lead)
+        first, tied = self.scores.runs[self.order[0]], len(self.tied) if self.baseline is None else 0
+        caution = sentences.do_not_rank(tied + 1, self.beaten, first, self.lead)
         return f"{caution} {sentences.ONLY_RELEVANT}".strip() if self.only_relevant else caution
 
     @property
@@ -480,7 +480,8 @@ class _Screen:
 
     def _use(self) -> NextStep:
         """Nothing is left to do for a significant difference."""
-        return NextStep(head=sentences.NOTHING, why=sentences.NOTHING_WHY)
+        why = "" if self.lead is None else sentences.nothing_why(self.lead.first, self.lead.second)
+        return NextStep(head=sentences.NOTHING, why=why)
 
     def _topics(self) -> NextStep:
         """Add topics, or stop, where runs are tied and judging would not help."""

@@ -342,7 +342,7 @@ class Explorer {
     const note = document.createElement("p");
     note.className = "small";
     note.textContent = apart.length
-      ? `${apart.length.toLocaleString("en")} documents are unjudged and in the top ${this.known.depth} of one run only. Judging them decides this pair. The first ${Math.min(apart.length, MOST_DOCUMENTS)}:`
+      ? `${apart.length.toLocaleString("en")} documents are unjudged and in the top ${this.known.depth} of one run only. Judge these first: they can still change this pair. The first ${Math.min(apart.length, MOST_DOCUMENTS)}:`
       : `Every document that only one of the two has in its top ${this.known.depth} is judged.`;
     place.append(heading, note);
     if (apart.length) place.append(listing(["topic", "document", "rank", "run"], apart.slice(0, MOST_DOCUMENTS)

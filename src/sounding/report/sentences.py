@@ -58,7 +58,6 @@ EQUAL_WHY = (
 )
 SAME_WHY = "They have the same mean. Choose by cost or speed."
 NOTHING = "Nothing: you can use this result."
-NOTHING_WHY = "The difference is significant, and further judgments are unlikely to reverse it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +161,13 @@ def limit_why(topics: int) -> str:
     """Say why to do what lifts the limit."""
     advised = f" At least {FEW_TOPICS} topics are advised." if topics < FEW_TOPICS else ""
     return f"Until then no difference can be significant.{advised}"
+
+
+def nothing_why(first: str, second: str) -> str:
+    """Say why a result can be used."""
+    return (
+        f"{first} is significantly better than {second}, and further judgments are unlikely to reverse that."
+    )
 
 
 def too_few(topics: int) -> str:
@@ -321,7 +327,7 @@ def pairs(comparison: Comparison) -> Iterator[str]:
         bounds = comparison.bounds[number]
         if bounds is not None:
             final = int(np.count_nonzero(bounds.final))
-            yield f"{measure}: no further judgment can reverse {final:,} of these orders."
+            yield _open_orders(str(measure), len(bounds.final) - final, len(bounds.final))
         if holds is not None and not holds.reason:
             known = holds.conclusion[number][np.isfinite(holds.conclusion[number])]
             stand = int(np.count_nonzero(known >= SURE))
@@ -332,6 +338,13 @@ def pairs(comparison: Comparison) -> Iterator[str]:
     if holds is not None:
         yield f"Whether conclusions would stand is not known: {holds.reason}." if holds.reason else NEIGHBORS
     yield from comparison.notes
+
+
+def _open_orders(measure: str, reversible: int, pairs: int) -> str:
+    """Say how many orders of two runs are not known to be final."""
+    if not reversible:
+        return f"{measure}: no further judgment can reverse the order of any pair."
+    return f"{measure}: further judgments may still reverse {reversible:,} of {plural(pairs, 'order')}."
 
 
 def stable(study: DepthStudy) -> str:

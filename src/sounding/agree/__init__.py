@@ -1,4 +1,4 @@
-"""Several assessors of the same documents: how far they agree, and what that does to an evaluation."""
+"""Measure how far assessors agree, and how that affects the ranking of runs."""
 
 from sounding.core.verbs import make_verb
 

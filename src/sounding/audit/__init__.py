@@ -1,4 +1,4 @@
-"""Whether a collection can be trusted to judge its runs, and a new one."""
+"""Check whether a collection can evaluate its runs, and new ones, and to what depth."""
 
 from sounding.core.verbs import make_verb
 

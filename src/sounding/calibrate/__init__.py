@@ -1,4 +1,4 @@
-"""How often our certainty statements are right, by hiding judgments."""
+"""Check how often sounding's confidence statements are right, by hiding judgments."""
 
 from sounding.core.verbs import make_verb
 

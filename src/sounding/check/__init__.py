@@ -1,4 +1,4 @@
-"""Every problem of a file at once."""
+"""List every problem in run, qrels and topics files, with line numbers."""
 
 from sounding.core.verbs import make_verb
 

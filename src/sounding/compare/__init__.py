@@ -1,4 +1,4 @@
-"""Which differences between runs are more than chance, and how far to trust each."""
+"""Test which runs differ significantly, and how far to trust each result."""
 
 from sounding.core.verbs import make_verb
 

@@ -1,4 +1,4 @@
-"""Runs and judgments from one format to another."""
+"""Convert runs and judgments to Parquet and back."""
 
 from sounding.core.verbs import make_verb
 

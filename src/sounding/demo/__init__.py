@@ -1,1 +1,1 @@
-"""A complete example on a small simulated collection, and a judging project that needs no files."""
+"""Show a complete example on a small simulated collection, or a judging server."""

@@ -1,4 +1,4 @@
-"""Whether the outcome depends on how deep one looks: values over k, volatility, shallower pools, subsets."""
+"""Check whether the outcome depends on the depth of evaluation or of the pool."""
 
 from sounding.core.verbs import make_verb
 

@@ -1,4 +1,4 @@
-"""Values of measures for runs, with the share of judged documents beside each."""
+"""Score runs, and show how much of each ranking was judged."""
 
 from sounding.core.verbs import make_verb
 

@@ -1,1 +1,1 @@
-"""What can be measured: names, parameters, definitions."""
+"""List all measures, or explain some: names, parameters, definitions."""

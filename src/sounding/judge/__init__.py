@@ -1,1 +1,1 @@
-"""The judging server: people develop topics, judge what the algorithm picks, and watch the ranking settle."""
+"""Run the server on which people develop topics and judge documents."""

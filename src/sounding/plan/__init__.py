@@ -1,4 +1,4 @@
-"""What to judge next, how sure the order of the runs is, and how much is left to do."""
+"""Choose which documents to judge next, and see how certain the ranking is."""
 
 from sounding.core.verbs import make_verb
 

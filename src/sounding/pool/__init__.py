@@ -1,4 +1,4 @@
-"""What to judge: pools, budgets and samples, and what they will cost and cover."""
+"""Choose which documents to judge, and see what that costs and covers."""
 
 from sounding.core.verbs import make_verb
 

@@ -1,4 +1,4 @@
-"""The report: one page with all that is known of a collection and its runs.
+"""Write one page: who wins, whether to trust it, what is missing, what to do next.
 
 gather computes, sections arranges tables and charts, sentences says it in words, terms explains words, page
 writes HTML, Markdown, LaTeX or JSON.

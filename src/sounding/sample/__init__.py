@@ -1,4 +1,4 @@
-"""Simulated collections with complete truth."""
+"""Write a simulated collection in which the relevance of every document is known."""
 
 from sounding.core.verbs import make_verb
 

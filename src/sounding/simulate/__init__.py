@@ -1,4 +1,4 @@
-"""Judging replayed from known judgments: how soon which strategy is right."""
+"""Replay known judgments to see how soon each strategy ranks the runs correctly."""
 
 from sounding.core.verbs import make_verb
 

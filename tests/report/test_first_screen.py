@@ -20,7 +20,7 @@ from sounding.data.run_info import read_run_info
 from sounding.report import sentences
 from sounding.report.first_screen import FirstScreen, RunOutlook, first_screens
 from sounding.report.result import MissingPart, Report
-from sounding.report.sections import page_of
+from sounding.report.sections import Shown, page_of
 
 TOPICS = [str(topic) for topic in range(1, 13)]
 JUDGED = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
@@ -333,3 +333,15 @@ def test_two_runs_are_too_few_to_call_an_order_stable(gather_files: Gather) -> N
     found = gather_files({"a": same("rel", "non"), "b": same("non", "rel")}, JUDGED, measures=("AP",))
     (section,) = page_of(found, ("depth",)).sections
     assert any("2 runs are too few" in text for text in section.sentences)
+
+
+def test_of_many_topics_the_page_holds_the_first_and_the_script_the_others(gather_files: Gather) -> None:
+    many = [str(topic) for topic in range(1, 71)]
+    runs = {name: dict.fromkeys(many, docs) for name, docs in (("a", ["rel"]), ("b", ["non", "rel"]))}
+    judged = {topic: {"rel": 1, "non": 0} for topic in many}
+    found = gather_files(runs, judged, measures=("RR",), parts=("comparison",))
+    (block,) = page_of(found, ("topics",)).sections[0].blocks
+    assert isinstance(block, Shown)
+    assert block.whole is not None
+    assert (block.table.height, block.whole.height) == (50, 70)
+    assert block.data.height == 70

@@ -216,9 +216,9 @@ def test_129_runs_are_drawn_searched_and_paged_at_a_desk_and_on_a_phone(
     block.get_by_role("button", name="Next").click()
     becomes(page, status.inner_text, "8,256 of 8,256 rows, page 2 of 166")
     # The name of a row stays where it is while its numbers pass.
-    row = page.locator("#pairs tbody tr").first.locator("th")
+    row = block.locator("tbody tr").first.locator("th")
     before = row.bounding_box()
-    page.locator("#pairs .scroll").evaluate("(place) => { place.scrollLeft = 200; }")
+    block.locator(".scroll").evaluate("(place) => { place.scrollLeft = 200; }")
     settled(page)
     after = row.bounding_box()
     assert before["x"] == pytest.approx(after["x"], abs=1)

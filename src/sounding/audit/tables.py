@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sounding.audit import sentences
 from sounding.audit.coverage import Growth
 from sounding.audit.leave_out import By, LeaveOutSummary, LeftOut
 from sounding.audit.parts import Parts
@@ -16,14 +17,13 @@ from sounding.audit.result import Audit
 from sounding.audit.title_bias import TitleBias
 from sounding.audit.verdict import Statement
 from sounding.core.lazy import polars
-from sounding.core.text import first_few, natural_places, plural, whole_percent, wrapped
+from sounding.core.text import natural_places, wrapped
 from sounding.data.sources import plain_name
 from sounding.render.tables import Cell, Column, Table
 from sounding.runs.pool import depth_by_topic
 
 MARGIN = 11  # of statements: room for the longest answer
 NARROW, WIDTH = 40, 100  # longer lines are hard to read
-LISTED_ALONE = "Nearly all judgments are relevant: only relevant documents seem to be listed."
 SHOWN = 20  # rows that people see without asking for more
 
 
@@ -67,18 +67,13 @@ def people(
         for name, text in chosen.items()
     ]
     if shown.height < frame.height:
-        notes = [f"{shown.height} of {frame.height} rows, the rest with --top N.", *notes]
+        notes = [sentences.rows_shown(shown.height, frame.height), *notes]
     return Table(columns, title=title, notes=notes, keys=keys)
 
 
 def known(value: float) -> float | None:
     """A number as json has it; None: not known."""
     return value if np.isfinite(value) else None
-
-
-def number_text(value: float) -> str:
-    """A coefficient as people read it."""
-    return f"{value:.3f}" if np.isfinite(value) else "not defined"
 
 
 # -- the verdict -----------------------------------------------------------------------------------
@@ -98,8 +93,8 @@ def verdict_text(audit: Audit, statements: Sequence[Statement], width: int) -> s
             else:
                 lines += _hanging(f"{one.claim}.", width, one.answer.ljust(MARGIN))
                 lines += _hanging(one.why, width, " " * MARGIN)
-    lines += ["", *wrapped(f"Policies: {audit.runs.policies.describe()}.", width)]
-    lines += wrapped(f"More: --section {', '.join(sections(audit, Extras()))}; or --all.", width)
+    lines += ["", *wrapped(sentences.policies_note(audit.runs.policies.describe()), width)]
+    lines += wrapped(sentences.more_sections(list(sections(audit, Extras()))), width)
     return "\n".join(lines) + "\n"
 
 
@@ -124,10 +119,8 @@ def headline(audit: Audit) -> str:
     relevant = int(runs.judgments.relevant(runs.level).sum())
     groups = len({group for group, new in zip(runs.groups, runs.new, strict=True) if not new})
     old = int(np.count_nonzero(~runs.new))
-    return (
-        f"{runs.qrels.source}: {plural(len(runs.topics), 'topic')},"
-        f" {plural(len(runs.judgments.grades), 'judgment')}, {relevant:,} of them relevant;"
-        f" {plural(old, 'run')} of {plural(groups, 'group')}."
+    return sentences.headline(
+        runs.qrels.source, len(runs.topics), len(runs.judgments.grades), relevant, old, groups
     )
 
 
@@ -168,20 +161,12 @@ def pool_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     }  # fmt: skip
     first = audit.coverage().first_unjudged[audit.runs.contributing]
     met = first[np.isfinite(first)]
-    all_judged = "In the lists of contributing runs every document is judged."
-    if len(met):
-        all_judged = (
-            "With all judgments, wherever they came from, the first unjudged document of a contributing run"
-            f" stands at rank {met.mean():.1f} on average."
-        )
     notes = [
         audit.runs.pool.describe(),
         *_holes(audit),
-        "Means over contributing runs and topics, with standard deviations: relevant documents of a pool so"
-        " deep are those within a run's own first documents and those past them.",
-        all_judged,
-        f"{audit.growth().elsewhere:,} judged documents are in no contributing run's first"
-        f" {audit.runs.reach}.",
+        sentences.POOL_COLUMNS,
+        sentences.first_unjudged_on_average(met.mean()) if len(met) else sentences.ALL_JUDGED,
+        sentences.in_no_run(audit.growth().elsewhere, audit.runs.reach),
     ]
     table = people(
         frame, "Pools of these depths (Lu et al. 2016, Table 4)", names=text, notes=notes,
@@ -196,8 +181,7 @@ def _holes(audit: Audit) -> list[str]:
     if not len(places):
         return []
     named = audit.runs.named_documents(places[:MOST_HOLES])
-    few = first_few(named, MOST_HOLES, len(places))
-    return [f"Unjudged within the depth of the pool (topic doc): {few}."]
+    return [sentences.unjudged_in_pool(named, MOST_HOLES, len(places))]
 
 
 def runs_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
@@ -228,13 +212,8 @@ def runs_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         "unjudged": "unjudged", "relevant_missed": "missed", "length": "length",
     }  # fmt: skip
     percent = [f"judged_{depth}" for depth in depths] + ["relevant", "nonrelevant", "unjudged"]
-    notes = [
-        "@k: share judged of the documents that a run has down to k, mean over topics. Then: mean rank of the"
-        " first unjudged document; shares of all documents retrieved, topics taken together; relevant"
-        " documents not retrieved; documents for a topic.",
-    ]
     table = people(
-        frame, f"Runs by {first}", names=text, percent=percent, top=top, notes=notes,
+        frame, f"Runs by {first}", names=text, percent=percent, top=top, notes=[sentences.RUN_COLUMNS],
         digits={"first_unjudged": 1, "length": 0},
     )  # fmt: skip
     return AuditSection(frame=frame, tables=[table])
@@ -247,7 +226,7 @@ def topics_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         "topic": runs.topics, "judged": runs.judgments.judged,
         "relevant": runs.judgments.relevant(runs.level),
     }  # fmt: skip
-    notes = [f"Best run by {audit.measures[0]}."]
+    notes = [sentences.best_run_by(str(audit.measures[0]))]
     if audit.has_pool:
         growth, found = audit.growth(), audit.leave_out()
         pooled_to, judged_to = depth_by_topic(runs.pool, runs.retrieved, runs.grades())
@@ -259,15 +238,8 @@ def topics_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         if audit.only_relevant:
             extrapolated = ("to_come", "likely_to_come", "remaining", "last_depth")
             columns |= {name: np.full(len(runs.topics), np.nan) for name in extrapolated}
-            notes.append(f"{LISTED_ALONE} Without a judged pool to grow there is nothing to extrapolate.")
-        notes.insert(
-            0,
-            "Pool depth: to which contributing runs were pooled, single holes apart; judged depth: to which"
-            " all of them are judged; a dash: all that they have is. Second half: relevant documents from"
-            " below half of the depth. To come: relevant documents expected at twice the depth, by Zobel's"
-            " extrapolation; likely to come: by a Poisson fit. Remaining: Zobel's down to its last depth,"
-            f" behind which it gives none (a dash: never), or to the end of the lists at {growth.end:,}.",
-        )
+            notes.append(sentences.NOTHING_GROWS)
+        notes.insert(0, sentences.topic_columns(growth.end))
     values = runs.values(audit.measures[:1], runs.view())[~runs.new, 0]
     names = [run for run, new in zip(runs.runs, runs.new, strict=True) if not new]
     best = np.nan_to_num(values, nan=-np.inf).argmax(axis=0)
@@ -277,7 +249,7 @@ def topics_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
             ", ".join(found.units[unit] for unit in found.winner_changes[:, topic].nonzero()[0])
             for topic in range(len(runs.topics))
         ]
-        notes.append("Changed without: groups without whose unique documents another run is the best.")
+        notes.append(sentences.CHANGED_WITHOUT)
     texts = dict.fromkeys(("topic", "best_run", "changed_without"), polars.String)
     frame = polars.DataFrame(
         columns, schema_overrides={name: kind for name, kind in texts.items() if name in columns}
@@ -300,21 +272,12 @@ def growth_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     shown = frame.filter(polars.col("depth").is_in([*GROWTH_SHOWN, growth.depth]))
     every, late, more = growth.relevant.sum(), growth.second_half().sum(), growth.twice.sum()
     likely, remaining = growth.twice_likely.sum(), growth.remaining.sum()
-    notes = [
-        "Means for a topic: relevant and judged documents of a pool so deep; new relevant ones at this depth;"
-        " their share of the documents that are new there.",
-        f"{late:,} of {every:,} relevant documents come from below half of the depth.",
-    ]
+    notes = [sentences.GROWTH_COLUMNS, sentences.second_half(late, every)]
     if audit.only_relevant:
-        notes.append(f"{LISTED_ALONE} Without a judged pool to grow there is nothing to extrapolate.")
+        notes.append(sentences.NOTHING_GROWS)
         more = likely = remaining = np.nan
     else:
-        notes += [
-            f"A pool twice as deep would add about {more:,.0f} by Zobel's extrapolation, {likely:,.0f} by a"
-            " Poisson fit of C d^s (topic by topic: --section topics). Tried on TREC-8 from pools of depth 5"
-            " to 50, the first came out 5 to 37% too low, the second from 1% too low to 37% too high.",
-            *_remaining(growth),
-        ]
+        notes += [sentences.twice_as_deep(more, likely), *_remaining(growth)]
     table = people(
         shown, "Growth by pool depth (Lu et al. 2016, Fig. 1)", notes=notes, percent=["share_relevant"],
         digits={"relevant": 1, "judged": 1, "new_relevant": 2},
@@ -330,12 +293,7 @@ def _remaining(growth: Growth) -> list[str]:
     if growth.depth < 2:
         return []
     more, within = growth.remaining.sum(), int(np.count_nonzero(growth.last <= growth.end))
-    return [
-        "Zobel's law has a last depth, behind which it gives no more relevant documents; it lies within the"
-        f" lists, the longest of which ends at {growth.end:,}, on {within} of"
-        f" {plural(len(growth.topics), 'topic')}. Down to there, or to the end of the lists, {more:,.0f}"
-        " remain. So far out neither law was ever tried, and the Poisson fit has no end.",
-    ]
+    return [sentences.remaining(more, growth.end, within, len(growth.topics))]
 
 
 def parts_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
@@ -343,11 +301,7 @@ def parts_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     if extras.parts is None:
         raise ValueError("no parts were asked for")
     frame = extras.parts.frame
-    notes = [
-        f"Pooled: documents that the {extras.parts.contributing} contributing runs brought into the pool;"
-        f" judged share: of the documents among the first {audit.runs.reach} of any run; relevant rate: of"
-        " the judged documents; runs: contributing runs that brought at least one.",
-    ]
+    notes = [sentences.part_columns(extras.parts.contributing, audit.runs.reach)]
     percent = ["pool_share", "judged_share", "relevant_share", "relevant_rate"]
     table = people(frame, "Parts of the collection", percent=percent, top=top, notes=notes)
     return AuditSection(frame=frame, tables=[table])
@@ -358,15 +312,9 @@ def titles_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     found = extras.titles
     if found is None:
         raise ValueError("no titles were asked for")
-    notes = [
-        "Mean share of a title's words that judged documents hold, by the best rank in a contributing run;"
-        f" all relevant documents: {whole_percent(found.overall)}.",
-    ]
+    notes = [sentences.title_words(found.overall)]
     if found.without_text or found.without_title:
-        notes.append(
-            f"Left out: {found.without_text:,} judged documents that the corpus does not hold,"
-            f" {found.without_title} topics without a title."
-        )
+        notes.append(sentences.without_words(found.without_text, found.without_title))
     table = people(
         found.frame, "Title words in judged documents by pool rank", notes=notes,
         percent=["relevant_share", "nonrelevant_share"],
@@ -395,10 +343,9 @@ def unique_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     wide = polars.DataFrame(columns, schema_overrides={"group": polars.String})
     relevant = int(audit.runs.judgments.relevant(audit.runs.level).sum())
     notes = [
-        f"Relevant documents that one group alone has among the first {audit.runs.reach} of its pooled runs,"
-        f" by the kind of these: {int(total.sum()):,} of {relevant:,}.",
-        "Unique judged: all such documents, relevant or not.",
-        *(["No run of another group has them as deep, pooled or not."] * (audit.among == "all")),
+        sentences.unique_documents(audit.runs.reach, int(total.sum()), relevant),
+        sentences.UNIQUE_JUDGED,
+        *([sentences.AS_DEEP] * (audit.among == "all")),
     ]
     title = "Unique relevant documents (Voorhees 2002, Fig. 1)"
     table = people(wide, title, notes=notes, top=top)
@@ -415,15 +362,7 @@ def leave_out_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         rows += _summaries(found, by)
     summary = polars.DataFrame(rows)
     frame = polars.concat(frames).select("by", polars.all().exclude("by"))
-    others = "nobody else contributed" if audit.among == "pooled" else "no other run has, pooled or not"
-    lost = "relevant documents" if audit.remove == "relevant" else "judgments"
-    notes = [
-        f"Left out: {lost} that {others}. Changes are the value without them less the value"
-        " with them: a run that loses has a minus. %: mean and largest size of the changes of contributing"
-        " runs, whatever their signs, and the run that has it; signed: mean with the signs; change: mean size"
-        " in the measure itself. Places: mean and largest change of rank among contributing runs, all on the"
-        " judgments that are left. On ten: % on the ten topics with most relevant documents.",
-    ]
+    notes = [sentences.leave_out_columns(audit.remove, audit.among)]
     digits = {
         "percent": 2, "most": 2, "signed": 2, "change": 4, "places": 2, "on_ten": 2, "most_on_ten": 2,
     }  # fmt: skip
@@ -478,13 +417,7 @@ def reinforcement_section(audit: Audit, extras: Extras, top: int) -> AuditSectio
     """Assessment of contributing runs beside their overlap with others."""
     found = audit.reinforcement()
     frame = found.frame.sort("overlap", "run")
-    notes = [
-        f"Overlap: mean share of a run's first {found.depth} documents that another pooled run has there"
-        " too; group overlap: that a pooled run of another group has; assessment:"
-        f" A_p@{found.k}, judged documents down to {found.k} divided by {found.k}, however short the list."
-        f" tau of assessment with overlap: {number_text(found.tau)}; with overlap with other groups:"
-        f" {number_text(found.group_tau)}.",
-    ]
+    notes = [sentences.overlap_columns(found.depth, found.k, found.tau, found.group_tau)]
     table = people(
         frame, "Contributing runs by overlap with the others", top=top, notes=notes,
         percent=["overlap", "group_overlap", "assessment"],
@@ -502,14 +435,8 @@ def ties_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     }
     median = found.median_share()
     notes = [
-        f"tau of {found.measure} between the orders of runs when ties go by doc id (trec), when lines stand"
-        " as they are in the file, and when tied documents are averaged. RBP without a level counts grades.",
-        f"{whole_percent(found.with_ties())} of lists have ties among their first {found.top} documents"
-        + (
-            "."
-            if np.isnan(median)
-            else f"; there the median share of tied documents is {whole_percent(median)}."
-        ),
+        sentences.tie_rules(str(found.measure)),
+        sentences.lists_with_ties(found.with_ties(), found.top, median),
     ]
     tables = [
         people(
@@ -557,20 +484,12 @@ def assessment_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         | {key: known(tau) for key, tau in one.tau().items()}
         for name, one in _collections(audit, extras)
     ]
-    notes = [
-        "Assessment: A_p at k, judged documents down to k divided by k, however short the list. Random: MAP"
-        " with pseudo-judgments drawn from the pool (Soboroff et al. 2001),"
-        f" mean of {audit.draws} draws, seed {audit.seed}. Popularity: overlap with the other runs (Aslam &"
-        " Savell 2003).",
-    ]
+    notes = [sentences.assessment_columns(audit.draws, audit.seed)]
     if audit.only_relevant:
-        notes.append(f"{LISTED_ALONE} Judged means relevant here, so that assessment is a form of recall.")
+        notes.append(sentences.RECALL_ALONE)
     poolless = [name for name, one in _collections(audit, extras) if np.isnan(one.random).all()]
     if poolless:
-        notes.append(
-            f"Random is not known of {', '.join(poolless)}: no run is known to have contributed to a pool to"
-            " draw from."
-        )
+        notes.append(sentences.random_not_known(poolless))
     digits = dict.fromkeys(("assessment", "random", "popularity"), 3)
     tables = [
         people(
@@ -633,5 +552,5 @@ def with_policies(tables: Sequence[Table], audit: Audit) -> list[Table]:
     """The tables, with the policies and what is not known of runs below the last."""
     last = tables[-1]
     notes = [*last.notes, *(f"{text[0].upper()}{text[1:]}." for text in audit.runs.remarks)]
-    notes.append(f"Policies: {audit.runs.policies.describe()}.")
+    notes.append(sentences.policies_note(audit.runs.policies.describe()))
     return [*tables[:-1], replace(last, notes=notes)]

@@ -8,17 +8,16 @@ from typing import Literal
 
 import numpy as np
 
+from sounding.audit import sentences
 from sounding.audit.evidence import LADDER, AuditEvidence
 from sounding.audit.judged_runs import UNKNOWN_KIND, Flags
 from sounding.audit.pseudo import assessed_at, assessment, average_precision
-from sounding.core.text import first_few, natural_order, plural, whole_percent
+from sounding.core.text import natural_order
 from sounding.evaluate.result import FEW_RUNS, FEW_TOPICS
 from sounding.runs.pool import UNPOOLED, depth_by_topic
 from sounding.statistics.rank_correlation import kendall_tau
 
 Answer = Literal["yes", "with care", "no", "not known", "note"]
-
-NAMED = 5  # topics, runs or documents in a statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +48,7 @@ def cautions(audit: AuditEvidence) -> Iterator[Statement]:
         yield from _outside(audit)
         kinds = {kind for kind, own in zip(runs.kinds, runs.contributing, strict=True) if own}
         if UNKNOWN_KIND not in kinds and "manual" not in kinds:
-            yield _note(
-                "manual runs", "No manual run was pooled", 0.0, "pooled manual runs",
-                "Manual runs bring in relevant documents that automatic ones do not find (Voorhees 2002);"
-                " recall is overestimated without them.",
-            )  # fmt: skip
+            yield _note("manual runs", 0.0, "pooled manual runs", sentences.NO_MANUAL_RUN)
         yield from _winners(audit)
     yield from _relevant_counts(audit)
     yield from _short_runs(audit)
@@ -66,7 +61,7 @@ def cautions(audit: AuditEvidence) -> Iterator[Statement]:
 def remarks(audit: AuditEvidence) -> Iterator[Statement]:
     """What was noticed while the runs were read."""
     for text in audit.runs.remarks:
-        yield _note("runs", text[0].upper() + text[1:], np.nan, "", "")
+        yield _note("runs", np.nan, "", (text[0].upper() + text[1:], ""))
 
 
 def _undrawn(audit: AuditEvidence) -> Iterator[Statement]:
@@ -74,51 +69,35 @@ def _undrawn(audit: AuditEvidence) -> Iterator[Statement]:
     grades = audit.runs.qrels.grades
     count = int(np.count_nonzero(grades == NOT_JUDGED))
     if count and audit.runs.policies.negative != "nonrelevant":
-        yield _note(
-            "not judged", f"{count:,} of {len(grades):,} lines of the qrels have grade -1: not judged",
-            count / len(grades), "share of lines",
-            "Where the judgments are a sample, values are infAP's to estimate, and depth, growth and leaving"
-            " out tell little.",
-        )  # fmt: skip
+        share, claim = count / len(grades), sentences.undrawn(count, len(grades))
+        yield _note("not judged", share, "share of lines", claim)
 
 
-def _note(about: str, claim: str, value: float, figure: str, why: str) -> Statement:
+def _note(about: str, value: float, figure: str, words: sentences.Claim) -> Statement:
+    claim, why = words
     return Statement(about=about, answer="note", claim=claim, figure=figure, value=value, rule="", why=why)
 
 
 def _only_relevant(audit: AuditEvidence) -> Iterator[Statement]:
     if audit.only_relevant:
         grades = audit.runs.judgments.grades
-        yield _note(
-            "relevant only", f"Nearly all judgments are relevant ({np.count_nonzero(grades > 0):,} of"
-            f" {len(grades):,}): only relevant documents seem to be listed",
-            audit.relevant_share, "share of judgments",
-            "How deep was judged, what deeper pools hold and how far a run is judged does not show in them;"
-            " where judgments of other documents exist, give them too.",
-        )  # fmt: skip
+        claim = sentences.only_relevant(int(np.count_nonzero(grades > 0)), len(grades))
+        yield _note("relevant only", audit.relevant_share, "share of judgments", claim)
 
 
 def _holes(audit: AuditEvidence) -> Iterator[Statement]:
     places = audit.runs.holes()
     if len(places) and not audit.only_relevant:
-        named = audit.runs.named_documents(places[:NAMED])
-        depth = audit.runs.pool.depth
-        yield _note(
-            "holes", f"{plural(len(places), 'document')} within the pool's depth of {depth} unjudged",
-            float(len(places)), "unjudged documents",
-            f"Lost judgments, or pools of some topics that end above it (topic doc):"
-            f" {first_few(named, NAMED, len(places))}.",
-        )  # fmt: skip
+        named = audit.runs.named_documents(places[: sentences.NAMED])
+        claim = sentences.holes(len(places), audit.runs.pool.depth, named)
+        yield _note("holes", float(len(places)), "unjudged documents", claim)
 
 
 def _outside(audit: AuditEvidence) -> Iterator[Statement]:
     outside, judged = audit.growth().elsewhere, len(audit.runs.judgments.grades)
     if outside:
-        yield _note(
-            "judged elsewhere", f"{outside:,} of {judged:,} judged documents are in no pooled run's first"
-            f" {audit.runs.reach}", outside / judged, "share of judgments",
-            "Runs that are not here, or deeper pools of some topics, brought them in.",
-        )  # fmt: skip
+        claim = sentences.judged_elsewhere(outside, judged, audit.runs.reach)
+        yield _note("judged elsewhere", outside / judged, "share of judgments", claim)
 
 
 def _winners(audit: AuditEvidence) -> Iterator[Statement]:
@@ -127,10 +106,8 @@ def _winners(audit: AuditEvidence) -> Iterator[Statement]:
     if topics and len(found.units) > 1:
         changing = np.count_nonzero(found.winner_changes, axis=1) > 0
         groups = [name for name, own in zip(found.units, changing, strict=True) if own]
-        yield _note(
-            "winners", f"On {plural(topics, 'topic')} leaving out one group changes the best run",
-            float(topics), "topics", f"By {found.measures[0]}; left out: {first_few(groups, NAMED)}.",
-        )  # fmt: skip
+        claim = sentences.winners(topics, str(found.measures[0]), groups)
+        yield _note("winners", float(topics), "topics", claim)
 
 
 def _relevant_counts(audit: AuditEvidence) -> Iterator[Statement]:
@@ -139,19 +116,13 @@ def _relevant_counts(audit: AuditEvidence) -> Iterator[Statement]:
     few = relevant < FEW_RELEVANT
     if few.any():
         names = _topics(audit, few)
-        yield _note(
-            "few relevant", f"{plural(len(names), 'topic')} with fewer than {FEW_RELEVANT} relevant"
-            " documents", float(len(names)), "topics",
-            f"One document moves them far: {first_few(names, NAMED)}.",
-        )  # fmt: skip
+        claim = sentences.few_relevant(names, FEW_RELEVANT)
+        yield _note("few relevant", float(len(names)), "topics", claim)
     many = relevant > runs.pool.depth
     if audit.has_pool and runs.pool.depth and many.any():
         names = _topics(audit, many)
-        yield _note(
-            "many relevant", f"{plural(len(names), 'topic')} with more relevant documents than the pool is"
-            f" deep ({runs.pool.depth})", float(len(names)), "topics",
-            f"No run could have had them all pooled, and more are likely: {first_few(names, NAMED)}.",
-        )  # fmt: skip
+        claim = sentences.many_relevant(names, runs.pool.depth)
+        yield _note("many relevant", float(len(names)), "topics", claim)
 
 
 def _topics(audit: AuditEvidence, chosen: Flags) -> list[str]:
@@ -163,25 +134,17 @@ def _short_runs(audit: AuditEvidence) -> Iterator[Statement]:
     found = audit.coverage()
     rows = found.short.nonzero()[0]
     if len(rows):
-        names = [f"{found.runs[row]} {found.lengths[row]:.0f}" for row in rows]
-        yield _note(
-            "short runs", f"{plural(len(rows), 'run')} with short lists", float(len(rows)), "runs",
-            f"Such values stand still at deeper k; documents for a topic: {first_few(names, NAMED)}"
-            f" (median of all runs {np.median(found.lengths):.0f}).",
-        )  # fmt: skip
+        short = [(found.runs[row], found.lengths[row]) for row in rows]
+        claim = sentences.short_runs(short, float(np.median(found.lengths)))
+        yield _note("short runs", float(len(rows)), "runs", claim)
 
 
 def _tied(audit: AuditEvidence) -> Iterator[Statement]:
     found = audit.ties()
     tau = float(found.tau[0, 1])
     if found.with_ties() > 0 and not tau >= STEADY_TIES:
-        told = "is not defined" if np.isnan(tau) else f"is {tau:.3f}"
-        claim = "Whether the rule for tied scores matters is not known"
-        yield _note(
-            "ties", claim if np.isnan(tau) else "The rule for tied scores matters", tau, "tau",
-            f"{whole_percent(found.with_ties())} of lists have ties in the first {found.top}; tau of"
-            f" {found.measure} between order by doc id and order of lines {told}.",
-        )  # fmt: skip
+        claim = sentences.tied_scores(found.with_ties(), found.top, str(found.measure), tau)
+        yield _note("ties", tau, "tau", claim)
 
 
 def _popular(audit: AuditEvidence) -> Iterator[Statement]:
@@ -190,10 +153,7 @@ def _popular(audit: AuditEvidence) -> Iterator[Statement]:
         return
     tau = kendall_tau(average_precision(audit.runs)[old], assessment(audit.runs)[old])
     if tau > ASSESSED_ALIKE and not audit.only_relevant:  # where judged means relevant it says nothing
-        yield _note(
-            "assessment", "Runs that were judged more come out better", tau, "tau",
-            f"tau between MAP and assessment at {assessed_at(audit.runs)} is {tau:.3f}.",
-        )  # fmt: skip
+        yield _note("assessment", tau, "tau", sentences.popular(assessed_at(audit.runs), tau))
 
 
 SHALLOW = 10  # a pool that is not as deep as this tells too little of any run
@@ -201,13 +161,6 @@ SHALLOW = 10  # a pool that is not as deep as this tells too little of any run
 SMALL_CHANGE, LARGE_CHANGE = 2.0, 6.0
 SMALL_REMAINDER, LARGE_REMAINDER = 0.2, 0.5  # new relevant documents at twice the depth, by those known
 WELL_JUDGED, HALF_JUDGED = 0.9, 0.5  # shares of a run's first documents
-ONLY_RELEVANT = " Nearly all judgments are relevant: only relevant documents seem to be listed."
-UNLISTED = " That is what is listed as relevant; what else was judged does not show."
-TOPICS_RULE = f"with care at best: fewer than {FEW_TOPICS} topics; no: one topic"
-UNJUDGED = {
-    "nonrelevant": "what is not judged counts as not relevant",
-    "condensed": "what is not judged is passed over, so that what is judged moves up",
-}  # by policy
 MOST_HOLED = 0.01  # of a pool's documents: more unjudged ones are no accident
 MOST_ABSENT = 0.5  # of the judged documents, from runs that are not here: leaving a group out misleads
 
@@ -228,65 +181,47 @@ def verdict(audit: AuditEvidence) -> list[Statement]:
 def _sample(audit: AuditEvidence) -> Statement:
     """Judgments of a sample say nothing of depth, growth or leaving out: all of that needs a whole pool."""
     qrels = audit.runs.qrels
-    count = len(np.unique(qrels.strata)) if qrels.strata is not None else 0
-    how = f"in {count} strata" if count > 1 else "drawn from the whole pool"
-    if qrels.strata is None:
-        how = "each with the chance that it had of being drawn"
+    strata = None if qrels.strata is None else len(np.unique(qrels.strata))
     undrawn = int(np.count_nonzero(qrels.grades < 0))
-    left = f", and {undrawn:,} documents of the pool were not drawn (grade -1)" if undrawn else ""
-    measures = "xinfAP or statAP" if qrels.strata is not None else "statAP"
+    judged = len(qrels.docs) - undrawn
+    claim, why = sentences.sample(judged, undrawn, strata)
     return Statement(
-        about="sample", answer="with care", figure="judged documents", value=float(len(qrels.docs) - undrawn),
-        rule="with care: judgments with strata or probabilities are a sample",
-        claim=f"Compare runs by estimates from a sample alone, such as {measures}",
-        why=f"The judgments are a sample: {len(qrels.docs) - undrawn:,} documents, {how}{left}. What was not"
-        " drawn is not known to be anything, so depth, growth and leaving out tell nothing here; sounding"
-        f" evaluate -m {measures.split()[0]} --stats gives values with their errors.",
+        about="sample", answer="with care", figure="judged documents", value=float(judged),
+        rule=sentences.SAMPLE_RULE, claim=claim, why=why,
     )  # fmt: skip
 
 
 def _no_common_document(audit: AuditEvidence) -> Statement:
     """Runs of another collection, or ids that are written otherwise: nothing can be compared."""
     runs = audit.runs
-    docs, judged = runs.retrieved.docs.texts(), runs.qrels.docs.texts()
-    here = f" Runs have ids such as {docs[0]}, the judgments {judged[0]}." if docs and judged else ""
     return Statement(
         about="no document in common", answer="no", figure="judged documents retrieved", value=0.0,
-        rule="no: no document that any run retrieved is judged",
-        claim="Compare these runs by these judgments",
-        why=f"No document is in common: none of the {len(docs):,} that the runs retrieved for these topics is"
-        f" among the {len(judged):,} of the qrels. Are they of another collection, or are ids written"
-        f" otherwise?{here}",
+        rule=sentences.NO_COMMON_DOCUMENT_RULE, claim=sentences.COMPARE_THESE,
+        why=sentences.no_common_document(runs.retrieved.docs.texts(), runs.qrels.docs.texts()),
     )  # fmt: skip
 
 
 def _pooled_runs(audit: AuditEvidence) -> Statement:
     runs = audit.runs
     depth, topics = runs.pool.depth, len(runs.topics)
-    rule = (
-        f"yes: a pool of depth {SHALLOW} or more, at most {whole_percent(MOST_HOLED)} of its documents"
-        f" unjudged, and {FEW_TOPICS} topics or more; with care: less of these; no: more than"
-        f" {whole_percent(UNPOOLED)} of even the first documents are unjudged, or one topic; not known: only"
-        " relevant documents are listed"
-    )
-    why = f"{runs.pool.describe()} {plural(topics, 'topic')}."
+    rule = sentences.pooled_rule(SHALLOW, MOST_HOLED, UNPOOLED)
+    why = sentences.pool_and_topics(runs.pool.describe(), topics)
     if audit.only_relevant or not audit.has_pool:
-        why += ONLY_RELEVANT if audit.only_relevant else " List the runs that were pooled with --info."
+        why += sentences.ONLY_RELEVANT if audit.only_relevant else sentences.LIST_POOLED_RUNS
         return Statement(
             about="pooled runs", answer="not known", figure="pool depth", value=np.nan, rule=rule,
-            claim="Compare pooled runs", why=why,
+            claim=sentences.compare_pooled(0), why=why,
         )  # fmt: skip
     if topics == 1:
-        why += " One topic proves nothing about runs: another may turn everything round."
+        why += sentences.ONE_TOPIC
     elif 0 < depth < SHALLOW:
-        why += f" Values of the first {depth} rest on few documents each."
+        why += sentences.shallow_pool(depth)
     enough = depth >= SHALLOW and topics >= FEW_TOPICS and audit.holed() <= MOST_HOLED
     own: Answer = "yes" if enough else "with care" if depth else "no"
     answer = _no_better(own, _by_topics(audit))
     return Statement(
         about="pooled runs", answer=answer, figure="pool depth", value=float(depth), rule=rule,
-        claim=f"Compare pooled runs at k of at most {depth}" if depth else "Compare pooled runs",
-        why=why + _topic_depths(audit),
+        claim=sentences.compare_pooled(depth), why=why + _topic_depths(audit),
     )  # fmt: skip
 
 
@@ -300,7 +235,7 @@ def _few_topics(audit: AuditEvidence, answer: Answer) -> str:
     """Why an answer is worse than the figure alone would give."""
     if _no_better(answer, _by_topics(audit)) == answer:
         return ""
-    return f" {plural(len(audit.runs.topics), 'topic')} allow{'s' * (len(audit.runs.topics) == 1)} no more."
+    return sentences.topics_allow_no_more(len(audit.runs.topics))
 
 
 def _topic_depths(audit: AuditEvidence) -> str:
@@ -309,9 +244,7 @@ def _topic_depths(audit: AuditEvidence) -> str:
     known = depths[np.isfinite(depths)]
     if not len(known) or known.max() == known.min():
         return ""
-    return (
-        f" By topic the pool is {known.min():.0f} to {known.max():.0f} deep, median {np.median(known):.0f}."
-    )
+    return sentences.depths_by_topic(known.min(), known.max(), float(np.median(known)))
 
 
 def _below_the_pool(audit: AuditEvidence) -> Statement:
@@ -321,16 +254,13 @@ def _below_the_pool(audit: AuditEvidence) -> Statement:
     middle = float(np.median(shares)) if len(shares) else np.nan
     graded = _graded(1 - middle, 1 - WELL_JUDGED, 1 - HALF_JUDGED)
     own: Answer = "not known" if audit.only_relevant else graded
+    least, most = shares.min(initial=np.inf), shares.max(initial=-np.inf)
+    claim, why = sentences.below_the_pool(deepest, middle, least, most, audit.runs.policies.unjudged)
     return Statement(
         about="below the pool", figure=f"median share judged at {deepest}", value=middle,
         answer=_no_better(own, _by_topics(audit)),
-        rule=f"yes: {whole_percent(WELL_JUDGED)} judged or more, by the median of pooled runs; with care:"
-        f" {whole_percent(HALF_JUDGED)}; {TOPICS_RULE}",
-        claim=f"Compare pooled runs by P@{deepest} and whatever weighs all ranks alike",
-        why=f"Judged of what they have down to {deepest}: {whole_percent(middle)} by the median run,"
-        f" {whole_percent(shares.min(initial=np.inf))} to {whole_percent(shares.max(initial=-np.inf))};"
-        f" {UNJUDGED[audit.runs.policies.unjudged]}.{_few_topics(audit, own)}"
-        + (UNLISTED if audit.only_relevant else ""),
+        rule=sentences.below_the_pool_rule(WELL_JUDGED, HALF_JUDGED), claim=claim,
+        why=why + _few_topics(audit, own) + (sentences.UNLISTED if audit.only_relevant else ""),
     )  # fmt: skip
 
 
@@ -339,67 +269,47 @@ def _recall(audit: AuditEvidence) -> Statement:
     known, late, more = growth.relevant.sum(), growth.second_half().sum(), growth.twice.sum()
     likely = growth.twice_likely.sum()
     share = float(more / known) if known and np.isfinite(more) else np.nan
-    rule = (
-        f"yes: twice the depth would add at most {whole_percent(SMALL_REMAINDER)} relevant documents, by"
-        f" Zobel's extrapolation; with care: {whole_percent(LARGE_REMAINDER)}; {TOPICS_RULE}"
-    )
     own = _if_pooled(audit, _graded(share, SMALL_REMAINDER, LARGE_REMAINDER))
     if audit.only_relevant:
-        share, why = np.nan, "Where only relevant documents are listed there is no growth to extrapolate."
+        share, why = np.nan, sentences.NO_GROWTH
     elif np.isnan(share):
-        why = "No relevant document was pooled, or the pool is one rank deep: nothing to extrapolate."
+        why = sentences.NOTHING_TO_EXTRAPOLATE
     else:
-        half = (growth.depth + 1) // 2
-        why = (
-            f"Twice the depth would add {more:,.0f} relevant documents ({whole_percent(share)}) by Zobel's"
-            f" extrapolation, {likely:,.0f} ({whole_percent(likely / known)}) by a Poisson fit; of the"
-            f" {known:,} pooled, {whole_percent(late / known)} came from below rank {half}."
-        )
+        why = sentences.to_come(known, late, more, likely, half=(growth.depth + 1) // 2)
     return Statement(
-        about="recall", figure="relevant documents to come", value=share, rule=rule,
+        about="recall", figure="relevant documents to come", value=share,
+        rule=sentences.recall_rule(SMALL_REMAINDER, LARGE_REMAINDER),
         why=why + _few_topics(audit, own) + ("" if audit.only_relevant else _doubt(audit)),
         answer=_no_better(own, _by_topics(audit)),
-        claim="Compare pooled runs by AP, nDCG and other measures of recall",
+        claim=sentences.COMPARE_BY_RECALL,
     )  # fmt: skip
 
 
 def _runs_like_these(audit: AuditEvidence) -> Statement:
     found = audit.leave_out()
-    measure, whole = found.measures[0], found.summary()
-    rule = (
-        f"yes: leaving a group out changes {measure} of its runs by at most {SMALL_CHANGE:g}% on average;"
-        f" with care: {LARGE_CHANGE:g}%; never better than for pooled runs"
-    )
+    measure, whole = str(found.measures[0]), found.summary()
     kinds = sorted({kind for kind, own in zip(found.kinds, found.pooled, strict=True) if own})
     parts = [
-        f"{kind} runs {one.mean_percent:.2f}%, at most {one.max_percent:.2f}% ({one.most_changed})"
+        sentences.changes_of_kind(kind, one)
         for kind in (kinds if len(kinds) > 1 else [])
         if (one := found.summary(0, found.of_kind(kind))).most_changed
     ]
-    ten = f" ({whole.mean_percent_on_ten:.1f}% on the ten topics with most relevant documents)"
-    why = (
-        f"Without what only its group found, {measure} of a pooled run changes by {whole.mean_percent:.2f}%"
-        f" on average{ten if len(audit.runs.topics) > 10 else ''}, at most {whole.max_percent:.2f}%"
-        f" ({whole.most_changed}), its rank by {whole.mean_places:.2f}, at most {whole.max_places}"
-        + (f"; {'; '.join(parts)}." if parts else ".")
-    )
+    why = sentences.changes(measure, whole, parts, on_ten=len(audit.runs.topics) > 10)
     if whole.most_changed is None:
-        why = f"{measure} of every pooled run is 0: there is nothing to change."
+        why = sentences.nothing_to_change(measure)
     if len(found.units) == 1:
-        why = "Only one run or group contributed: without it there are no judgments."
+        why = sentences.ONE_CONTRIBUTED
     answer = _graded(whole.mean_percent, SMALL_CHANGE, LARGE_CHANGE) if len(found.units) > 1 else "not known"
     outside, judged = audit.growth().elsewhere, len(audit.runs.judgments.grades)
     if outside > MOST_ABSENT * judged:
         answer = "not known"
-        why += (
-            f" But {outside:,} of {judged:,} judged documents came from runs that are not here, which may"
-            " have found the same."
-        )
+        why += sentences.absent_runs(outside, judged)
     return Statement(
         about="runs like the pooled ones", figure=f"% change in {measure}",
         answer=_no_better(_if_pooled(audit, answer), _pooled_runs(audit).answer),
-        value=whole.mean_percent if len(found.units) > 1 else np.nan, rule=rule, why=why + _doubt(audit),
-        claim="Compare new runs that are like the pooled ones",
+        value=whole.mean_percent if len(found.units) > 1 else np.nan,
+        rule=sentences.leave_out_rule(measure, SMALL_CHANGE, LARGE_CHANGE), why=why + _doubt(audit),
+        claim=sentences.COMPARE_LIKE_POOLED,
     )  # fmt: skip
 
 
@@ -410,13 +320,8 @@ def _if_pooled(audit: AuditEvidence, answer: Answer) -> Answer:
 
 def _doubt(audit: AuditEvidence) -> str:
     if audit.only_relevant:
-        return " But only relevant documents seem to be listed."
-    if audit.runs.pool.depth:
-        return ""
-    return (
-        f" But more than {whole_percent(UNPOOLED)} of even the first documents of these runs are unjudged:"
-        " they were not pooled as listed."
-    )
+        return sentences.BUT_ONLY_RELEVANT
+    return "" if audit.runs.pool.depth else sentences.not_as_listed(UNPOOLED)
 
 
 def _new_run(audit: AuditEvidence, run: int) -> Statement:
@@ -431,21 +336,17 @@ def _new_run(audit: AuditEvidence, run: int) -> Statement:
     own: Answer = "yes" if well else "not known" if audit.only_relevant else "with care" if alike else "no"
     answer = _no_better(own, _pooled_runs(audit).answer)
     reach = well or alike
-    limit = f" at k of at most {reach}" if reach and answer in ("yes", "with care") else ""
+    limit = reach if answer in ("yes", "with care") else None
     shown = [depth for depth in depths if depth <= max(10, (reach or 0) * 5)][-4:]
     middle = depths[min(1, len(depths) - 1)]
-    in_words = ", ".join(f"{whole_percent(shares[depth])} of the first {depth}" for depth in shown)
     return Statement(
         about=f"new run {name}", answer=answer, figure=f"judged share at {middle}", value=shares[middle],
-        rule=f"yes: {whole_percent(WELL_JUDGED)} judged or more down to k; with care:"
-        f" {whole_percent(HALF_JUDGED)}, and as much as the lower quartile of left-out runs; never"
-        " better than for pooled runs",
-        claim=f"Compare {name} with the others{limit}",
+        rule=sentences.new_run_rule(WELL_JUDGED, HALF_JUDGED), claim=sentences.compare_new_run(name, limit),
         why=" ".join(
             [
-                f"Judged: {in_words}, mean over topics."
-                + (UNLISTED if audit.only_relevant else ""),
-                *(["The pooled runs themselves cannot be compared more surely than that."] * (answer != own)),
+                sentences.judged_of_new_run({depth: shares[depth] for depth in shown})
+                + (sentences.UNLISTED if audit.only_relevant else ""),
+                *([sentences.NO_SURER_THAN_POOLED] * (answer != own)),
                 *_beside_new_run(audit, run, [usual[depth] for depth in shown if depth in usual]),
             ]
         ),
@@ -468,12 +369,11 @@ def _usual_shares(audit: AuditEvidence, depths: list[int]) -> dict[int, float]:
 def _beside_new_run(audit: AuditEvidence, run: int, usual: list[float]) -> Iterator[str]:
     """What to hold against the shares of a new run."""
     if usual:
-        shares = ", ".join(map(whole_percent, usual))
-        yield f"A pooled run whose group is left out has {shares} (lower quartile)."
+        yield sentences.usual_shares(usual)
     first = audit.coverage().first_unjudged[run]
     known = first[np.isfinite(first)]
     if len(known):
-        yield f"Its first unjudged document stands at rank {known.mean():.1f} on average."
+        yield sentences.first_unjudged(known.mean())
 
 
 def _no_better(answer: Answer, pooled: Answer) -> Answer:

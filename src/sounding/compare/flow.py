@@ -17,7 +17,7 @@ from sounding.compare.command import CompareOptions
 from sounding.compare.comparison import DEFAULT_MEASURES, compare
 from sounding.compare.depth_tables import case_tables, depth_tables, tidy_cases
 from sounding.compare.depths import at_depths
-from sounding.compare.designs import Designs, design_runs
+from sounding.compare.designs import design_runs
 from sounding.compare.gate import gate_comparison, parse_conditions
 from sounding.compare.holds import DEFAULT_UNTIL
 from sounding.compare.pair_account import explain, explain_in_markdown
@@ -313,8 +313,8 @@ class Echo:
 
     def notes(self) -> list[str]:
         """Return the plan and every choice that deviates from it, as sentences for people."""
-        deviations = [f"Deviates from the plan: {deviation}." for deviation in self.plan.check(self.choices)]
-        return [sentence(self.plan.describe()), *(deviations or ["The plan is followed."])]
+        deviations = [sentences.deviates(deviation) for deviation in self.plan.check(self.choices)]
+        return [sentence(self.plan.describe()), *(deviations or [sentences.PLAN_FOLLOWED])]
 
 
 def _with_plan(shown: list[Table], echo: Echo | None, *, people: bool) -> list[Table]:
@@ -378,12 +378,13 @@ def _run_design(request: CompareRequest) -> None:
     if cut is not None:
         remark(cut, quiet=options.quiet)
     if request.dropped:
-        remark(f"left out: {', '.join(map(str, request.dropped))}", quiet=options.quiet)
+        remark(sentences.left_out_remark(request.dropped), quiet=options.quiet)
     echo = Echo.of(request, found.correction)
     made = tables.people_designs(found) if request.people else [tables.tidy_designs(found)]
     shown = _with_plan(made, echo, people=request.people)
     write_tables(shown, options.format_name, options.output)
-    _write_remarks(_design_remarks(found, shown), request, echo)
+    how = sentences.design_remarks(found.correction, found.procedure, found.policies)
+    _write_remarks([*shown[0].facts.get("notes", ()), *how], request, echo)
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -469,9 +470,9 @@ def _remarks(found: Results, shown: Sequence[Table], request: CompareRequest) ->
     warnings = [f"{name}: {note}" for name, one in found for note in (*one.limits, *one.notes)]
     if len(found) == 1:
         warnings = list(shown[0].facts.get("notes", first.notes)) if shown else []
-    lines = [f"Test: {sentences.how_tested(first)}; seed {first.procedure.seed}."]
+    lines = [sentences.test_and_seed(first)]
     if not request.options.matrix and not request.counts_only:
-        lines.append(f"Intervals, ci_low to ci_high: {first.performance_tests[0].interval}.")
+        lines.append(sentences.what_intervals_are(first.performance_tests[0].interval))
     if request.options.pair:
         lines.append(sentences.PAIR_EXPLAINED)
     return [*warnings, *map(_in_passing, [*lines, *sentences.how_valued(first)])]
@@ -480,13 +481,6 @@ def _remarks(found: Results, shown: Sequence[Table], request: CompareRequest) ->
 def _in_passing(text: str) -> str:
     """A sentence as it stands in a remark: without a capital and a period."""
     return text[0].lower() + text[1:-1]
-
-
-def _design_remarks(found: Designs, shown: Sequence[Table]) -> list[str]:
-    """The same of a design."""
-    how = f"correction {found.correction}; alpha {found.procedure.alpha:g}; seed {found.procedure.seed}"
-    lines = [f"power: that of a paired t test; {how}", f"policies: {found.policies.describe()}"]
-    return [*shown[0].facts.get("notes", ()), *lines]
 
 
 def _write_remarks(texts: Sequence[str], request: CompareRequest, echo: Echo | None) -> None:
@@ -502,4 +496,4 @@ def _write_remarks(texts: Sequence[str], request: CompareRequest, echo: Echo | N
             remark(text, quiet=options.quiet)
     seen = request.people and options.output is None
     for deviation in [] if echo is None or seen else echo.plan.check(echo.choices):
-        click.echo(f"deviates from the plan: {deviation}", err=True)
+        click.echo(_in_passing(sentences.deviates(deviation)), err=True)

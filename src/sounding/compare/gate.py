@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from sounding.compare import sentences
 from sounding.compare.result import Comparison
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.core.text import p_is, plural
-from sounding.statistics.cases import MEANING
 
 Condition = Literal["worse", "weak", "unsettled"]
 
@@ -70,9 +69,8 @@ class Verdict:
         return PASSED if self.passed else EXIT_CODES[self.failures[0].condition]
 
     def __str__(self) -> str:
-        count = f"{plural(self.compared, 'comparison')}"
         if self.passed:
-            return f"passed: {count}, none {' or '.join(self.conditions)}"
+            return sentences.passed(self.compared, self.conditions)
         return "\n".join(failure.sentence for failure in self.failures)
 
 
@@ -137,12 +135,10 @@ def gate_comparison(comparison: Comparison, fail_on: Iterable[str]) -> Verdict:
 def _worse(row: GateRow, alpha: float) -> str | None:
     _check(row, row.p_adjusted)
     if row.difference < 0 and row.untested:
-        return f"worse by {-row.difference:.4f}, and not tested: {row.untested}"
+        return sentences.worse_untested(row.difference, row.untested)
     if row.difference >= 0 or row.p_adjusted > alpha:
         return None
-    return (
-        f"significantly worse by {-row.difference:.4f} (adjusted p {p_is(row.p_adjusted)}, alpha {alpha:g})"
-    )
+    return sentences.worse(row.difference, row.p_adjusted, alpha)
 
 
 def _inferior(row: GateRow, alpha: float, margin: float) -> str | None:
@@ -151,27 +147,21 @@ def _inferior(row: GateRow, alpha: float, margin: float) -> str | None:
     _check(row, row.noninferior_p_adjusted)
     if row.noninferior_p_adjusted <= alpha:
         return None
-    return (
-        f"not shown to be less than {margin:g} worse: difference {row.difference:+.4f}"
-        f" (non-inferiority p {p_is(row.noninferior_p_adjusted)}, alpha {alpha:g})"
-    )
+    return sentences.inferior(row.difference, margin, row.noninferior_p_adjusted, alpha)
 
 
 def _weak(row: GateRow) -> str | None:
     if row.strength is None:
-        return "not known whether the case is strong or weak"
+        return sentences.STRENGTH_NOT_KNOWN
     if row.strength == "strong":
         return None
-    if row.case not in MEANING:
-        return "a weak case"
-    better = row.candidate if row.difference > 0 else row.baseline
-    return f"a weak case: {f'{better} is ' if row.case in (3, 4) else ''}{MEANING[row.case]}"
+    return sentences.weak_case(row.case, row.candidate if row.difference > 0 else row.baseline)
 
 
 def _unsettled(row: GateRow) -> str | None:
     if row.settled is None:
-        return "not known whether the unjudged documents could turn the order round"
-    return None if row.settled else "the unjudged documents could turn the order round"
+        return sentences.ORDER_NOT_KNOWN
+    return None if row.settled else sentences.ORDER_OPEN
 
 
 def _check(row: GateRow, p: float) -> None:

@@ -6,24 +6,18 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sounding.compare.advice import which_completions
+from sounding.compare import sentences
 from sounding.compare.comparison import TOPICS
 from sounding.compare.documents import OpenDocument, TellingDocument
 from sounding.compare.result import Comparison
-from sounding.compare.sentences import EFFECT, floor_legend, notes
 from sounding.compare.tables import WIDEST_NAME, p_name, short_names, shown_interval, signed, yes_or_no
-from sounding.core.text import SMALL, filled, natural_places, p_is, plural, whole_percent
+from sounding.core.text import SMALL, filled, natural_places, p_is
 from sounding.render.tables import UNKNOWN, Column, Table, markdown_text, render
-from sounding.statistics.cases import MEANING, strength
+from sounding.statistics.cases import strength
 from sounding.statistics.pairwise import PairTests
 from sounding.statistics.testing import Equivalence
 
 DOCUMENTS = 5  # unjudged documents that people see without asking for more
-HOW_BOUNDED = {
-    "difference": "exact, document by document",
-    "rule": "a bound for AP from pairs of documents",
-    "separate": "from the bounds of each run",
-}
 
 
 def explain(
@@ -68,8 +62,8 @@ def explain_in_markdown(
 def _notes_below(comparison: Comparison, more: Sequence[str], brief: bool) -> list[str]:
     tests = [*comparison.performance_tests, *comparison.assessment_tests]
     marked = any(np.any(one.floor_adjusted & (one.p_adjusted >= SMALL)) for one in tests)
-    legends = [*floor_legend(comparison, marked), *([] if brief else [EFFECT])]
-    return [*notes(comparison, brief=brief), *legends, *more]
+    legends = [*sentences.floor_legend(comparison, marked), *([] if brief else [sentences.EFFECT])]
+    return [*sentences.notes(comparison, brief=brief), *legends, *more]
 
 
 def _filled(text: str, width: int | None, hanging: str = "") -> str:
@@ -98,57 +92,39 @@ class PairByMeasure:
 
     def advice(self) -> str:
         """The advice, where the documents that it speaks of are listed below it."""
-        listed = f"; --pair {self.a} {self.b} --documents FILE lists them."
-        below = "; the first are listed below, all that are needed with --documents FILE."
-        return self.comparison.advice(self.number, 0).replace(listed, below)
+        listed = sentences.documents_listed(self.a, self.b)
+        return self.comparison.advice(self.number, 0).replace(listed, sentences.LISTED_BELOW)
 
     def verdict(self) -> str:
         """Which run is better, or that no difference was found, with p; and what limits that."""
         tests, (a, b) = self.tests, (self.a, self.b)
         mean_a, mean_b = self.comparison.means(self.number)[:, 0].tolist()
         if tests.reasons[0]:
-            return f"not tested: {tests.reasons[0]}"
+            return sentences.not_tested(tests.reasons[0])
         p = _adjusted_p(tests)
         if tests.limit:
-            return f"no conclusion, {mean_a:.4f} against {mean_b:.4f} ({p}): {tests.limit}"
+            return sentences.no_conclusion(sentences.two_means(mean_a, mean_b, p), tests.limit)
+        short = [self.comparison.runs[run] for run in self.comparison.short_runs(self.number, 0)]
+        limits = sentences.verdict_limits(strength(self.case) == "weak", short)
         if not tests.significant[0]:
-            return f"no significant difference, {mean_a:.4f} against {mean_b:.4f} ({p}){self._limits()}"
+            return sentences.no_difference(sentences.two_means(mean_a, mean_b, p)) + limits
         if tests.difference[0] < 0:
             a, b, mean_a, mean_b = b, a, mean_b, mean_a
-        return (
-            f"{a} is significantly better than {b}, {mean_a:.4f} against {mean_b:.4f} ({p}){self._limits()}"
-        )
-
-    def _limits(self) -> str:
-        """What a verdict should not be read without: that it is weak, that lists are short."""
-        short = [self.comparison.runs[run] for run in self.comparison.short_runs(self.number, 0)]
-        named = f"{' and '.join(short)} {'has' if len(short) == 1 else 'have'} short lists"
-        if strength(self.case) != "weak":
-            return f"; {named}" if short else ""
-        weak = "; weak: one run was judged more completely than the other"
-        return f"{weak}, and {named}" if short else weak
+        return sentences.better(a, b, sentences.two_means(mean_a, mean_b, p)) + limits
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """What the verdict rests on: a name, and a text for it."""
         tests, a = self.tests, self.a
-        of_what = "" if tests.center == "mean" else f" of the {tests.center}"
         interval = shown_interval(tests.ci_low[0], tests.ci_high[0])
         # There is no effect size where the differences do not vary.
         effect = f"{tests.effect[0]:+.2f}" if np.isfinite(tests.effect[0]) else UNKNOWN
-        yield (
-            "difference",
-            f"{signed(tests.difference[0])}, {a} less {self.b}; {100 * (1 - tests.alpha):g}%"
-            f" interval{of_what} {interval}; effect size {effect}",
-        )
-        yield (
-            "topics",
-            f"{tests.topics[0]}: {a} is better on {tests.wins[0]}, worse on {tests.losses[0]},"
-            f" equal on {tests.ties[0]}",
-        )
+        shown = (signed(tests.difference[0]), interval, effect)
+        yield "difference", sentences.pair_difference(a, self.b, tests, shown)
+        yield "topics", sentences.wins(a, tests)
         yield "judged", self._judged()
         if self.case:
-            better = f"{a if tests.difference[0] > 0 else self.b} is " if tests.significant[0] else ""
-            yield "case", f"{self.case}, {strength(self.case)}: {better}{MEANING[self.case]}"
+            better = a if tests.difference[0] > 0 else self.b
+            yield "case", sentences.case_of(self.case, better if tests.significant[0] else None)
         yield "settled", self._settled()
         if self.account is not None and self.settled is False:
             text = self.account.settling.tell(a, self.b).removeprefix("Open: ").removesuffix(".")
@@ -161,44 +137,37 @@ class PairByMeasure:
 
     def _equivalence(self, equivalence: Equivalence) -> Iterator[tuple[str, str]]:
         """Whether the two are as good, and whether the first is no worse, within the margin."""
-        p, margin = equivalence.p_adjusted[0], f"{equivalence.margin:g}"
-        shown = "" if p <= self.tests.alpha else "not shown to be "
-        yield "equivalence", f"the two are {shown}within {margin} of each other: equivalence p {p_is(p)}"
+        margin, alpha = equivalence.margin, self.tests.alpha
+        yield "equivalence", sentences.equivalent(margin, equivalence.p_adjusted[0], alpha)
         p = equivalence.noninferior_p_adjusted[0]
-        shown = "" if p <= self.tests.alpha else "not shown to be "
-        yield "non-inferiority", f"{self.a} is {shown}less than {margin} worse: non-inferiority p {p_is(p)}"
+        yield "non-inferiority", sentences.noninferior(self.a, margin, p, alpha)
 
     def _judged(self) -> str:
         """How much of both runs was judged, whether that differs, and why it may be little."""
         comparison, number = self.comparison, self.number
         shares = np.nanmean(comparison.assessment[self.runs, number], axis=1)
         short = [
-            f"; {comparison.runs[run]} has short lists, and"
-            f" {whole_percent(comparison.judged_of_returned(run, number))} of what it returned was judged"
+            sentences.short_list(comparison.runs[run], comparison.judged_of_returned(run, number))
             for run in comparison.short_runs(number, 0)
         ]
         absent = np.count_nonzero(comparison.retrieved[self.runs] == 0, axis=1).tolist()
         lacking = [
-            f"; {name} lacks {plural(count, 'topic')}, which count{'s' * (count == 1)} as not judged"
+            sentences.lacks_topics(name, count)
             for name, count in zip((self.a, self.b), absent, strict=True)
             if count and comparison.policies.missing == "zero"
         ]
-        return (
-            f"of the first {self.depth} documents {whole_percent(shares[0])} of {self.a}'s and"
-            f" {whole_percent(shares[1])} of {self.b}'s: {_differ(self.assessment)}"
-            f" ({_adjusted_p(self.assessment)}){''.join([*short, *lacking])}"
-        )
+        compared = f"{sentences.differ(self.assessment)} ({_adjusted_p(self.assessment)})"
+        text = sentences.judged(self.depth, (self.a, shares[0]), (self.b, shares[1]), compared)
+        return "".join([text, *short, *lacking])
 
     def _settled(self) -> str:
         """Whether the order holds, with the limits of the difference and how they were found."""
         bounds = self.comparison.bounds[self.number]
         if bounds is None or np.isnan(bounds.lower[0]):
-            return "not known whether unjudged documents could turn the order round"
+            return sentences.SETTLED_NOT_KNOWN
         low, high = signed(bounds.lower[0]), signed(bounds.upper[0])
-        limits = f"is {low}" if low == high else f"lies between {low} and {high}"
-        when = which_completions(self.comparison.policies) or "whatever the unjudged documents are"
-        answer = yes_or_no(self.settled) or "not known"
-        return f"{answer}: the difference {limits} {when} ({HOW_BOUNDED[bounds.kind]})"
+        answer, policies = yes_or_no(self.settled), self.comparison.policies
+        return sentences.pair_settled(answer, low, high, policies, bounds.kind)
 
     def tables(self, top: int | None) -> list[Table]:
         """The topics that differ most and, for an open pair, the documents that matter most."""
@@ -250,16 +219,3 @@ class PairByMeasure:
 
 def _adjusted_p(tests: PairTests) -> str:
     return f"{p_name(tests)} {p_is(tests.p_adjusted[0], bool(tests.floor_adjusted[0]))}"
-
-
-def _differ(tests: PairTests) -> str:
-    """Whether the two were judged differently, as far as the test can tell."""
-    if tests.significant[0]:
-        return "a significant difference"
-    if tests.constant[0]:
-        return "the same difference on every topic"
-    if tests.equal[0]:
-        return "the same on every topic"
-    return (
-        "no significant difference" if tests.could_differ()[0] else "no test could tell whether they differ"
-    )

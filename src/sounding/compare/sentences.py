@@ -1,4 +1,4 @@
-"""Sentences about a comparison: notes below it, warnings, why pairs move, what a gate and a design say.
+"""Sentences about a comparison: notes, a pair in words, why pairs move, what a gate and a design say.
 
 What `advice.py`, `holds.py` and `documents.py` say is part of a result, and stands with them.
 """
@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike
 from sounding.compare.advice import which_completions
 from sounding.compare.result import Comparison
 from sounding.core.arrays import NDArray
+from sounding.core.policies import Policies
 from sounding.core.text import FLOOR, first_few, p_is, plural, sentence, whole_percent
 from sounding.evaluate.result import FEW_TOPICS, Scores
 from sounding.measures import Measure
-from sounding.statistics.cases import CASES
-from sounding.statistics.pairwise import PairTests
+from sounding.statistics.cases import CASES, MEANING, strength
+from sounding.statistics.pairwise import PairTests, Procedure
 from sounding.statistics.power import LEAST_SPLIT, PairPower
 
 NAMED = 5  # runs that a note names before it counts the others
@@ -256,12 +257,211 @@ def power_in_words(power: PairPower) -> tuple[str, ...]:
     return tuple(lines)
 
 
+# -- advice on one pair -----------------------------------------------------------------------------
+
+
+def documents_listed(run_a: str, run_b: str) -> str:
+    """What lists the documents of a pair, as advice goes on."""
+    return f"; --pair {run_a} {run_b} --documents FILE lists them."
+
+
+LISTED_BELOW = "; the first are listed below, all that are needed with --documents FILE."
+
+
+# -- one pair ----------------------------------------------------------------------------------------
+
+SETTLED_NOT_KNOWN = "not known whether unjudged documents could turn the order round"
+HOW_BOUNDED = {
+    "difference": "exact, document by document",
+    "rule": "a bound for AP from pairs of documents",
+    "separate": "from the bounds of each run",
+}
+
+
+def not_tested(reason: str) -> str:
+    """Why a pair has no test."""
+    return f"not tested: {reason}"
+
+
+def no_conclusion(means: str, limit: str) -> str:
+    """Why nothing can be concluded from two means."""
+    return f"no conclusion, {means}: {limit}"
+
+
+def no_difference(means: str) -> str:
+    """That no significant difference was found."""
+    return f"no significant difference, {means}"
+
+
+def better(a: str, b: str, means: str) -> str:
+    """Which run is significantly better."""
+    return f"{a} is significantly better than {b}, {means}"
+
+
+def two_means(mean_a: float, mean_b: float, p: str) -> str:
+    """The means of two runs, and p."""
+    return f"{mean_a:.4f} against {mean_b:.4f} ({p})"
+
+
+def verdict_limits(weak: bool, short: Sequence[str]) -> str:
+    """What a verdict should not be read without: that it is weak, that lists are short."""
+    named = f"{' and '.join(short)} {'has' if len(short) == 1 else 'have'} short lists"
+    if not weak:
+        return f"; {named}" if short else ""
+    text = "; weak: one run was judged more completely than the other"
+    return f"{text}, and {named}" if short else text
+
+
+def pair_difference(a: str, b: str, tests: PairTests, shown: tuple[str, str, str]) -> str:
+    """How much a pair differs; `shown` are its difference, the interval and the effect size."""
+    difference, interval, effect = shown
+    of_what = "" if tests.center == "mean" else f" of the {tests.center}"
+    return (
+        f"{difference}, {a} less {b}; {100 * (1 - tests.alpha):g}% interval{of_what} {interval};"
+        f" effect size {effect}"
+    )
+
+
+def wins(run: str, tests: PairTests) -> str:
+    """On how many topics the first run of a pair is better, worse and equal."""
+    return (
+        f"{tests.topics[0]}: {run} is better on {tests.wins[0]}, worse on {tests.losses[0]},"
+        f" equal on {tests.ties[0]}"
+    )
+
+
+def judged(depth: int, a: tuple[str, float], b: tuple[str, float], compared: str) -> str:
+    """How much of two runs was judged, and how that compares."""
+    (run_a, share_a), (run_b, share_b) = a, b
+    return (
+        f"of the first {depth} documents {whole_percent(share_a)} of {run_a}'s and"
+        f" {whole_percent(share_b)} of {run_b}'s: {compared}"
+    )
+
+
+def short_list(run: str, returned: float) -> str:
+    """That a run has short lists, with the judged share of what they have."""
+    return f"; {run} has short lists, and {whole_percent(returned)} of what it returned was judged"
+
+
+def lacks_topics(run: str, topics: int) -> str:
+    """That a run lacks topics."""
+    return f"; {run} lacks {plural(topics, 'topic')}, which count{'s' * (topics == 1)} as not judged"
+
+
+def differ(tests: PairTests) -> str:
+    """Whether a pair was judged differently, as far as the test can tell."""
+    if tests.significant[0]:
+        return "a significant difference"
+    if tests.constant[0]:
+        return "the same difference on every topic"
+    if tests.equal[0]:
+        return "the same on every topic"
+    return (
+        "no significant difference" if tests.could_differ()[0] else "no test could tell whether they differ"
+    )
+
+
+def case_of(case: int, run: str | None) -> str:
+    """What a case means; `run` is significantly better, None: neither is."""
+    return f"{case}, {strength(case)}: {'' if run is None else f'{run} is '}{MEANING[case]}"
+
+
+def pair_settled(answer: str | None, low: str, high: str, policies: Policies, kind: str) -> str:
+    """Whether the order holds, with the limits of the difference and how they were found."""
+    limits = f"is {low}" if low == high else f"lies between {low} and {high}"
+    when = which_completions(policies) or "whatever the unjudged documents are"
+    return f"{answer or 'not known'}: the difference {limits} {when} ({HOW_BOUNDED[kind]})"
+
+
+def equivalent(margin: float, p: float, alpha: float) -> str:
+    """Whether two runs are as good, within the margin."""
+    return f"the two are {_shown(p, alpha)}within {margin:g} of each other: equivalence p {p_is(p)}"
+
+
+def noninferior(run: str, margin: float, p: float, alpha: float) -> str:
+    """Whether a run is no worse, within the margin."""
+    return f"{run} is {_shown(p, alpha)}less than {margin:g} worse: non-inferiority p {p_is(p)}"
+
+
+def _shown(p: float, alpha: float) -> str:
+    return "" if p <= alpha else "not shown to be "
+
+
+# -- what a gate says --------------------------------------------------------------------------------
+
+STRENGTH_NOT_KNOWN = "not known whether the case is strong or weak"
+ORDER_NOT_KNOWN = "not known whether the unjudged documents could turn the order round"
+ORDER_OPEN = "the unjudged documents could turn the order round"
+
+
+def passed(comparisons: int, conditions: Sequence[str]) -> str:
+    """That nothing fails."""
+    return f"passed: {plural(comparisons, 'comparison')}, none {' or '.join(conditions)}"
+
+
+def worse(difference: float, p: float, alpha: float) -> str:
+    """That a candidate is significantly worse."""
+    return f"significantly worse by {-difference:.4f} (adjusted p {p_is(p)}, alpha {alpha:g})"
+
+
+def worse_untested(difference: float, reason: str) -> str:
+    """That a candidate is worse, and why that was not tested."""
+    return f"worse by {-difference:.4f}, and not tested: {reason}"
+
+
+def inferior(difference: float, margin: float, p: float, alpha: float) -> str:
+    """That a candidate may be worse by more than the margin."""
+    return (
+        f"not shown to be less than {margin:g} worse: difference {difference:+.4f}"
+        f" (non-inferiority p {p_is(p)}, alpha {alpha:g})"
+    )
+
+
+def weak_case(case: int | None, run: str) -> str:
+    """Which weak case it is; `run` is ahead."""
+    if case not in MEANING:
+        return "a weak case"
+    return f"a weak case: {f'{run} is ' if case in (3, 4) else ''}{MEANING[case]}"
+
+
+# -- plans, and remarks beside formats without notes -----------------------------------------------------
+
+PLAN_FOLLOWED = "The plan is followed."
+
+
+def deviates(deviation: str) -> str:
+    """How what was done deviates from the plan."""
+    return f"Deviates from the plan: {deviation}."
+
+
+def test_and_seed(comparison: Comparison) -> str:
+    """The test with its seed."""
+    return f"Test: {how_tested(comparison)}; seed {comparison.procedure.seed}."
+
+
+def what_intervals_are(interval: str) -> str:
+    """What the columns of intervals are."""
+    return f"Intervals, ci_low to ci_high: {interval}."
+
+
+def design_remarks(correction: str, procedure: Procedure, policies: Policies) -> list[str]:
+    """What power rests on."""
+    how = f"correction {correction}; alpha {procedure.alpha:g}; seed {procedure.seed}"
+    return [f"power: that of a paired t test; {how}", f"policies: {policies.describe()}"]
+
+
 # -- where measures are left out -------------------------------------------------------------------
 
 
 def left_out(measures: Sequence[Measure]) -> str:
     """That measures have no mean over topics to compare."""
     return f"Left out, for they have no mean over topics to compare: {', '.join(map(str, measures))}."
+
+
+def left_out_remark(measures: Sequence[Measure]) -> str:
+    """The same beside a design."""
+    return f"left out: {', '.join(map(str, measures))}"
 
 
 def margin_without_use(margin: float) -> str:

@@ -60,10 +60,9 @@ def test_the_last_grade_of_each_assessor_stands(tmp_path: Path) -> None:
         np.testing.assert_array_equal(grades, [[1, 2], [NONE, 0], [0, NONE]])
         (counts,) = panel.logs
         assert panel.repeats == ()
-        assert str(counts).endswith(
-            "log.jsonl: 4 judgments stand; left out: could not judge 1, skipped 1, taken back 1, changed later 3,"
-            " adjudications 1"
-        )
+        assert counts.source.endswith("log.jsonl")
+        assert (counts.standing, counts.cannot, counts.skipped, counts.withdrawn) == (4, 1, 1, 1)
+        assert (counts.changed, counts.adjudicated) == (3, 1)
 
 
 def test_assessors_whose_names_are_numbers_are_told_apart_beside_another_file(tmp_path: Path) -> None:

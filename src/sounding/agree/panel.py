@@ -11,7 +11,6 @@ import numpy as np
 from sounding.agree.command import Outside
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.core.text import plural
 from sounding.data.columns import Records, records_of_items, shown
 from sounding.data.delimited import first_record
 from sounding.data.fast.tokens import Tokens
@@ -39,13 +38,6 @@ class LogCounts:
     cannot: int  # judgments that stand and say that the document could not be judged
     skipped: int  # times that a document was passed over, and this was not taken back
     adjudicated: int  # decisions between assessors, which are no assessor's own judgment
-
-    def __str__(self) -> str:
-        return (
-            f"{self.source}: {self.standing:,} judgments stand; left out: could not judge {self.cannot:,},"
-            f" skipped {self.skipped:,}, taken back {self.withdrawn:,}, changed later {self.changed:,},"
-            f" adjudications {self.adjudicated:,}"
-        )
 
 
 def is_log(content: Content) -> bool:
@@ -132,18 +124,6 @@ class Repeats:
     contradictory: int  # of these documents, those with different grades
     policy: str
     example: str  # the first contradiction, or else the first repeat
-
-    def __str__(self) -> str:
-        told = (
-            f"{self.assessor}: {plural(self.pairs, 'document')} listed more than once"
-            f" ({plural(self.rows, 'further row')})"
-        )
-        if not self.contradictory:
-            return f"{told}, always with the same grade, counted once; first {self.example}"
-        return (
-            f"{told}, {self.contradictory:,} with different grades, settled by `{self.policy}`;"
-            f" first {self.example}"
-        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

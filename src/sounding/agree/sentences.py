@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from sounding.agree.panel import LogCounts, Repeats
 from sounding.agree.resampling import SWAP_SHARES, Effect
 from sounding.agree.result import Study
 from sounding.core.text import first_few, natural_order, plural, whole_percent
@@ -63,8 +64,8 @@ def notes(study: Study) -> list[str]:
         f" relevant from grade {how.level:g}. Intervals: {100 * (1 - how.alpha):g}%, bootstrap over topics"
         f" ({how.resamples:,} resamples, seed {how.seed}).",
         OUTSIDE[how.outside].format(primary=panel.assessors[how.primary], count=sum(panel.filled)),
-        *(f"Log: {one}." for one in panel.logs),
-        *(f"Repeated: {one}." for one in panel.repeats),
+        *(_log(one) for one in panel.logs),
+        *(repeated(one) for one in panel.repeats),
     ]
     if any(one.policy == "mean" and one.contradictory for one in panel.repeats):
         texts.append(MEAN_GRADES.format(level=how.level))
@@ -73,6 +74,29 @@ def notes(study: Study) -> list[str]:
     texts += [f"{text}." for text in _topics_without_value(study)]
     named = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in policies_in_force(study).items())
     return [*texts, f"Policies: {named}."]
+
+
+def _log(counts: LogCounts) -> str:
+    """What a judgment log holds, and what was left out."""
+    return (
+        f"Log: {counts.source}: {counts.standing:,} judgments stand; left out: could not judge"
+        f" {counts.cannot:,}, skipped {counts.skipped:,}, taken back {counts.withdrawn:,}, changed later"
+        f" {counts.changed:,}, adjudications {counts.adjudicated:,}."
+    )
+
+
+def repeated(repeats: Repeats) -> str:
+    """What an assessor judged more than once, and what was made of it."""
+    text = (
+        f"Repeated: {repeats.assessor}: {plural(repeats.pairs, 'document')} listed more than once"
+        f" ({plural(repeats.rows, 'further row')})"
+    )
+    if not repeats.contradictory:
+        return f"{text}, always with the same grade, counted once; first {repeats.example}."
+    return (
+        f"{text}, {repeats.contradictory:,} with different grades, settled by `{repeats.policy}`;"
+        f" first {repeats.example}."
+    )
 
 
 def policies_in_force(study: Study) -> dict[str, str | int]:

@@ -9,9 +9,11 @@ import numpy as np
 
 from sounding import __version__
 from sounding.core.arrays import NDArray
+from sounding.core.policies import Policies
 from sounding.core.text import first_few, percent, plural, whole_percent
 from sounding.depth.over_depth import OverDepth, Rankings, UnjudgedDocuments
 from sounding.depth.ratios import is_quick
+from sounding.depth.volatility import Agreeing
 from sounding.evaluate.result import FEW_TOPICS
 from sounding.measures import Measure
 from sounding.runs.pool import Pool
@@ -332,6 +334,69 @@ ERROR_BARS = (
     "Error bars (±) are disjoint where a paired t test separates the two. Tested as a pair by itself."
 )
 NO_CASE = "No case (–): too few common topics, or a difference that is the same on every topic."
+
+
+NO_PAIR_TESTED = "No pair could be tested: a test needs at least 2 topics that two runs share."
+
+
+def columns_explained(runs: int, topics: int, references: Sequence[str], p: float, residual: bool) -> str:
+    """Explain the columns of the table of measures by depth; `p` is that of RBO."""
+    last = "A_p, share of the first k that was judged, is a mean over the runs."
+    if residual:
+        last = (
+            "open, what unjudged documents and deeper ranks could add to the value (the residual), and A_p,"
+            " share of the first k that was judged, are means over the runs."
+        )
+    return (
+        f"{runs} runs, {plural(runs * (runs - 1) // 2, 'pair')}, {plural(topics, 'topic')}. means: of the"
+        " worst and the best run. apart: pairs that the test separates; p: its median over the pairs."
+        f" Against the reference ({', '.join(references)}): cover and turned, of the pairs that it separates,"
+        " those separated alike and those in the other order; tau, tau_ap_b (the"
+        f" symmetric tau_ap), RBO (p {p:g}) and r (Pearson) of the runs' means. {last}"
+    )
+
+
+def none_to_cover(measures: Sequence[str]) -> str:
+    """Name the measures whose reference separates no pair."""
+    return f"{', '.join(measures)}: the reference separates no pair, so that none can be covered."
+
+
+def no_tau(measures: Sequence[str]) -> str:
+    """Name the measures, cut at a depth, by which the runs have no order to compare."""
+    return (
+        f"No tau at {', '.join(measures)}: all runs have the same mean there, or at the reference, so that"
+        " there is no order to compare."
+    )
+
+
+def how_tested(test: str, correction: str, alpha: float, policies: Policies) -> str:
+    """Name the test, its correction and level, and the policies."""
+    corrected = "" if correction == "own" else f", correction {correction}"
+    named = f"{test[0].lower()}{test[1:]}{corrected}"
+    return f"Test: {named}, alpha {alpha:g}. Policies: {policies.describe()}."
+
+
+def too_few_runs(runs: int) -> str:
+    """Say that so few runs have no order that could be stable."""
+    return f"Stable: not known; {plural(runs, 'run')} are too few to say."
+
+
+def no_threshold(coefficient: str) -> str:
+    """Say that a distance does not tell what is stable."""
+    return f"Stable: not known by {coefficient}, a distance, which has no threshold; use tau_b."
+
+
+def stable(begins: Mapping[str, int | None], how: Agreeing, deepest: int) -> str:
+    """Say from which depth on the order of the runs is stable, by measure; None: nowhere."""
+    parts = [
+        f"{name} from {begin} on" if begin is not None else f"{name} nowhere"
+        for name, begin in begins.items()
+    ]
+    named = "tau" if how.coefficient == "tau_b" else how.coefficient
+    agreed = f"any two depths down to {deepest:,} order the runs with a {named} of at least {how.threshold:g}"
+    if all(begin is None for begin in begins.values()):
+        return f"Stable: {', '.join(parts)}: there is no depth from which on {agreed}."
+    return f"Stable: {', '.join(parts)}; that is, from there on {agreed}."
 
 
 def interval_widths(widths: Sequence[str]) -> str:

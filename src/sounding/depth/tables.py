@@ -11,7 +11,7 @@ import numpy as np
 
 from sounding.core.errors import DataError
 from sounding.core.lazy import polars
-from sounding.core.text import percent, plural, shown_p
+from sounding.core.text import percent, shown_p
 from sounding.depth import sentences
 from sounding.depth.fewer_judgments import COEFFICIENTS, JudgmentSubsets, PoolDepths
 from sounding.depth.intervals import Intervals, PairOverDepth
@@ -71,26 +71,15 @@ def people_table(found: DepthStudy, findings: Sequence[Finding]) -> Table:
 
 def _explained(found: DepthStudy) -> Iterator[str]:
     """What the columns are, how the pairs were tested, and from where on the ordering is stable."""
-    references = ", ".join(dict.fromkeys(one.reference_name for one in found.measures))
-    runs, topics = len(found.runs), len(found.rankings.judgments.topics)
-    last = "A_p, share of the first k that was judged, is a mean over the runs."
-    if any(one.residual_tail is not None for one in found.measures):
-        last = (
-            "open, what unjudged documents and deeper ranks could add to the value (the residual), and A_p,"
-            " share of the first k that was judged, are means over the runs."
-        )
-    yield (
-        f"{runs} runs, {plural(runs * (runs - 1) // 2, 'pair')}, {plural(topics, 'topic')}. means: of the"
-        " worst and the best run. apart: pairs that the test separates; p: its median over the pairs."
-        f" Against the reference ({references}): cover and turned, of the pairs that it separates, those"
-        " separated alike and those in the other order; tau, tau_ap_b (the"
-        f" symmetric tau_ap), RBO (p {found.agreeing.p:g}) and r (Pearson) of the runs' means. {last}"
-    )
+    references = list(dict.fromkeys(one.reference_name for one in found.measures))
+    residual = any(one.residual_tail is not None for one in found.measures)
+    topics = len(found.rankings.judgments.topics)
+    yield sentences.columns_explained(len(found.runs), topics, references, found.agreeing.p, residual)
     none = [one.name for one in found.measures if not one.reference_separates]
     if none:
-        yield f"{', '.join(none)}: the reference separates no pair, so that none can be covered."
+        yield sentences.none_to_cover(none)
     if not any(one.separation.tested.any() or one.separation.constant.any() for one in found.measures):
-        yield "No pair could be tested: a test needs at least 2 topics that two runs share."
+        yield sentences.NO_PAIR_TESTED
     rows = found.columns()
     lacking = [
         f"{name}@{k}"
@@ -98,41 +87,22 @@ def _explained(found: DepthStudy) -> Iterator[str]:
         if np.isnan(tau)
     ]
     if lacking:
-        yield (
-            f"No tau at {', '.join(lacking)}: all runs have the same mean there, or at the reference, so that"
-            " there is no order to compare."
-        )
+        yield sentences.no_tau(lacking)
     yield _stable(found)
-    yield f"Test: {_tested(found)}, alpha {found.procedure.alpha:g}. Policies: {found.policies.describe()}."
+    test = find_test(found.procedure.test)
+    correction = found.procedure.correction or test.correction
+    yield sentences.how_tested(test.title, correction, found.procedure.alpha, found.policies)
     yield from found.notes
     yield found.pool.describe()
-
-
-def _tested(found: DepthStudy) -> str:
-    test = find_test(found.procedure.test)
-    used = found.procedure.correction or test.correction
-    correction = "" if used == "own" else f", correction {used}"
-    return f"{test.title[0].lower()}{test.title[1:]}{correction}"
 
 
 def _stable(found: DepthStudy) -> str:
     how = found.agreeing
     if len(found.runs) < FEW_RUNS:
-        return f"Stable: not known; {plural(len(found.runs), 'run')} are too few to say."
+        return sentences.too_few_runs(len(found.runs))
     if how.is_distance:
-        return f"Stable: not known by {how.coefficient}, a distance, which has no threshold; use tau_b."
-    parts = [
-        f"{name} from {begin} on" if begin is not None else f"{name} nowhere"
-        for name, begin in found.stable_from().items()
-    ]
-    named = "tau" if how.coefficient == "tau_b" else how.coefficient
-    agreed = (
-        f"any two depths down to {int(found.ks[-1]):,} order the runs with a {named} of at least"
-        f" {how.threshold:g}"
-    )
-    if all(begin is None for begin in found.stable_from().values()):
-        return f"Stable: {', '.join(parts)}: there is no depth from which on {agreed}."
-    return f"Stable: {', '.join(parts)}; that is, from there on {agreed}."
+        return sentences.no_threshold(how.coefficient)
+    return sentences.stable(found.stable_from(), how, int(found.ks[-1]))
 
 
 def tidy_table(found: DepthStudy, *, every_k: bool) -> Table:

@@ -52,7 +52,7 @@ def run(options: PoolingOptions) -> None:
         bars=bars_for(options),
     )  # fmt: skip
     contributing = result.contributors.contributing
-    count = f"{int(contributing.sum())} of {len(contributing)} runs contribute ({result.contributors.how})"
+    count = sentences.contributing_runs(int(contributing.sum()), len(contributing), result.contributors.how)
     _say([*result.contributors.remarks, count], options)
     cut = [] if result.cut is None else [result.cut]
     if result.foresight is not None:

@@ -23,6 +23,11 @@ IN_POOL = "In the pool: share of the first documents retrieved that would be jud
 FOR_UNJUDGED = "Hours: for what is not judged yet."
 
 
+def contributing_runs(contributing: int, runs: int, how: str) -> str:
+    """How many runs contribute, and how they were chosen."""
+    return f"{contributing} of {runs} runs contribute ({how})"
+
+
 def pool_remarks(result: Pooling, seconds: float, judged: int = 0) -> list[str]:
     """How large the pool is, and what it costs to judge what is not judged yet."""
     pool, size, depth = result.pool, result.size, result.depth

@@ -32,6 +32,7 @@ from sounding.evaluate.result import Scores
 from sounding.measures import parse_measures
 from sounding.measures.cumulative import name_of
 from sounding.measures.summaries import check_comparable
+from sounding.report import sentences
 from sounding.report.result import (
     DEFAULT_MEASURES,
     NEEDS,
@@ -140,7 +141,7 @@ def gather(request: ReportRequest, bars: Bars, parts: Collection[str] = PARTS) -
 def _wanted(name: str, parts: Collection[str], compute: Callable[[], Part]) -> Part | MissingPart:
     """A part, or why it is not there: what the data do not allow is said in its place."""
     if name not in parts:
-        return MissingPart("It was not asked for (--sections).")
+        return MissingPart(sentences.NOT_ASKED_FOR)
     try:
         return compute()
     except DataError as error:
@@ -216,7 +217,7 @@ def _with_holds(
                 jobs=request.jobs, progress=progress,
             )  # fmt: skip
         except DataError as error:
-            return replace(found, notes=(*found.notes, f"Whether conclusions hold is not known: {error}."))
+            return replace(found, notes=(*found.notes, sentences.holds_not_known(str(error))))
     return replace(found, holds=held) if held.open_documents else found
 
 

@@ -34,6 +34,7 @@ NO_POOL = (
     "No run is known to have contributed to the pool, so growth, unique relevant documents and leave-out are"
     " not shown. List the pooled runs with --info."
 )
+NOT_ASKED_FOR = "It was not asked for (--sections)."
 BOUNDED = "Values count unjudged documents as not relevant. Bounds show how far they can move."
 ADD_A_RUN = "Add a second run."
 WHY_A_RUN = "One run has nothing to be compared with."
@@ -345,6 +346,11 @@ def _open_orders(measure: str, reversible: int, pairs: int) -> str:
     if not reversible:
         return f"{measure}: no further judgment can reverse the order of any pair."
     return f"{measure}: further judgments may still reverse {reversible:,} of {plural(pairs, 'order')}."
+
+
+def holds_not_known(reason: str) -> str:
+    """Say that no chances are known."""
+    return f"Whether conclusions hold is not known: {reason}."
 
 
 def stable(study: DepthStudy) -> str:

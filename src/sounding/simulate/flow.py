@@ -11,11 +11,10 @@ from sounding.data.formats import read_qrels
 from sounding.render.save import require_suffix, save
 from sounding.render.tables import Table
 from sounding.selection.mtc.session import session_parameters
-from sounding.simulate import tables
+from sounding.simulate import sentences, tables
 from sounding.simulate.charts import simulation_chart
 from sounding.simulate.command import SimulateOptions
 from sounding.simulate.result import Simulation
-from sounding.simulate.sentences import truth_note
 from sounding.simulate.simulation import simulate, strategy_kind
 from sounding.terminal.options import (
     PEOPLE,
@@ -54,17 +53,13 @@ def run(options: SimulateOptions) -> None:
         run_format=options.run_format, jobs=options.jobs, bars=bars_for(options),
     )  # fmt: skip
     if len(shown) < len(views):
-        remark(
-            f"{options.format_name} holds the curves alone, not {', '.join(views[1:])}: each comes with"
-            " --view, and json holds all",
-            quiet=options.quiet,
-        )
+        remark(sentences.curves_alone(options.format_name, views[1:]), quiet=options.quiet)
     write_tables(_tables(found, shown, options), options.format_name, options.output)
     if options.chart is not None:
         save(simulation_chart(found, drawn, options.view), options.chart)
         remark(f"chart: {options.chart}", quiet=options.quiet)
     if options.format_name not in PEOPLE:
-        for note in (truth_note(found), *([] if found.cut is None else [found.cut])):
+        for note in (sentences.truth_note(found), *([] if found.cut is None else [found.cut])):
             remark(note, quiet=options.quiet)
 
 

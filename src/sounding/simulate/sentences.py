@@ -97,6 +97,19 @@ def relevant_note(relevant: int, judged: int) -> str:
     return f"{percent(relevant / max(judged, 1))} of the {plural(judged, 'judged document')} are relevant."
 
 
+def curves_alone(format_name: str, others: Sequence[str]) -> str:
+    """That a format has no room for the other tables."""
+    return (
+        f"{format_name} holds the curves alone, not {', '.join(others)}: each comes with --view, and json"
+        " holds all"
+    )
+
+
+def least_sure(shown: int, pairs: int) -> str:
+    """That only the pairs about which least is sure are shown."""
+    return f"The {shown} least sure of {plural(pairs, 'pair')}."
+
+
 def differences_note(words: Sequence[str], sure: float) -> str:
     """What the chance of a pair is, and how many pairs are right, wrong and open."""
     return (

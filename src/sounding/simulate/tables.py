@@ -223,7 +223,7 @@ def _differences_table(found: Simulation, *, brief: bool) -> Table:
     notes = [sentences.differences_note(words, sure)]
     if brief and len(run) > SHOWN:
         shown = np.sort(np.argsort(np.abs(chance - 0.5), kind="stable")[:SHOWN])
-        notes.insert(0, f"The {SHOWN} least sure of {plural(len(run), 'pair')}.")
+        notes.insert(0, sentences.least_sure(SHOWN, len(run)))
     return Table(
         [
             Column("run", [confidence.runs[place] for place in run[shown]]),

@@ -292,6 +292,19 @@ def test_data_of_charts_and_tables_are_saved_without_a_network(page: Any, tmp_pa
         assert text.count("\n") > 10
 
 
+def test_rows_of_many_pairs_are_saved_as_they_are_shown(
+    chromium: Any, many_file: Path, tmp_path: Path
+) -> None:
+    page = opened(chromium, many_file)
+    with page.expect_download() as saved:
+        page.locator("#pairs [data-listing]").first.click()
+    saved.value.save_as(tmp_path / "pairs.csv")
+    lines = (tmp_path / "pairs.csv").read_text().splitlines()
+    assert len(lines) == 1 + MANY * (MANY - 1) // 2
+    assert lines[0].startswith("pair,measure,")
+    page.context.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_is_wider_than_a_phone(chromium: Any, page_file: Path, scheme: str) -> None:
     page = opened(chromium, page_file, width=390, scheme=scheme)

@@ -15,6 +15,7 @@ from sounding.render.html import html_table
 from sounding.render.save import OPTIONS, POLICY, vega_scripts
 from sounding.render.style import require_charts
 from sounding.render.tables import (
+    UNKNOWN,
     Cell,
     Column,
     Table,
@@ -34,6 +35,7 @@ from sounding.report.terms import explain, explained
 FOLDER = Path(__file__).parent
 DIGITS = 6  # significant ones of what a page has for download
 TONES = {"yes": "sure", "with care": "likely", "no": "open"}  # of answers, as colors
+MOST_ROWS = 5000  # of a table whose data are packed as a file beside its rows
 DATA = "data"  # what the names of embedded data begin with
 
 
@@ -90,7 +92,10 @@ def _view(section: ReportSection, packed: dict[str, str]) -> dict[str, Any]:
     for number, block in enumerate(section.blocks):
         identifier = f"{section.name}-{number}"
         name = f"{DATA}-{section.name}-{_plain(block.name)}"
-        packed[name] = _packed(csv_text(block.data))
+        if block.data.height <= MOST_ROWS:  # of more, a script makes the file from the rows that it shows
+            packed[name] = _packed(csv_text(block.data))
+        else:
+            name = ""
         shared = {"id": identifier, "download": name, "file": f"{_plain(block.name)}.csv"}
         blocks.append(shared | (_chart_view(block, identifier, packed) if isinstance(block, Drawn)
                                 else _table_view(block, identifier, packed)))  # fmt: skip
@@ -118,14 +123,20 @@ def _table_view(block: Shown, identifier: str, packed: dict[str, str]) -> dict[s
 def _columns(whole: Table, data: Table) -> list[dict[str, Any]]:
     """The columns of a long table: what is shown, and by what a script puts the rows in order."""
     exact = {column.name: column for column in data.columns}
+    shown = [(column, [shown_cell(cell, column) for cell in column.cells]) for column in whole.columns]
     return [
         {
-            "name": column.name, "left": stands_left(column),
-            "cells": [shown_cell(cell, column) for cell in column.cells],
-            "values": _order_of(exact.get(ORDERED_BY.get(column.name, column.name))),
+            "name": column.name, "left": stands_left(column), "cells": cells,
+            "values": None if all(map(_is_number, cells))
+            else _order_of(exact.get(ORDERED_BY.get(column.name, column.name))),
         }
-        for column in whole.columns
+        for column, cells in shown
     ]  # fmt: skip
+
+
+def _is_number(text: str) -> bool:
+    """Whether a script can read the number off the text; what is not known stands last anyway."""
+    return text == UNKNOWN or text.removeprefix("-").replace(".", "", 1).isdecimal()
 
 
 ORDERED_BY = {

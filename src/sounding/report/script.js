@@ -10,14 +10,22 @@ async function unpacked(name) {
 
 // -- downloads ------------------------------------------------------------------------------------
 
-for (const button of document.querySelectorAll("[data-download]")) {
+for (const button of document.querySelectorAll("[data-download], [data-listing]")) {
   button.addEventListener("click", async () => {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([await unpacked(button.dataset.download)], { type: "text/csv" }));
+    const { download, listing } = button.dataset;
+    const text = download ? await unpacked(download) : rowsAsCsv(JSON.parse(await unpacked(listing)));
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
     link.download = button.dataset.file;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   });
+}
+
+function rowsAsCsv(columns) {
+  const quoted = (cell) => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+  const lines = columns[0].cells.map((_, row) => columns.map((column) => quoted(column.cells[row])).join(","));
+  return [columns.map((column) => quoted(column.name)).join(","), ...lines, ""].join("\n");
 }
 
 // -- what a column means, where it stands ---------------------------------------------------------

@@ -301,7 +301,7 @@ def test_rows_of_many_pairs_are_saved_as_they_are_shown(
     saved.value.save_as(tmp_path / "pairs.csv")
     lines = (tmp_path / "pairs.csv").read_text().splitlines()
     assert len(lines) == 1 + MANY * (MANY - 1) // 2
-    assert lines[0].startswith("pair,measure,")
+    assert lines[0].startswith("pair,difference,")
     page.context.close()
 
 

@@ -61,7 +61,7 @@ def test_the_table_has_pairs_of_interest_first_and_says_how_it_was_made(call: Ca
     assert all("<0.001" in row for row in rows[:3])
     assert rows[3] == ""
     assert rows[4].startswith("3 of 28 rows, the rest with --top N. P@5: 28 pairs,")
-    settled = "Settled: no judgments of the unjudged documents that any of these runs retrieved could turn the order."
+    settled = "Settled: no judgments of the unjudged documents that any of these runs retrieved could reverse the order."
     assert rows[5] == "8 runs, 30 judged topics. Test: paired t test; correction holm; alpha 0.05."
     assert rows[6].startswith("Policies: ties trec, unjudged nonrelevant, missing zero")
     assert rows[6].endswith(f"compat trec_eval-10. {settled}")
@@ -432,12 +432,12 @@ def test_a_cap_on_relevant_documents_is_named_wherever_settled_is(call: Call, tr
     limited = "if at most 1 more document a topic is relevant"
     _, out, _ = call(*asked)
     assert "; for what is settled: universe +7, at most 1. " in out
-    assert f"and of 7 others a topic could turn the order, {limited}." in out
+    assert f"and of 7 others a topic could reverse the order, {limited}." in out
     _, out, _ = call(*asked, "--pair", a, b)
     assert "whatever the unjudged documents are" not in out
     assert f"{limited} (exact, document by document)" in " ".join(out.split())
     _, out, err = call(*asked, "--format", "csv")
-    assert f"could turn the order, {limited}\n" in err
+    assert f"could reverse the order, {limited}\n" in err
     assert f"can reverse the order {limited}" in out
     assert "can reverse the order." not in out
     _, out, _ = call(*asked, "--format", "json")

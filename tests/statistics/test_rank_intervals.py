@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sounding.statistics.rank_intervals import rank_intervals
+from sounding.statistics.bootstrap import rank_intervals
 
 
 def places(means: np.ndarray) -> list[int]:

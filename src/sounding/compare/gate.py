@@ -89,7 +89,7 @@ def gate(
     """Hold comparisons against conditions.
 
     worse: significantly worse than the baseline; with a margin: not shown to be no worse than that.
-    weak: a weak case of the decision matrix. unsettled: the unjudged documents could turn the order
+    weak: a weak case of the decision matrix. unsettled: the unjudged documents could reverse the order
     round. What is not known does not pass.
     """
     compared, conditions = tuple(rows), parse_conditions(fail_on)

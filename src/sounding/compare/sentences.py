@@ -163,7 +163,7 @@ def how_valued(comparison: Comparison) -> list[str]:
         limited = which_completions(policies)
         lines.append(
             f"Settled: no judgments of the unjudged documents that any of these runs retrieved{more}"
-            f" could turn the order{f', {limited}' if limited else ''}."
+            f" could reverse the order{f', {limited}' if limited else ''}."
         )
     if comparison.holds is not None:
         lines.append(comparison.holds.describe())
@@ -270,7 +270,7 @@ LISTED_BELOW = "; the first are listed below, all that are needed with --documen
 
 # -- one pair ----------------------------------------------------------------------------------------
 
-SETTLED_NOT_KNOWN = "not known whether unjudged documents could turn the order round"
+SETTLED_NOT_KNOWN = "not known whether unjudged documents could reverse the order"
 HOW_BOUNDED = {
     "difference": "exact, document by document",
     "rule": "a bound for AP from pairs of documents",
@@ -391,8 +391,8 @@ def _shown(p: float, alpha: float) -> str:
 # -- what a gate says --------------------------------------------------------------------------------
 
 STRENGTH_NOT_KNOWN = "not known whether the case is strong or weak"
-ORDER_NOT_KNOWN = "not known whether the unjudged documents could turn the order round"
-ORDER_OPEN = "the unjudged documents could turn the order round"
+ORDER_NOT_KNOWN = "not known whether the unjudged documents could reverse the order"
+ORDER_OPEN = "the unjudged documents could reverse the order"
 
 
 def passed(comparisons: int, conditions: Sequence[str]) -> str:

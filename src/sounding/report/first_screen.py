@@ -19,8 +19,8 @@ from sounding.evaluate.result import FEW_TOPICS
 from sounding.report import sentences
 from sounding.report.result import MissingPart, Report
 from sounding.runs.pool import Pool
+from sounding.statistics.bootstrap import rank_intervals
 from sounding.statistics.forecasts import SURE
-from sounding.statistics.rank_intervals import rank_intervals
 
 Tone = Literal["sure", "likely", "open"]
 

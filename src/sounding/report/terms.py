@@ -47,7 +47,7 @@ TERMS: Mapping[str, str] = {
     " difference of the two; for a collection, its tau with MAP.",
     "case": "Where the pair stands in the decision matrix of Baillie et al.: conclusions 1 and 3 are strong;"
     " 2 and 4 are weak, for there one run (in 4 the better one) was judged significantly more.",
-    "settled": "Yes: no judgment of unjudged documents of any of these runs could turn the order of the two.",
+    "settled": "Yes: judging the unjudged documents of these runs cannot reverse the order of the two.",
     "holds": "The chance that a paired t test of the two alone says the same once more documents are judged:"
     " which, is named below.",
     "sign": "The chance that the same run of the two is ahead once these documents are judged.",

@@ -75,9 +75,9 @@ def _acts(people: Mapping[str, Person]) -> Iterator[Any]:
             yield from _judge_topic(person, name, progress["topic"])
         yield person.get("/api/topics")
     jane = people["jane"]
-    yield jane.get("/api/organise/topics")
-    yield jane.get("/api/organise/settings")
-    yield jane.get("/api/organise/differences")
+    yield jane.get("/api/organize/topics")
+    yield jane.get("/api/organize/settings")
+    yield jane.get("/api/organize/differences")
     yield jane.get("/api/next", topic="qtest.1")  # refused: an organizer judges nothing
 
 

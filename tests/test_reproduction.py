@@ -1,4 +1,4 @@
-"""The page of the papers' results has every row of the catalogue, in its order, and every row leads somewhere."""
+"""The page of the papers' results has every row of the catalog, in its order, and every row leads somewhere."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sounding.cli import COMMANDS, cli
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reproduction.md"
-CATALOGUE = Path(__file__).with_name("reproduction.tsv")
-DESIGN = "SOUNDING_DESIGN"  # a file with the catalogue that the table was copied from
+CATALOG = Path(__file__).with_name("reproduction.tsv")
+DESIGN = "SOUNDING_DESIGN"  # a file with the catalog that the table was copied from
 
-ROWS = list(csv.DictReader(io.StringIO(CATALOGUE.read_text("utf-8")), delimiter="\t"))
+ROWS = list(csv.DictReader(io.StringIO(CATALOG.read_text("utf-8")), delimiter="\t"))
 PAPERS = {"B": "Baillie", "C": "Carterette", "V": "Voorhees", "L": "Lu"}
 
 
@@ -49,7 +49,7 @@ def test_the_page_has_the_rows_of_the_catalogue_in_its_order() -> None:
 def test_the_catalogue_is_the_one_of_the_design() -> None:
     design = Path(os.environ.get(DESIGN, ROOT.parent / "shared" / "DESIGN.md"))
     if not design.is_file():
-        lacking(f"no {design}, from which the catalogue was copied")
+        lacking(f"no {design}, from which the catalog was copied")
     lines = design.read_text("utf-8").splitlines()
     there = [cells(line) for line in lines if re.match(r"\| (Baillie|Carterette|Voorhees|Lu) \|", line)]
     assert [(row[0], row[2]) for row in there] == [(row["paper"], row["commands"]) for row in ROWS]

@@ -25,7 +25,7 @@ METHODS = (
     "growth", "leave-out", "ties", "strategies", "mtc", "design", "tests",
 )  # fmt: skip
 EXAMPLES = (
-    "tutorial", "organisers", "cases", "growth", "leave-out", "stability", "python", "bounds", "charts", "evaluate",
+    "tutorial", "organizers", "cases", "growth", "leave-out", "stability", "python", "bounds", "charts", "evaluate",
     "sample", "sampled",
 )  # fmt: skip
 

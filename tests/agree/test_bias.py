@@ -1,4 +1,4 @@
-"""What each assessor favours: grades by hand, and what it does to the best systems."""
+"""What each assessor favors: grades by hand, and what it does to the best systems."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_the_effect_on_the_best_systems_by_hand() -> None:
     assert machine.shift == pytest.approx((-0.2 + 0.05 + 0.8) / 3)
     assert machine.tau == pytest.approx(-1)  # others: s00 s01 s03; B: s03 s01 s00
     assert (machine.best, machine.best_by_others) == ("s03", "s00")
-    assert machine.favoured == "s03"
-    assert machine.favour == pytest.approx(0.8 - 0.65 / 3)
+    assert machine.favored == "s03"
+    assert machine.favor == pytest.approx(0.8 - 0.65 / 3)
     assert machine.places == 2
     assert machine.moved == "s00"
 

@@ -155,7 +155,7 @@ def test_all_shows_every_table(call: Call) -> None:
     _, out, _ = call(*THREE, "--runs", "runs", *QUICK, "--all")
     for title in (
         "how far the assessors agree", "agreement by grade", "rejected by all others",
-        "grades that an assessor favours", "topics to talk about first", "rankings compared by",
+        "grades that an assessor favors", "topics to talk about first", "rankings compared by",
         "AP of each system over 303 qrels", "pairs of systems that swap most often",
         "what each assessor does to the best systems",
     ):  # fmt: skip
@@ -228,7 +228,7 @@ def test_names_that_the_command_knows_are_those_of_the_library() -> None:
 def test_only_kendalls_tau_stands_for_swaps(call: Call) -> None:
     asked = (*THREE, "--runs", "runs", *QUICK, "--section", "taus")
     _, kendall, _ = call(*asked)
-    assert "In brackets: swaps of neighbours" in kendall
+    assert "In brackets: swaps of neighbors" in kendall
     _, errors, _ = call(*asked, "--tau", "rmse")
     assert "rankings compared by rmse" in errors
     assert "swaps" not in errors

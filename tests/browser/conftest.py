@@ -126,7 +126,7 @@ def sea_reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with make_project(tmp_path_factory.mktemp("sea")) as project:
         add_person(project, "ann", topics=tuple(TOPICS))
         add_person(project, "bob", topics=("MB001",))
-        add_person(project, "olga", "organiser")
+        add_person(project, "olga", "organizer")
         project.store.set_setting("instructions", "Judge by the text alone.")
         return project.folder
 

@@ -283,16 +283,16 @@ def test_hostile_people_and_topics_can_do_nothing(site: Site, visit: Visit) -> N
         if path.startswith("/judge"):
             shown(page)
         settled(page)
-    page = visit("olga", "/organise")
+    page = visit("olga", "/organize")
     for path in (
-        "/organise",
-        "/organise/topics",
-        "/organise/people",
-        "/organise/differences",
-        "/organise/project",
+        "/organize",
+        "/organize/topics",
+        "/organize/people",
+        "/organize/differences",
+        "/organize/project",
     ):
         page.goto(site.url + path)
-        if path == "/organise":
+        if path == "/organize":
             until(page, "document.querySelector('#updated').textContent.startsWith('As of ')")
         settled(page)
         assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
@@ -400,7 +400,7 @@ def audited(site: Site) -> None:
 
 def test_an_audit_is_judging_with_the_same_keys_and_without_the_grades(site: Site, visit: Visit) -> None:
     audited(site)
-    page = visit("olga", "/organise/audit")
+    page = visit("olga", "/organize/audit")
     page.select_option("[name=assessor]", "assessor-1")
     page.fill("[name=size]", "10")
     arrive(page, lambda: page.click("text=Draw"))
@@ -469,7 +469,7 @@ def test_a_list_that_comes_late_brings_nothing_back_that_was_graded_meanwhile(
 ) -> None:
     audited(site)
     number = draw_audit(site.project.store, "assessor-3", "assessor-1", 10, seed=0)
-    page = visit("olga", f"/organise/audit/judge?audit={number}&topic=MB001")
+    page = visit("olga", f"/organize/audit/judge?audit={number}&topic=MB001")
     first = shown(page)
     held: list[tuple[Any, Any]] = []
     asked: list[Any] = []
@@ -494,7 +494,7 @@ def test_a_list_that_comes_late_brings_nothing_back_that_was_graded_meanwhile(
 def test_nothing_is_called_done_while_a_grade_is_on_its_way(site: Site, visit: Visit) -> None:
     audited(site)
     number = draw_audit(site.project.store, "assessor-3", "assessor-1", 10, seed=0)
-    page = visit("olga", f"/organise/audit/judge?audit={number}&topic=MB001")
+    page = visit("olga", f"/organize/audit/judge?audit={number}&topic=MB001")
     shown(page)
     for _ in range(2):
         press(page, "0")
@@ -517,18 +517,18 @@ def test_nothing_is_called_done_while_a_grade_is_on_its_way(site: Site, visit: V
 def test_a_grade_of_an_audit_survives_a_lost_connection(site: Site, visit: Visit) -> None:
     audited(site)
     number = draw_audit(site.project.store, "assessor-3", "assessor-1", 10, seed=0)
-    page = visit("olga", f"/organise/audit/judge?audit={number}&topic=MB001", expected=OFFLINE)
+    page = visit("olga", f"/organize/audit/judge?audit={number}&topic=MB001", expected=OFFLINE)
     first = shown(page)
     page.context.set_offline(True)
     page.keyboard.press("1")
     page.wait_for_selector("text=1 judgment is kept in this browser")
     page.goto("about:blank")
     page.context.set_offline(False)
-    page.goto(f"{site.url}/organise/people")  # any page sends it
+    page.goto(f"{site.url}/organize/people")  # any page sends it
     all_sent(page)
     [own] = site.project.store.standing(assessor="assessor-3")
     assert (own.doc, own.grade, own.selection.policy) == (first, 1, "audit")
-    page.goto(f"{site.url}/organise/audit/judge?audit={number}&topic=MB001")
+    page.goto(f"{site.url}/organize/audit/judge?audit={number}&topic=MB001")
     shown(page)
     assert press(page, "u") == first  # what was graded before the page was loaded
     page.keyboard.press("u")

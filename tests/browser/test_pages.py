@@ -1,4 +1,4 @@
-"""Other pages in a real browser: topics are written, organisers watch, everything has a name."""
+"""Other pages in a real browser: topics are written, organizers watch, everything has a name."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_a_topic_saved_elsewhere_is_not_written_over_unseen(site: Site, visit: V
 
 @pytest.mark.usefixtures("any_basis")
 def test_the_live_page_follows_the_judging(site: Site, visit: Visit) -> None:
-    page = visit("olga", "/organise")
+    page = visit("olga", "/organize")
     until(page, "document.querySelector('#judged').textContent === '0'")
     named = page.locator("#runs tbody td:nth-child(2)")
     becomes(page, lambda: {name.strip() for name in named.all_text_contents()}, set(RUNS))
@@ -177,7 +177,7 @@ def test_figures_are_neither_rounded_to_certainty_nor_cut_off(site: Site, visit:
     }
     told = f"data: {json.dumps(state)}\n\n"
     page.route("**/api/live/stream", lambda route: route.fulfill(content_type="text/event-stream", body=told))
-    page.goto(f"{site.url}/organise")
+    page.goto(f"{site.url}/organize")
     until(page, "document.querySelectorAll('#runs tbody tr').length === 3")
     assert page.locator("#chances tbody tr:nth-child(1) td").all_text_contents() == ["", "49.9", "95.0"]
     assert page.locator("#chances tbody tr:nth-child(2) td").all_text_contents() == ["49.9", "", ">99.9"]
@@ -210,7 +210,7 @@ def test_the_fold_of_tests_has_the_better_run_first_and_no_row_is_cut(site: Site
     state |= {"fittable": 5, "judged": 5}
     told = f"data: {json.dumps(state)}\n\n"
     page.route("**/api/live/stream", lambda route: route.fulfill(content_type="text/event-stream", body=told))
-    page.goto(f"{site.url}/organise")
+    page.goto(f"{site.url}/organize")
     until(page, "!document.querySelector('#tested').hidden")
     page.click("#tested summary")
     rows = page.locator("#tested tbody tr").evaluate_all(
@@ -249,7 +249,7 @@ def test_what_is_still_to_do_is_that_of_now_whatever_the_last_forecast_said(site
         "**/api/live/stream",
         lambda route: route.fulfill(content_type="text/event-stream", body=f"data: {json.dumps(state)}\n\n"),
     )
-    page.goto(f"{site.url}/organise")
+    page.goto(f"{site.url}/organize")
     until(page, "document.querySelector('#forecast').textContent === 'Still to do: 2 documents to settle.'")
     state["nothing_left"] = ""  # another order brings more
     page.reload()
@@ -267,7 +267,7 @@ def test_a_forecast_that_is_still_being_tried_out_says_so(site: Site, visit: Vis
         "**/api/live/stream",
         lambda route: route.fulfill(content_type="text/event-stream", body=f"data: {json.dumps(state)}\n\n"),
     )
-    page.goto(f"{site.url}/organise")
+    page.goto(f"{site.url}/organize")
     said = "What it would take, as of 9 judged, so far (still trying …): About 46 more."
     becomes(page, lambda: page.text_content("#forecast"), said)
     forecast["so_far"] = False
@@ -278,7 +278,7 @@ def test_a_forecast_that_is_still_being_tried_out_says_so(site: Site, visit: Vis
 
 def test_the_live_page_shows_what_assessors_did_without_scrolling_aside(site: Site, visit: Visit) -> None:
     judged_by_two(site)
-    page = visit("olga", "/organise", {"width": 1200, "height": 800})
+    page = visit("olga", "/organize", {"width": 1200, "height": 800})
     page.wait_for_selector("#agreement h3")
     settled(page)
     box = page.locator("#assessors")
@@ -314,7 +314,7 @@ def test_the_live_page_tells_what_is_left_and_what_is_known_of_a_late_run(
         "".join(f"MB001 Q0 d{number} {number} {100 - number} late\n" for number in range(10, 30))
     )
     engine.add_runs([str(tmp_path / "late.txt")])
-    page = visit("olga", "/organise")
+    page = visit("olga", "/organize")
     until(page, "document.querySelectorAll('#coverage tbody tr').length === 4")
     late = page.text_content("#late")
     assert "late came after 12 judged documents. Of its first 10 documents" in late
@@ -337,7 +337,7 @@ def test_the_live_page_tells_what_is_left_and_what_is_known_of_a_late_run(
 
 
 def test_the_live_page_comes_back_after_the_server_was_away(site: Site, visit: Visit) -> None:
-    page = visit("olga", "/organise", expected=("ERR_", "Failed to load"))
+    page = visit("olga", "/organize", expected=("ERR_", "Failed to load"))
     until(page, "document.querySelector('#judged').textContent === '0'")
     site.stop()
     page.wait_for_selector("text=No connection")
@@ -347,7 +347,7 @@ def test_the_live_page_comes_back_after_the_server_was_away(site: Site, visit: V
 
 
 def test_topics_are_shared_out_ordered_and_chosen(site: Site, visit: Visit) -> None:
-    page = visit("olga", "/organise/topics")
+    page = visit("olga", "/organize/topics")
     page.fill("[name=count]", "2")
     arrive(page, lambda: page.click("text=Share out >> nth=-1"))
     assert page.is_visible("text=Saved.")
@@ -373,7 +373,7 @@ def test_a_status_that_is_chosen_before_the_scripts_are_there_is_set(site: Site,
     page = visit("olga", "/account")
     held: list[Any] = []
     page.route("**/static/forms.js", lambda route: held.append(route), times=1)
-    page.goto(f"{site.url}/organise/topics", wait_until="commit")
+    page.goto(f"{site.url}/organize/topics", wait_until="commit")
     page.select_option("[aria-label='Status of 303']", "dropped")
     until(page, lambda: held)
     assert site.project.store.topic("303").status == "chosen"  # type: ignore[union-attr]
@@ -382,7 +382,7 @@ def test_a_status_that_is_chosen_before_the_scripts_are_there_is_set(site: Site,
 
 
 def test_somebody_is_invited_and_comes_in(site: Site, visit: Visit, chromium: Any) -> None:
-    page = visit("olga", "/organise/people")
+    page = visit("olga", "/organize/people")
     page.fill("[name=name]", "Zoë")
     arrive(page, lambda: page.click("text=Make a link"))
     link = page.input_value(".link")
@@ -402,7 +402,7 @@ def test_assessors_who_differ_are_settled(site: Site, visit: Visit) -> None:
     for doc, first, second in (("d05", 0, 2), ("d06", 1, 1), ("d07", 1, 0)):
         engine.judge("assessor-1", "MB001", doc, first, key=f"one-{doc}-long")
         engine.judge("assessor-2", "MB001", doc, second, key=f"two-{doc}-long")
-    page = visit("olga", "/organise/differences")
+    page = visit("olga", "/organize/differences")
     assert page.locator("tbody >> nth=1").locator("tr").count() == 2
     assert "33.3%" in page.text_content("tbody >> nth=0")
     row = page.locator("tbody >> nth=1").locator("tr").first
@@ -435,18 +435,18 @@ PAGES = {
         "/develop/topic?id=N001&query=report+noise&first=51",
         "/account",
         "/nowhere",
-        "/organise",
+        "/organize",
     ),
     "olga": (
-        "/organise",
-        "/organise/topics",
-        "/organise/people",
-        "/organise/differences",
-        "/organise/audit",
-        "/organise/audit?audit={audit}",
-        "/organise/audit/judge?audit={audit}",
+        "/organize",
+        "/organize/topics",
+        "/organize/people",
+        "/organize/differences",
+        "/organize/audit",
+        "/organize/audit?audit={audit}",
+        "/organize/audit/judge?audit={audit}",
         "/welcome/void",
-        "/organise/project",
+        "/organize/project",
     ),
 }
 
@@ -493,7 +493,7 @@ def test_everything_can_be_used_by_everybody_and_fits(
 
 def test_the_live_page_does_not_move_what_one_looks_at(site: Site, visit: Visit) -> None:
     """New numbers leave the place in a table, and what is open."""
-    page = visit("olga", "/organise", PHONE)
+    page = visit("olga", "/organize", PHONE)
     until(page, "document.querySelector('#coverage').classList.contains('more')")
     page.evaluate("document.querySelector('#coverage').scrollLeft = 30; scrollTo(0, 300)")
     site.project.engine.judge("assessor-1", "MB001", "d05", 1, key="abcdefgh")
@@ -581,7 +581,7 @@ def test_a_screen_reader_hears_what_happens(site: Site, visit: Visit) -> None:
     press(page, "1")
     assert page.text_content("#status") == f"1 relevant: {first}."
     assert page.get_attribute("#status", "aria-live") == "polite"
-    assert page.get_attribute("#document", "aria-labelledby") == "doc"
+    assert page.get_attribute("#document", "aria-labeledby") == "doc"
     assert page.get_attribute("[data-grade='1.0']", "aria-keyshortcuts") == "1"
     names = [
         page.keyboard.press("Tab") or page.evaluate("document.activeElement.textContent.trim()")

@@ -1,4 +1,4 @@
-"""Pages of organisers on a small screen: nothing is cut off, and what is looked for is near the top."""
+"""Pages of organizers on a small screen: nothing is cut off, and what is looked for is near the top."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.judge.web import add_person
 
 
 def test_a_table_that_is_too_wide_scrolls_in_its_box_and_says_so(site: Site, visit: Visit) -> None:
-    page = visit("olga", "/organise", PHONE)
+    page = visit("olga", "/organize", PHONE)
     box, hint = page.locator("#coverage"), page.locator(".hint:has(+ #coverage)")
     until(page, hint.is_visible)
     assert (box.get_attribute("role"), box.get_attribute("aria-label")) == (
@@ -24,7 +24,7 @@ def test_a_table_that_is_too_wide_scrolls_in_its_box_and_says_so(site: Site, vis
 
 
 def test_topics_are_read_and_changed_on_a_phone_without_scrolling_aside(site: Site, visit: Visit) -> None:
-    page = visit("olga", "/organise/topics", PHONE)
+    page = visit("olga", "/organize/topics", PHONE)
     until(page, "document.body.classList.contains('js')")
     assert page.is_hidden(".hint")
     assert page.is_hidden("[name=count]")  # what is for all topics is folded away
@@ -46,7 +46,7 @@ def test_topics_are_read_and_changed_on_a_phone_without_scrolling_aside(site: Si
 
 def test_the_agreement_of_many_pairs_does_not_hide_the_differences(site: Site, visit: Visit) -> None:
     judged_by_two(site)
-    page = visit("olga", "/organise/differences", PHONE)
+    page = visit("olga", "/organize/differences", PHONE)
     assert page.is_visible("text=ann and bob")  # one pair
     assert "Kappa is not shown where both judged fewer than 10 documents." in page.inner_text("main")
     for name, doc in (("cem", "d05"), ("dora", "d06")):
@@ -61,6 +61,6 @@ def test_the_agreement_of_many_pairs_does_not_hide_the_differences(site: Site, v
     assert page.locator("tbody tr").first.locator("td").all_inner_texts() == [
         "ann and bob", "of both 4", "same grade 50.0%", "kappa –",
     ]  # fmt: skip
-    page.goto(f"{site.url}/organise")
+    page.goto(f"{site.url}/organize")
     few = "Kappa is not shown where both judged fewer than 10 documents."
     until(page, "(few) => document.querySelector('#agreement').textContent.endsWith(few)", few)

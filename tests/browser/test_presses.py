@@ -228,7 +228,7 @@ def test_a_document_that_is_graded_is_gone_while_the_next_one_is_loaded(site: Si
 def test_no_more_is_told_of_what_was_put_off_than_the_server_takes(site: Site, visit: Visit) -> None:
     site.project.engine.judge("assessor-1", "MB001", "d10", 1, key="key-before")
     number = draw_audit(site.project.store, "assessor-3", "assessor-1", 1, seed=0)
-    page = visit("olga", "/organise/people")
+    page = visit("olga", "/organize/people")
     asked: list[list[str]] = []
 
     def answer(route: Any) -> None:
@@ -238,7 +238,7 @@ def test_no_more_is_told_of_what_was_put_off_than_the_server_takes(site: Site, v
         route.fulfill(json=work)
 
     page.route("**/api/audit/next*", answer)
-    page.goto(f"{site.url}/organise/audit/judge?audit={number}&topic=MB001")
+    page.goto(f"{site.url}/organize/audit/judge?audit={number}&topic=MB001")
     shown(page)
     page.evaluate(SKIPPING, 103)
     until(page, lambda: len(asked) == 104)

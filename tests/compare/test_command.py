@@ -220,23 +220,23 @@ def test_effect_sizes_wins_and_losses_are_those_of_the_topics(call: Call, trial:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("test", "centre"), [("sign", "median"), ("wilcoxon", "pseudomedian")])
+@pytest.mark.parametrize(("test", "center"), [("sign", "median"), ("wilcoxon", "pseudomedian")])
 def test_an_interval_that_is_not_of_the_mean_says_what_it_is_of(
-    call: Call, trial: Path, test: str, centre: str
+    call: Call, trial: Path, test: str, center: str
 ) -> None:
     asked = ("qrels.txt", "runs", "-m", "P@5", "--test", test)
     _, out, _ = call(*asked, "--notes")
-    assert f"interval ({centre})" in out.splitlines()[0]
-    assert f"Intervals (95%): of the {centre}" in out
+    assert f"interval ({center})" in out.splitlines()[0]
+    assert f"Intervals (95%): of the {center}" in out
     a, *_, b = names(trial)
     _, out, _ = call(*asked, "--pair", a, b)
-    assert f"95% interval of the {centre} " in out
+    assert f"95% interval of the {center} " in out
     _, _, err = call(*asked, "--format", "csv")
-    assert f"intervals, ci_low to ci_high: of the {centre}" in err
+    assert f"intervals, ci_low to ci_high: of the {center}" in err
 
 
 def test_p_at_the_floor_is_marked_and_what_it_would_take_is_said_once(call: Call) -> None:
-    asked = ("qrels.txt", "runs", "-m", "P@5", "-m", "AP", "--test", "randomisation", "--permutations", "99")
+    asked = ("qrels.txt", "runs", "-m", "P@5", "-m", "AP", "--test", "randomization", "--permutations", "99")
     by_holm = (*asked, "--correction", "holm")
     _, out, _ = call(*by_holm, "--top", "3")
     first, *_ = out.splitlines()
@@ -614,7 +614,7 @@ def test_counts_have_no_remarks_on_intervals_and_a_planned_margin_is_said_to_be_
 
 def test_other_spellings_of_tests_and_corrections_are_the_same_choice(call: Call, tmp_path: Path) -> None:
     asked = ("qrels.txt", "runs", "-m", "P@5", "--format", "csv", "--permutations", "99")
-    british = call(*asked, "--test", "randomisation", "--correction", "bh")
+    british = call(*asked, "--test", "randomization", "--correction", "bh")
     assert british == call(*asked, "--test", "randomization", "--correction", "fdr")
     plan = tmp_path / "plan.toml"
     plan.write_text('measures = ["P@5"]\ntest = "randomized-tukey"\n')
@@ -889,7 +889,7 @@ def test_a_gate_passes_what_changes_nothing_and_not_what_no_test_could_tell(
     runs = [str(tmp_path / f"{name}.txt") for name in ("good", "bad")]
     # By P@2 the two are equal, by AP one is worse.
     asked = (str(qrels), *runs, "--baseline", "good", "--fail-on", "worse,weak,unsettled")
-    for test in ("sign", "t", "randomisation", "anova"):
+    for test in ("sign", "t", "randomization", "anova"):
         assert call(*asked, "-m", "P@2", "--test", test)[::2] == (
             0,
             "passed: 1 comparison, none worse or weak or unsettled\n",
@@ -907,12 +907,12 @@ def test_a_gate_passes_what_changes_nothing_and_not_what_no_test_could_tell(
         call(str(few), runs[0], str(same), "--baseline", "same", "-m", "AP", "--fail-on", "worse,weak")[0]
         == 0
     )
-    for test in ("t", "randomisation"):
+    for test in ("t", "randomization"):
         worse = (str(few), *runs, "--baseline", "good", "-m", "AP", "--fail-on", "worse", "--test", test)
         status, _, err = call(*worse)
         assert (status, "not tested" in err) == (3, True)
     # On every topic .5 less: a t test has no error to test against, and the run is worse all the same.
-    two = (str(qrels), *runs, "-m", "P@1", "-m", "AP", "--test", "randomisation", "--baseline", "good")
+    two = (str(qrels), *runs, "-m", "P@1", "-m", "AP", "--test", "randomization", "--baseline", "good")
     assert call(*two, "--fail-on", "worse")[0] == 3
 
 
@@ -1057,7 +1057,7 @@ def test_the_verdict_on_a_pair_says_that_lists_are_short(
         (("qrels.txt", "runs", "-m", "P@5", "--pair", "nobody", "b"), 2, "unknown run 'nobody'"),
         (("qrels.txt", "runs", "-m", "P@5", "--test", "tt"), 2, "unknown test 'tt'"),
         (("qrels.txt", "runs", "-m", "P@5", "--test", "ttest"), 2, "did you mean t?"),
-        (("qrels.txt", "runs", "--test", "Permutation-Test"), 2, "did you mean randomisation?"),
+        (("qrels.txt", "runs", "--test", "Permutation-Test"), 2, "did you mean randomization?"),
         (("qrels.txt", "runs", "-m", "P@5", "--correction", "hulm"), 2, "did you mean holm?"),
         (("qrels.txt", "runs", "-m", "P@5", "--alpha", "2"), 2, "alpha 2.0: expected a number between"),
         (("qrels.txt", "runs", "-m", "P@5", "--margin", "0"), 2, "margin 0.0: expected a difference above 0"),

@@ -176,11 +176,11 @@ def test_where_documents_are_too_many_what_the_runs_own_bounds_leave_open_is_not
 
 VIEWS = [
     Procedure(test="t"),
-    Procedure(test="randomisation", alpha=0.001),  # Holm needs more draws for 28 pairs than for one
+    Procedure(test="randomization", alpha=0.001),  # Holm needs more draws for 28 pairs than for one
     Procedure(test="bootstrap", permutations=500),
     Procedure(test="anova"),
     Procedure(test="tukey"),
-    Procedure(test="randomisation", correction="max-t", permutations=999),
+    Procedure(test="randomization", correction="max-t", permutations=999),
 ]
 
 
@@ -553,7 +553,7 @@ def test_one_run_is_refused() -> None:
         compare_scores(assessed(around(0.2)))
 
 
-@pytest.mark.parametrize("test", ["t", "randomisation", "wilcoxon", "anova", "tukey"])
+@pytest.mark.parametrize("test", ["t", "randomization", "wilcoxon", "anova", "tukey"])
 def test_equal_runs_are_no_difference_by_every_test(test: str) -> None:
     values = around(0.2, 0.2)
     values[1] = values[0]

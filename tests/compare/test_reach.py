@@ -60,7 +60,7 @@ def test_holm_with_too_few_draws_says_first_that_it_cannot_tell_and_gives_no_cas
     assert compared(values, np.ones_like(values)).limits == ()
 
 
-@pytest.mark.parametrize(("test", "topics"), [("randomisation", 5), ("sign", 5), ("wilcoxon", 5)])
+@pytest.mark.parametrize(("test", "topics"), [("randomization", 5), ("sign", 5), ("wilcoxon", 5)])
 def test_five_topics_are_too_few_for_a_conclusion_and_six_are_not(test: str, topics: int) -> None:
     values = around(0.1, 0.9, topics=topics + 1)
     few = compared(values[:, :topics], np.ones((2, topics)), test=test)

@@ -46,13 +46,13 @@ def test_order_keys_sort_as_bytes_do(texts: list[str]) -> None:
 
 
 @given(ids, ids)
-def test_the_digest_of_a_text_does_not_depend_on_its_neighbours(text: str, longer: str) -> None:
+def test_the_digest_of_a_text_does_not_depend_on_its_neighbors(text: str, longer: str) -> None:
     alone = digests(Tokens.from_strings([text]).words())[0]
     beside = digests(Tokens.from_strings([text, longer * 5]).words())[0]
     assert alone == beside
 
 
-def test_neighbouring_ids_do_not_collide() -> None:
+def test_neighboring_ids_do_not_collide() -> None:
     texts = [f"FBIS{a}-{b:05d}" for a in range(1, 5) for b in range(25_000)]
     assert len(np.unique(digests(Tokens.from_strings(texts).words()))) == len(texts)
 

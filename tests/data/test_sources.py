@@ -151,7 +151,7 @@ def test_an_empty_file_is_an_error(data: bytes, tmp_path: Path) -> None:
         read_content(stored(tmp_path, data))
 
 
-def test_a_missing_file_suggests_its_neighbour(tmp_path: Path) -> None:
+def test_a_missing_file_suggests_its_neighbor(tmp_path: Path) -> None:
     stored(tmp_path, TEXT, "bm25.txt")
     with pytest.raises(FormatError, match=r"bm26\.txt: no such file; did you mean 'bm25\.txt'\?"):
         read_content(tmp_path / "bm26.txt")

@@ -240,10 +240,10 @@ def test_the_demo_names_everybody_and_each_can_do_their_work(small_demo: Project
     assert (state["judged"], state["relevant"]) == (1, 1)
     assert "pieces" not in [run["name"] for run in state["runs"]]
     later = small_demo.folder / "source" / "pieces.txt"
-    watch.get("/organise/project")
+    watch.get("/organize/project")
     with later.open("rb") as file:
         answer = watch.client.post(
-            "/organise/runs", data={"token": watch.token}, files={"run": ("pieces.txt", file)}
+            "/organize/runs", data={"token": watch.token}, files={"run": ("pieces.txt", file)}
         )
     assert answer.status_code == 200
     assert "pieces" in small_demo.engine.run_names()

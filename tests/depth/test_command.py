@@ -753,12 +753,12 @@ def test_a_constant_difference_is_not_tested_and_that_is_said(call: Call, tmp_pa
     assert out.splitlines()[2].split()[3:7] == ["–", "–", "–", "–"]  # apart, p, cover, turned
     for told in (
         "2 runs, 1 pair, 30 topics.", "AP: a difference that is the same on every topic",
-        "Pairs with one, of 1: 1 at 1.", "--test randomisation tests them", "No case (–)",
+        "Pairs with one, of 1: 1 at 1.", "--test randomization tests them", "No case (–)",
     ):  # fmt: skip
         assert told in text, told
     assert "Stable: not known; 2 runs" in text  # which have only two orders
     assert "at least 2 topics that two runs share" not in text
-    _, out, _ = call(*files, "-m", "AP", "--depths", "1", "--test", "randomisation", "--correction", "none")
+    _, out, _ = call(*files, "-m", "AP", "--depths", "1", "--test", "randomization", "--correction", "none")
     assert out.splitlines()[2].split()[3:5] == ["100%", "<0.001"]
 
 

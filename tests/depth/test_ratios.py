@@ -169,7 +169,7 @@ def test_runs_that_differ_by_a_constant_leave_nothing_to_test() -> None:
     assert found.constant.tolist() == [1, 1]
     assert np.isnan(found.median_p).all()
     assert np.isnan(found.discrimination()).all()
-    some = separate(values, (1, 2), all_pairs(2), Procedure(test="randomisation", correction="none"))
+    some = separate(values, (1, 2), all_pairs(2), Procedure(test="randomization", correction="none"))
     assert some.constant.tolist() == [0, 0]
     assert some.discrimination().tolist() == [1, 1]
 

@@ -119,7 +119,7 @@ def test_runs_outside_the_pool_come_with_number_and_ranks_of_their_unjudged_docu
     assert not guidelines.unpooled_runs(found[2:], pool(True, False), 10).heed
     assert not guidelines.unpooled_runs([], pool(True), 10).heed
     unknown = guidelines.unpooled_runs([], pool(False, depth=0), 10)
-    assert (unknown.heed, unknown.text[:23]) == (True, "no pool was recognised:")
+    assert (unknown.heed, unknown.text[:23]) == (True, "no pool was recognized:")
 
 
 def test_runs_that_lead_early_and_are_least_assessed_deep_are_named_with_their_places() -> None:

@@ -771,7 +771,7 @@ def test_pairs_of_runs_whose_bounds_overlap_are_counted_whatever_an_outlier_does
     # RBP is .75, .5, 0, 0 with a tail of .25: the third can reach .5 + .25, the second and fourth only touch.
     # DCG is 1.63, 1, 0, 0: the third can reach 1, the fourth .63.
     assert err.splitlines()[1:] == [
-        "Pairs of runs (of neighbours) whose bounds overlap, so that unjudged documents may decide their order:"
+        "Pairs of runs (of neighbors) whose bounds overlap, so that unjudged documents may decide their order:"
         " P@2 1 of 6 (1 of 3), DCG@2 1 of 6 (1 of 3), RBP(p=0.5)@2 2 of 6 (2 of 3)."
     ]
     _, out, _ = call("evaluate", "judged.txt", "best.txt", "half.txt", "-m", "P@2", "--unjudged", "bounds")

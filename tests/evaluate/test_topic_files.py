@@ -1,4 +1,4 @@
-"""Standardised values: what is read as their reference, and what becomes of a deviation of 0."""
+"""Standardized values: what is read as their reference, and what becomes of a deviation of 0."""
 
 from __future__ import annotations
 

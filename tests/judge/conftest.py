@@ -36,7 +36,7 @@ STATEMENTS = {
     "test_topics",
     "test_unseen",
 }
-PAGES = {"test_locks", "test_organiser_pages", "test_problems"}  # whose project is on either database
+PAGES = {"test_locks", "test_organizer_pages", "test_problems"}  # whose project is on either database
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -111,8 +111,8 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Project]
 
 @pytest.fixture
 def olga(project: Project) -> Browser:
-    """The organiser of a project with two assessors."""
+    """The organizer of a project with two assessors."""
     add_person(project, "ann", topics=("MB001",))
     add_person(project, "bob", topics=("MB001",))
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     return signed_in(project, "olga")

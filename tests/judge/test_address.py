@@ -31,7 +31,7 @@ def printed(capsys: pytest.CaptureFixture[str], *words: object, expect: int = 0)
 def test_a_link_leads_to_where_the_project_was_served_last(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    link, remarks = printed(capsys, folder, "jane", "--role", "organiser")
+    link, remarks = printed(capsys, folder, "jane", "--role", "organizer")
     assert link.startswith("http://127.0.0.1:8000/welcome/")
     assert "has not been served yet: if people reach it elsewhere, say where with --url" in remarks
     monkeypatch.setattr(uvicorn.Server, "run", lambda _, sockets: [one.close() for one in sockets])

@@ -391,7 +391,7 @@ def test_too_many_searches_are_put_off_for_that_user_alone(project: Project) -> 
 def test_exports_over_http_are_those_of_the_store(ann: Browser, project: Project) -> None:
     for doc, grade in (("d05", 1), ("d06", 0), ("d07", None)):
         ann.send("/api/judge", grading(doc, grade))
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     olga = signed_in(project, "olga")
     answer = olga.get("/api/export/qrels")
     assert answer.text == "MB001 0 d05 1\nMB001 0 d06 0\n"

@@ -59,7 +59,7 @@ def grade(browser: Browser, audit: int, doc: str, given: float | None = 1, topic
 
 def listed(text: str) -> list[tuple[str, str]]:
     """The draws on the page: whose judgments, and what is said of them."""
-    line = r'<li><a href="/organise/audit\?audit=\d+"><bdi>(\w+)</bdi>.*?<span class="faint">(.*?)</span>'
+    line = r'<li><a href="/organize/audit\?audit=\d+"><bdi>(\w+)</bdi>.*?<span class="faint">(.*?)</span>'
     return [(name, said) for name, said in re.findall(line, text)]
 
 
@@ -87,8 +87,8 @@ def test_a_sample_is_random_nested_and_hardly_moved_by_new_judgments() -> None:
 
 def test_what_was_drawn_stays_whatever_is_judged_later(olga: Browser, project: Project) -> None:
     judge(project, [f"d{number}" for number in range(10, 15)])
-    went = olga.post("/organise/audit/draw", assessor=ANN, size="4").headers["location"]
-    number = int(went.removeprefix("/organise/audit?audit="))
+    went = olga.post("/organize/audit/draw", assessor=ANN, size="4").headers["location"]
+    number = int(went.removeprefix("/organize/audit?audit="))
     drawn = found(project.store, number).drawn
     assert set(coming(olga, number)) == {doc for _, doc in drawn}
     assert grade(olga, number, drawn[0][1]) == 200
@@ -142,16 +142,16 @@ def test_only_topics_in_use_are_drawn_from(olga: Browser, project: Project) -> N
     assert (reply["topics"], reply["size"], reply["of"]) == (["MB001"], 1, 1)
     project.engine.set_status("MB001", "candidate")
     assert olga.send("/api/audit/draw", {"assessor": ANN, "size": 9}).status_code == 400
-    page = olga.post("/organise/audit/draw", assessor=ANN, size="9")
+    page = olga.post("/organize/audit/draw", assessor=ANN, size="9")
     assert "ann has judged nothing yet for a topic in use." in page.text
     assert coming(olga, reply["audit"]) == ["d10"]  # what was drawn stays
 
 
 def test_who_has_no_account_can_be_audited(olga: Browser, project: Project) -> None:
     judge(project, ["d10"], by="import-1")
-    assert '<option value="import-1">import-1</option>' in olga.get("/organise/audit").text
+    assert '<option value="import-1">import-1</option>' in olga.get("/organize/audit").text
     assert coming(olga, draw(olga, 5, "import-1")) == ["d10"]
-    page = olga.post("/organise/audit/draw", assessor="import-1", size="5")
+    page = olga.post("/organize/audit/draw", assessor="import-1", size="5")
     assert page.status_code == 303
 
 
@@ -168,36 +168,36 @@ def test_nothing_is_drawn_from_nobody_or_oneself(olga: Browser, project: Project
     project.engine.judge(OLGA, "MB001", "d10", 1, key="key-of-olga")
     before = project.store.last_sequence()
     assert olga.send("/api/audit/draw", {"assessor": who, "size": 9}).status_code == 400
-    assert olga.post("/organise/audit/draw", assessor=who, size="9").status_code == 400
+    assert olga.post("/organize/audit/draw", assessor=who, size="9").status_code == 400
     assert project.store.last_sequence() == before
 
 
 def test_only_what_was_drawn_is_listed(olga: Browser, project: Project) -> None:
     judge(project, [f"d{number}" for number in range(10, 18)])
     judge(project, ["d10", "d11"], by=BOB)
-    assert "rawn by you" not in olga.get("/organise/audit").text
+    assert "rawn by you" not in olga.get("/organize/audit").text
     number = draw(olga, 8)
     for doc, given in (("d10", 0), ("d11", 1), ("d12", 1), ("d13", 1), ("d14", None)):
         grade(olga, number, doc, given)
     # Bob has judged two of these as well, and nobody drew his.
-    assert listed(olga.get("/organise/audit").text) == [("ann", "5 of 8 graded, same grade 75.0%")]
-    assert listed(olga.get(f"/organise/audit?audit={number}").text) == []  # it is this one
+    assert listed(olga.get("/organize/audit").text) == [("ann", "5 of 8 graded, same grade 75.0%")]
+    assert listed(olga.get(f"/organize/audit?audit={number}").text) == []  # it is this one
     small = draw(olga, 2, BOB)
-    assert [name for name, _ in listed(olga.get("/organise/audit").text)] == ["bob", "ann"]
+    assert [name for name, _ in listed(olga.get("/organize/audit").text)] == ["bob", "ann"]
     assert [one.number for one in audits_of(project.store, OLGA)] == [small, number]
-    add_person(project, "oda", "organiser")
+    add_person(project, "oda", "organizer")
     oda = signed_in(project, "oda")
-    assert "rawn by you" not in oda.get("/organise/audit").text
-    for path in (f"/organise/audit?audit={number}", f"/organise/audit/judge?audit={number}"):
+    assert "rawn by you" not in oda.get("/organize/audit").text
+    for path in (f"/organize/audit?audit={number}", f"/organize/audit/judge?audit={number}"):
         assert oda.get(path).status_code == 404
     assert grade(oda, number, "d10") == 404
-    assert olga.get("/organise/audit?audit=1").status_code == 404  # an event of another kind
+    assert olga.get("/organize/audit?audit=1").status_code == 404  # an event of another kind
 
 
 def test_what_was_taken_back_or_changed_is_compared_as_it_stands(olga: Browser, project: Project) -> None:
     judge(project, ["d10", "d11", "d12"])
     number = draw(olga, 3)
-    path = f"/organise/audit?audit={number}"
+    path = f"/organize/audit?audit={number}"
     grade(olga, number, "d10")
     grade(olga, number, "d11")
     assert "2 of 3 graded. Same grade: 100% of 2" in olga.get(path).text
@@ -210,7 +210,7 @@ def test_what_was_taken_back_or_changed_is_compared_as_it_stands(olga: Browser, 
     assert set(re.findall(r"<bdi>(d\d\d)</bdi> \(topic <bdi>MB001</bdi>\)", text)) == {"d11", "d12"}
     assert "3 judgments drawn of 3" in text
     assert coming(olga, number) == []
-    assert olga.get(f"/organise/audit/judge?audit={number}").headers["location"] == path
+    assert olga.get(f"/organize/audit/judge?audit={number}").headers["location"] == path
     assert grade(olga, number, "d12") == 200  # on its way when it was taken back: no work is thrown away
     assert "1 of 1 graded" in olga.get(path).text
     project.engine.judge(ANN, "MB001", "d11", 0, key="key-once-more")
@@ -226,8 +226,8 @@ def test_grades_of_audits_before_there_were_draws_count_when_one_is_drawn(
         Submission(assessor=OLGA, topic="MB001", doc=doc, grade=2, key=f"old-{doc}", selection=old)
         for doc in ("d10", "d40")
     )
-    assert "rawn by you" not in olga.get("/organise/audit").text
-    assert "1 of 2 graded. Same grade: 0% of 1" in olga.get(f"/organise/audit?audit={draw(olga, 5)}").text
+    assert "rawn by you" not in olga.get("/organize/audit").text
+    assert "1 of 2 graded. Same grade: 0% of 1" in olga.get(f"/organize/audit?audit={draw(olga, 5)}").text
 
 
 def test_the_page_says_what_has_to_be_settled_and_when_there_is_no_kappa(
@@ -237,7 +237,7 @@ def test_the_page_says_what_has_to_be_settled_and_when_there_is_no_kappa(
     judge(project, docs[1:])
     project.engine.judge(ANN, "MB001", docs[0], 0, key="key-of-another-grade")
     number = draw(olga, 10)
-    path, words = f"/organise/audit?audit={number}", "counts as not judged until it is settled"
+    path, words = f"/organize/audit?audit={number}", "counts as not judged until it is settled"
     for feed in ("first", "majority"):
         change_settings(project, feed=feed)
         assert words not in olga.get(path).text
@@ -260,7 +260,7 @@ def test_an_audit_hides_the_grade_until_the_expert_has_given_one(olga: Browser, 
     for number, given in enumerate([2, 0, 1, 2]):
         project.engine.judge(ANN, "MB001", f"d{10 + number}", given, key=f"key-{number}-long")
     sample: dict[str, Any] = {"audit": draw(olga, 3), "topic": "MB001"}
-    path = f"/organise/audit?audit={sample['audit']}"
+    path = f"/organize/audit?audit={sample['audit']}"
     answer = olga.get(path)
     assert "0 of 3 graded" in answer.text
     assert "Graded so far" not in answer.text
@@ -268,8 +268,8 @@ def test_an_audit_hides_the_grade_until_the_expert_has_given_one(olga: Browser, 
     assert work["coming"]["words"] == "3 of 3 left in this topic, 3 of 3 in all"
     seen = [one["doc"] for one in work["documents"]]
     for doc, own, comment in zip(seen, (2, 0, None), ("", "rather not", ""), strict=True):
-        judging = olga.get(f"/organise/audit/judge?audit={sample['audit']}").headers["location"]
-        assert judging == f"/organise/audit/judge?audit={sample['audit']}&topic=MB001"  # it names its topic
+        judging = olga.get(f"/organize/audit/judge?audit={sample['audit']}").headers["location"]
+        assert judging == f"/organize/audit/judge?audit={sample['audit']}&topic=MB001"  # it names its topic
         page = olga.get(judging).text
         assert 'data-topic="MB001"' in page
         told = re.sub('data-last="[^"]*"', "", page)
@@ -280,7 +280,7 @@ def test_an_audit_hides_the_grade_until_the_expert_has_given_one(olga: Browser, 
         again = olga.send("/api/audit/judge", {**sent, "active": 7, "away": 1}).json()
         assert (again["sequence"], again["repeated"]) == (reply["sequence"], True)
     assert reply["documents"] == []
-    assert olga.get(f"/organise/audit/judge?audit={sample['audit']}").headers["location"] == path
+    assert olga.get(f"/organize/audit/judge?audit={sample['audit']}").headers["location"] == path
     text = olga.get(path).text
     assert "rather not" in text
     assert "3 of 3 graded" in text
@@ -435,7 +435,7 @@ def test_a_page_of_an_audit_takes_back_no_judgment_of_the_expert_as_an_assessor(
     judge(project, ["d10", "d12"])
     judge(project, ["d10"], by=OLGA)
     number = draw(olga, 5)
-    address = f"/organise/audit/judge?audit={number}&topic=MB001"
+    address = f"/organize/audit/judge?audit={number}&topic=MB001"
     assert 'data-last=""' in olga.get(address).text
     grade(olga, number, "d12")
     assert 'data-last="d12"' in olga.get(address).text

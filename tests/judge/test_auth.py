@@ -407,11 +407,11 @@ def test_without_users_the_server_listens_on_this_machine_alone(
         sockets[0].close()
 
     monkeypatch.setattr(uvicorn.Server, "run", run)
-    project.store.add_user("invited", "organiser")  # has no password yet
+    project.store.add_user("invited", "organizer")  # has no password yet
     with pytest.raises(DataError, match=r"nobody has a password yet.*0\.0\.0\.0"):
         serve(project, "0.0.0.0", 0)
     serve(project, "127.0.0.1", 0)
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     serve(project, "0.0.0.0", 0)
     assert started == ["127.0.0.1", "0.0.0.0"]
 

@@ -81,12 +81,12 @@ def everything(ann: Browser) -> Iterator[tuple[str, str, dict[str, str]]]:
                     )
                     yield f"{route.path} {topic}", answer.text, dict(answer.headers)
     for path in (
-        "/organise",
+        "/organize",
         "/api/live",
         "/api/live/stream",
         "/api/export/log",
         "/api/export/qrels",
-        "/organise/topics",
+        "/organize/topics",
     ):
         answer = ann.client.get(path)
         assert answer.status_code == 403
@@ -141,7 +141,7 @@ def test_a_fault_of_the_server_is_told_in_words_that_name_no_run(
 ) -> None:
     """A run that is damaged in the database, or gone from it, when the engine reads it anew."""
     add_person(project, "ann", topics=tuple(TOPICS))
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     app = create_app(project)
     ann, olga = signed_in(project, "ann", app), signed_in(project, "olga", app)
     doc = ann.client.get("/api/next", params={"topic": "MB001"}).json()["documents"][0]["doc"]

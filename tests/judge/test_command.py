@@ -75,7 +75,7 @@ def test_init_says_what_there_is_and_what_is_missing(
     assert drawn is not None
     assert drawn[2] == "drawn from the documents"
     assert "not in the corpus: 2 documents of the runs, such as d11 of topic 301" in said
-    assert f"next: sounding judge user {tmp_path / 'p'} NAME --role organiser" in said
+    assert f"next: sounding judge user {tmp_path / 'p'} NAME --role organizer" in said
     with open_project(tmp_path / "p") as project:
         assert project.settings.order.parameters == {"strata": "3:1,100:0.5"}
         assert int(drawn[1]) == project.engine.counts().total.left
@@ -167,7 +167,7 @@ def test_users_are_added_listed_changed_and_forgotten(
 ) -> None:
     call("judge", "user", project)
     assert "nobody yet" in capsys.readouterr().out
-    call("judge", "user", project, "Jane", "--role", "organiser", "--url", "https://judge.example/")
+    call("judge", "user", project, "Jane", "--role", "organizer", "--url", "https://judge.example/")
     first = capsys.readouterr().out.strip()
     assert first.startswith("https://judge.example/welcome/")
     call("judge", "user", project, "bob", "--topics", "all", "--quiet")
@@ -176,12 +176,12 @@ def test_users_are_added_listed_changed_and_forgotten(
     call("judge", "user", project, "bob", "--disable")
     call("judge", "user", project, "--format", "csv")
     rows = capsys.readouterr().out.splitlines()
-    assert rows[1:] == ["Jane,organiser,assessor-1,0,0,invited", "bob,assessor,assessor-2,0,0,disabled"]
+    assert rows[1:] == ["Jane,organizer,assessor-1,0,0,invited", "bob,assessor,assessor-2,0,0,disabled"]
     call("judge", "user", project, "jane", "--link", "--quiet")
     assert capsys.readouterr().out.strip() not in ("", first)
     call("judge", "user", project, "Jane", "--erase", "--yes", expect=1)
-    assert "Jane is the last organiser; make somebody else one first" in capsys.readouterr().err
-    call("judge", "user", project, "ola", "--role", "organiser")
+    assert "Jane is the last organizer; make somebody else one first" in capsys.readouterr().err
+    call("judge", "user", project, "ola", "--role", "organizer")
     call("judge", "user", project, "Jane", "--erase", "--yes")
     assert "Jane is forgotten; the judgments stay, as those of assessor-1" in capsys.readouterr().err
     call("judge", "user", project, "Jane", "--enable", expect=1)
@@ -204,9 +204,9 @@ def test_every_change_of_a_user_is_told_and_no_other_is_made(
         return capsys.readouterr().err.splitlines()[-1]
 
     assert told() == "ann: assessor, 0 topics to judge; sign-in: invited; in the log: assessor-1"
-    assert told("--role", "organiser") == "ann: organiser; sign-in: invited; in the log: assessor-1"
-    assert told() == "ann: organiser; sign-in: invited; in the log: assessor-1"  # nobody is demoted by asking
-    call("judge", "user", project, "olga", "--role", "organiser", "--quiet")
+    assert told("--role", "organizer") == "ann: organizer; sign-in: invited; in the log: assessor-1"
+    assert told() == "ann: organizer; sign-in: invited; in the log: assessor-1"  # nobody is demoted by asking
+    call("judge", "user", project, "olga", "--role", "organizer", "--quiet")
     assert "ann: assessor, 2 topics to judge" in told("--role", "assessor", "--topics", "all")
     assert told("--disable").endswith("sign-in: disabled; in the log: assessor-1")
     assert told("--enable").endswith("sign-in: invited; in the log: assessor-1")
@@ -266,7 +266,7 @@ def test_a_link_goes_into_a_file_of_any_name_and_a_table_does_not(
     call("judge", "user", project, "ann", "--link", "-o", file, "--quiet")
     assert re.fullmatch(r"http://\S+/welcome/\S+\n", file.read_text())
     assert file.read_text() != first
-    for words in (["ann", "--role", "organiser"], []):
+    for words in (["ann", "--role", "organizer"], []):
         call("judge", "user", project, *words, "-o", tmp_path / "ann.list", expect=2)
         assert "no format goes by '.list'; use .csv" in capsys.readouterr().err
     assert not (tmp_path / "ann.list").exists()
@@ -381,7 +381,7 @@ def test_a_chosen_topic_that_no_run_has_is_named(
     [
         (["--erase", "--enable"], "--erase forgets the user, so that --enable has nobody to change"),
         (["--erase", "--disable"], "--disable has nobody to change"),
-        (["--erase", "--role", "organiser"], "--role has nobody to change"),
+        (["--erase", "--role", "organizer"], "--role has nobody to change"),
         (["--erase", "--link", "--yes"], "--link has nobody to change"),
         (["--disable", "--link"], "--disable keeps the user out, and --link lets the user in"),
         (["--yes"], "--yes is for --erase"),

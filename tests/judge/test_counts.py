@@ -105,19 +105,19 @@ def test_what_people_did_is_counted_by_judgments(project: Project) -> None:
     rows = {row["topic"]: (row["judged"], row["relevant"], row["left"]) for row in table.rows()}
     assert rows["MB001"] == (1, 0, engine.counts().of("MB001").left)
     assert rows["303"] == (1, 1, 0)
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     olga = signed_in(project, "olga")
     assert "2 documents with different grades, 2 not settled: until then they count as not judged." in (
-        olga.get("/organise/differences").text
+        olga.get("/organize/differences").text
     )
-    assert "+ 2 to settle" in olga.get("/organise/topics").text
+    assert "+ 2 to settle" in olga.get("/organize/topics").text
     engine.adjudicate("assessor-9", "MB001", docs[0], 1, key="settled-1")
     assert [(one.doc, one.settled.judged) for one in engine.differences()] == [
         (docs[1], False),
         (docs[0], True),
     ]
     assert "2 documents with different grades, 1 not settled: until then it counts" in (
-        olga.get("/organise/differences").text
+        olga.get("/organize/differences").text
     )
     assert store.judgments_given() == {ann: 4, bob: 3}
 
@@ -140,7 +140,7 @@ def people(store: Store, *names: str) -> dict[str, int]:
 def test_a_topic_with_fewer_assessors_than_the_overlap_can_never_be_finished(store: Store) -> None:
     engine = begin(store, overlap=2)
     (ann, bob, cem), ids = (found := people(store, "ann", "bob", "cem")), list(found.values())
-    store.add_user("olga", "organiser")
+    store.add_user("olga", "organizer")
     first, second, third = TOPICS
     store.save_topic(first, title="x", status="chosen")
     store.save_topic(second, title="x", status="chosen")
@@ -157,7 +157,7 @@ def test_a_topic_with_fewer_assessors_than_the_overlap_can_never_be_finished(sto
     store.set_active(ids[1], False)
     assert engine.short_of_assessors() == {second: 1, first: 1}
     store.set_active(ids[1], True)
-    store.set_role(ids[1], "organiser")
+    store.set_role(ids[1], "organizer")
     assert engine.short_of_assessors()[first] == 1
     engine.change_settings(replace(engine.settings, overlap=1))
     assert staffing_note(engine) == ""
@@ -200,11 +200,11 @@ def test_a_topic_is_finished_with_the_judgments_of_those_who_left(store: Store) 
 
 def test_pages_and_status_say_which_topics_have_too_few(project: Project) -> None:
     add_person(project, "ann", topics=("MB001", "303", "304"))
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     olga, feed = signed_in(project, "olga"), LiveFeed(project)
     told = "Too few assessors to finish topic T/2-x (nobody): assign more people."
     assert staffing_note(project.engine) == told
-    assert told in olga.get("/organise/topics").text
+    assert told in olga.get("/organize/topics").text
     assert feed.current()["staffing"] == olga.get("/api/live").json()["staffing"] == told
     assert told in status_tables(project)["topics"].notes
     assert status_tables(project)["topics"].facts["short_of_assessors"] == ["T/2-x"]
@@ -213,7 +213,7 @@ def test_pages_and_status_say_which_topics_have_too_few(project: Project) -> Non
     assert feed.current()["staffing"] == ""
     project.store.set_active(1, False)  # which is no event of the log
     assert "MB001 (nobody)" in feed.current()["staffing"]
-    assert "Too few" in olga.get("/organise/topics").text
+    assert "Too few" in olga.get("/organize/topics").text
 
 
 def test_a_long_list_of_topics_is_cut(store: Store) -> None:

@@ -75,7 +75,7 @@ while True:
         engine.set_status(topic, rng.choice(("chosen", "dropped")))
 """
 
-Told = dict[str, Any]  # of one acknowledgement
+Told = dict[str, Any]  # of one acknowledgment
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def where(replay: JudgingState) -> dict[str, Any]:
 
 
 def interrupted(place: str, number: int, least: int, seconds: float) -> list[Told]:
-    """The acknowledgements that a child gave before it was killed: so long after the first few of them."""
+    """The acknowledgments that a child gave before it was killed: so long after the first few of them."""
     child = subprocess.Popen(
         [sys.executable, "-c", CHILD, place, str(number)], stdout=subprocess.PIPE, text=True, bufsize=1
     )
@@ -147,7 +147,7 @@ def interrupted(place: str, number: int, least: int, seconds: float) -> list[Tol
 
 
 def check(store: Store, acknowledged: list[Told]) -> None:
-    """Whether every acknowledgement is in the log."""
+    """Whether every acknowledgment is in the log."""
     events = list(store.events())
     assert [event.sequence for event in events] == list(range(1, len(events) + 1))
     by_number = {event.sequence: event for event in events}

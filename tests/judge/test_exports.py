@@ -41,9 +41,9 @@ def judge(store: Store, assessor: str, topic: str, doc: str, grade: float | None
 
 def test_command_pages_interface_and_documentation_offer_the_same_exports(project: Project) -> None:
     assert list(EXPORTS) == list(exports._WRITERS) == list(EXPORT_KINDS)
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     olga = signed_in(project, "olga")
-    page, asked = olga.get("/organise/project").text, CliRunner().invoke(command, ["export", "--help"]).output
+    page, asked = olga.get("/organize/project").text, CliRunner().invoke(command, ["export", "--help"]).output
     documented = (Path(__file__).parents[2] / "docs" / "judge.md").read_text()
     for name, kind in EXPORT_KINDS.items():
         assert (

@@ -123,16 +123,16 @@ def test_a_column_of_ids_is_checked_as_its_ids_are() -> None:
 def test_a_run_with_an_id_that_is_no_good_is_refused_and_nothing_is_recorded(
     project: Project, tmp_path: Path, name: str, content: bytes, place: str
 ) -> None:
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     olga = signed_in(project, "olga")
-    olga.get("/organise/project")
+    olga.get("/organize/project")
     before, names = project.store.last_sequence(), project.store.run_names()
     (tmp_path / name).write_bytes(content)
     (tmp_path / "good.txt").write_text("303 Q0 d01 1 9 good\n")
     with pytest.raises(FormatError, match=place):
         add_runs(project, [str(tmp_path / "good.txt"), str(tmp_path / name)])
     answer = olga.client.post(
-        "/organise/runs", data={"token": olga.token}, files={"run": (name, content)}
+        "/organize/runs", data={"token": olga.token}, files={"run": (name, content)}
     )  # fmt: skip
     assert answer.status_code == 400
     assert name in answer.text.lower()
@@ -284,23 +284,23 @@ def test_files_of_one_name_that_differ_need_a_word_on_whose_they_are(
 def test_only_what_was_judged_can_be_settled(project: Project) -> None:
     for name in ("ann", "bob"):
         add_person(project, name, topics=("MB001",))
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     olga = signed_in(project, "olga")
-    olga.get("/organise/differences")
+    olga.get("/organize/differences")
     before = project.store.last_sequence()
     for topic, doc in (("no such", "d05"), ("MB001", "a b\nMB001 0 forged 1"), ("MB001", "d05")):
-        answer = olga.post("/organise/adjudicate", topic=topic, doc=doc, grade="1.0")
+        answer = olga.post("/organize/adjudicate", topic=topic, doc=doc, grade="1.0")
         assert answer.status_code == 400
         assert "othing to settle" in answer.text or "there is nothing" in answer.text
     assert project.store.last_sequence() == before
     for who, grade in (("assessor-1", 0), ("assessor-2", 2)):
         project.engine.judge(who, "MB001", "d05", grade, key=f"key-of-{who}")
     given = {"topic": "MB001", "doc": "d05", "grade": "1.0", "key": "the-same-key"}
-    assert [olga.post("/organise/adjudicate", **given).status_code for _ in range(2)] == [303, 303]
+    assert [olga.post("/organize/adjudicate", **given).status_code for _ in range(2)] == [303, 303]
     assert [event.kind for event in project.store.events()].count("adjudicate") == 1
     for who in ("assessor-1", "assessor-2"):
         project.engine.withdraw(who, "MB001", "d05", key=f"undo-of-{who}")
-    assert olga.post("/organise/adjudicate", **given).status_code == 303  # the answer of the first time
+    assert olga.post("/organize/adjudicate", **given).status_code == 303  # the answer of the first time
 
 
 # ---- long ids, from the corpus to the qrels

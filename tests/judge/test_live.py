@@ -1,4 +1,4 @@
-"""The organisers' live page as data: counted by hand, the same after a restart, and pushed as it changes."""
+"""The organizers' live page as data: counted by hand, the same after a restart, and pushed as it changes."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_documents_that_wait_for_adjudication_are_not_judged_yet(project: Projec
         )  # fmt: skip
 
     assert counts() == (2, 1, 2, 1, 1, 2)  # one agreed on, one that nobody could judge; two to be settled
-    project.engine.adjudicate(add_person(project, "olga", "organiser"), "MB001", docs[1], 0, key="settled")
+    project.engine.adjudicate(add_person(project, "olga", "organizer"), "MB001", docs[1], 0, key="settled")
     assert counts() == (3, 1, 1, 1, 2, 3)
     assert (
         "3 documents judged, 1 of them could not be judged; 1 wait for adjudication"
@@ -481,7 +481,7 @@ def test_whoever_is_erased_is_no_longer_named(project: Project) -> None:
 
 def test_agreement_is_that_of_the_topics_that_count(project: Project) -> None:
     ann, bob = (add_person(project, name, topics=("MB001", "303")) for name in ("ann", "bob"))
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     project.engine.change_settings(replace(project.settings, overlap=2))
     for topic, count in (("MB001", 4), ("303", 3)):
         for who in (ann, bob):
@@ -493,7 +493,7 @@ def test_agreement_is_that_of_the_topics_that_count(project: Project) -> None:
     common = feed.current()["agreement"][0]["common"]
     graded = [one for one in project.store.standing(topic="MB001", assessor=ann) if one.grade is not None]
     assert common == len(graded) < before
-    assert f"of both</span> {common}</td>" in olga.get("/organise/differences").text
+    assert f"of both</span> {common}</td>" in olga.get("/organize/differences").text
 
 
 def test_what_was_taken_back_leaves_the_curve(project: Project) -> None:
@@ -828,7 +828,7 @@ def test_the_stream_pushes_what_has_changed_and_ends_with_the_sign_in(
     monkeypatch.setattr(api, "BEAT_SECONDS", 0.05)
     monkeypatch.setattr(live, "BETWEEN", 0.0)
     ann = add_person(project, "ann", topics=("MB001",))
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     app = create_app(project)
     olga = signed_in(project, "olga", app)
     [digest] = [one.digest for one in project.store.sign_ins(2)]
@@ -903,12 +903,12 @@ def test_nothing_is_said_to_be_left_only_when_nothing_is_to_be_settled_or_judged
     assert told() == f"{judged} Still to do: {every} documents to settle."
     first, *others = engine.differences()
     for one in others:
-        engine.adjudicate("organiser", one.topic, one.doc, None, key=f"o-{one.topic}-{one.doc}")
+        engine.adjudicate("organizer", one.topic, one.doc, None, key=f"o-{one.topic}-{one.doc}")
     assert told() == f"{judged} Still to do: 1 document to settle."
     engine.withdraw(bob, others[-1].topic, others[-1].doc, key="back")
     assert told() == f"{judged} Still to do: 1 document to settle, 1 document to be judged by more people."
     judge_out(bob, 1)
-    engine.adjudicate("organiser", first.topic, first.doc, None, key="last")
+    engine.adjudicate("organizer", first.topic, first.doc, None, key="last")
     assert told() == NOTHING_LEFT
     engine.set_order(None, Order())
     feed._made = feed._took = 0.0

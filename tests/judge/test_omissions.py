@@ -58,7 +58,7 @@ def judged(project: Project, drawn: dict[str, float]) -> tuple[list[str], str, s
 def test_command_and_page_tell_what_is_not_judged_from_what_is_not_settled(tmp_path: Path) -> None:
     project, drawn = begun(tmp_path)
     with project:
-        add_person(project, "olga", "organiser")
+        add_person(project, "olga", "organizer")
         olga = signed_in(project, "olga")
         differ, cannot, left = judged(project, drawn)
         graded = len(drawn) - 5
@@ -82,7 +82,7 @@ def test_command_and_page_tell_what_is_not_judged_from_what_is_not_settled(tmp_p
         ]
         assert told(project, "log")[1] == []
         assert told(project, "qrels", "--quiet") == (graded, [])
-        page = unescape(olga.get("/organise/project").text)
+        page = unescape(olga.get("/organize/project").text)
         for sentence in (qrels, prels, strata):
             assert f">{sentence[0].upper()}{sentence[1:]}.<" in page
         moment = project.store.last_sequence()
@@ -97,7 +97,7 @@ def test_command_and_page_tell_what_is_not_judged_from_what_is_not_settled(tmp_p
         assert told(project, "qrels", "--until", str(moment))[1] == [qrels]  # as it was
         give(project.engine, left, 0, 0)
         assert told(project, "prels") == (graded + 5, [])
-        page = unescape(olga.get("/organise/project").text)
+        page = unescape(olga.get("/organize/project").text)
         assert "eave out" not in page
         assert "-1 for" not in page
 

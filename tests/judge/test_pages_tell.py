@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.judge.web import Browser, add_person, json_line, signed_in
 
-from sounding.judge import organizing as organising
+from sounding.judge import organizing as organizing
 from sounding.judge.project import Project, create_project
 from sounding.judge.settings import Settings, parse_scale
 
@@ -18,7 +18,7 @@ def test_who_settles_a_difference_sees_what_the_topic_asks_for_and_what_was_said
 ) -> None:
     for who, grade, said in (("assessor-1", 0, "only <b>ships</b>"), ("assessor-2", 2, "")):
         project.engine.judge(who, "MB001", "d05", grade, key=f"key-{who}-long", comment=said)
-    text = unescape(re.sub(r"<[^>]*>", "", olga.get("/organise/differences").text))
+    text = unescape(re.sub(r"<[^>]*>", "", olga.get("/organize/differences").text))
     topic = project.store.topic("MB001")
     assert topic is not None
     assert topic.narrative
@@ -29,9 +29,9 @@ def test_who_settles_a_difference_sees_what_the_topic_asks_for_and_what_was_said
         "ann: 0 not relevantonly <b>ships</b>",
     ):
         assert wanted in text
-    assert "only &lt;b&gt;ships&lt;/b&gt;" in olga.get("/organise/differences").text
+    assert "only &lt;b&gt;ships&lt;/b&gt;" in olga.get("/organize/differences").text
     bob = signed_in(project, "bob")
-    assert bob.get("/organise/differences").status_code == 403
+    assert bob.get("/organize/differences").status_code == 403
     for path in ("/judge?topic=MB001&doc=d05", "/api/document?topic=MB001&doc=d05", "/history?topic=MB001"):
         answer = bob.get(path)
         assert answer.status_code == 200
@@ -39,12 +39,12 @@ def test_who_settles_a_difference_sees_what_the_topic_asks_for_and_what_was_said
 
 
 def test_the_page_of_topics_tells_what_is_to_be_judged_again(olga: Browser, project: Project) -> None:
-    assert "Again" not in olga.get("/organise/topics").text
-    organising.change_settings(project, overlap=2)
+    assert "Again" not in olga.get("/organize/topics").text
+    organizing.change_settings(project, overlap=2)
     for doc in ("d05", "d06", "d07"):
         project.engine.judge("assessor-1", "MB001", doc, 1, key=f"key-{doc}-long")
     project.engine.judge("assessor-2", "MB001", "d07", 1, key="key-d07-by-two")
-    text = olga.get("/organise/topics").text
+    text = olga.get("/organize/topics").text
     [row] = [one for one in text.split("<tr>") if "Status of MB001" in one]
     assert re.findall(r"(?:judged|again)</span> (\d+)<", row) == ["3", "2"]  # judged, again
     assert text.index(">Left<") < text.index(">Again<")
@@ -55,7 +55,7 @@ def test_the_page_of_people_counts_topics_and_judgments(olga: Browser, project: 
     project.store.assign("303", "assessor-2")
     for doc in ("d05", "d06", "d07"):
         project.engine.judge("assessor-2", "MB001", doc, 1, key=f"key-{doc}-long")
-    page = re.sub(r'<span class="narrow-only[^>]*>[^<]*</span>', "", olga.get("/organise/people").text)
+    page = re.sub(r'<span class="narrow-only[^>]*>[^<]*</span>', "", olga.get("/organize/people").text)
     rows = [re.findall(r'class="number">\s*([0-9,]+)\s*<', one) for one in page.split("<tr>")[2:]]
     assert [row[:2] for row in rows] == [["1", "0"], ["2", "3"], ["0", "0"]]  # ann, bob, olga
 
@@ -73,9 +73,9 @@ def test_answers_tell_when_what_assessors_read_has_changed(olga: Browser, projec
     assert seen[0] == seen[1]
     project.engine.judge("assessor-2", "MB001", "d05", 1, key="key-d05-long")
     assert guide() == seen[0]  # what others do says nothing
-    organising.set_instructions(project, "Read twice.")
+    organizing.set_instructions(project, "Read twice.")
     seen.append(guide())
-    organising.change_settings(project, title="Sea stories")
+    organizing.change_settings(project, title="Sea stories")
     seen.append(guide())
     project.store.save_topic("MB001", title="whales", author=None)
     given = {"topic": "MB001", "doc": "d06", "grade": 1, "key": "key-d06-long"}

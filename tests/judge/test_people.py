@@ -16,7 +16,7 @@ from sounding.judge.store import Store, open_store
 
 
 def test_users_have_pseudonyms_and_one_name_in_any_case(store: Store) -> None:
-    first = store.add_user("Ünal", "organiser", "hash")
+    first = store.add_user("Ünal", "organizer", "hash")
     assert first.pseudonym == "assessor-1"
     with pytest.raises(ConflictError, match="there is a user 'üNAL' already"):
         store.add_user("üNAL", "assessor")
@@ -82,7 +82,7 @@ def test_who_is_erased_stays_so(store: Store) -> None:
     assert not user.erased
     acts: list[Callable[[], None]] = [
         lambda: store.set_active(user.id, True),
-        lambda: store.set_role(user.id, "organiser"),
+        lambda: store.set_role(user.id, "organizer"),
         lambda: store.set_password(user.id, "hash"),
         lambda: store.add_token(user.id, "invitation", "digest", time.time() + 60),
     ]
@@ -94,8 +94,8 @@ def test_who_is_erased_stays_so(store: Store) -> None:
     assert store.erase_user(user.id) == gone  # once more is the same
 
 
-def test_the_last_organiser_who_can_sign_in_stays(store: Store) -> None:
-    olga, otto = store.add_user("olga", "organiser", "hash"), store.add_user("otto", "organiser", "hash")
+def test_the_last_organizer_who_can_sign_in_stays(store: Store) -> None:
+    olga, otto = store.add_user("olga", "organizer", "hash"), store.add_user("otto", "organizer", "hash")
     store.set_active(otto.id, False)
     acts: list[Callable[[], object]] = [
         lambda: store.set_active(olga.id, False),
@@ -103,12 +103,12 @@ def test_the_last_organiser_who_can_sign_in_stays(store: Store) -> None:
         lambda: store.erase_user(olga.id),
     ]
     for act in acts:
-        with pytest.raises(ConflictError, match="olga is the last organiser; make somebody else one first"):
+        with pytest.raises(ConflictError, match="olga is the last organizer; make somebody else one first"):
             act()
     assert store.user(olga.id) == olga
     store.set_active(otto.id, True)
     assert store.erase_user(olga.id).erased
-    with pytest.raises(ConflictError, match="otto is the last organiser"):
+    with pytest.raises(ConflictError, match="otto is the last organizer"):
         store.erase_user(otto.id)
 
 
@@ -177,7 +177,7 @@ def test_sign_ins_end_by_expiry_by_request_by_a_new_password_and_with_the_user(s
     store.set_active(user.id, False)
     store.set_active(user.id, True)
     assert store.sign_in("c") is None
-    store.set_role(user.id, "organiser")
+    store.set_role(user.id, "organizer")
     changed = store.user(user.id)
     assert changed is not None
-    assert (changed.role, changed.password_hash) == ("organiser", "new")
+    assert (changed.role, changed.password_hash) == ("organizer", "new")

@@ -20,7 +20,7 @@ from sounding.judge.web import HEADERS, NOTHING_HERE
 @pytest.fixture
 def ann(project: Project) -> Browser:
     add_person(project, "ann", topics=("MB001",))
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     return signed_in(project, "ann")
 
 
@@ -50,7 +50,7 @@ def replied(browser: Browser, path: str, status: int) -> str:
 @pytest.mark.parametrize(
     ("page", "reply", "status"),
     [
-        ("/organise", "/api/live", 403),
+        ("/organize", "/api/live", 403),
         ("/nowhere", "/api/nowhere", 404),
         ("/judge?topic=404", "/api/next?topic=404", 404),
         ("/judge?topic=MB001&doc=x", "/api/document?topic=MB001&doc=x", 404),
@@ -76,7 +76,7 @@ def test_what_is_done_too_often_may_be_tried_again_and_says_when(ann: Browser, p
     assert f'href="{path.replace("&", "&amp;")}">Try again</a>' in ann.client.get(path).text
 
 
-def test_what_the_database_says_is_for_organisers_alone(
+def test_what_the_database_says_is_for_organizers_alone(
     ann: Browser, olga: Browser, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem = "judging.sqlite: the database answered 'database or disk is full'; nothing was recorded"
@@ -88,7 +88,7 @@ def test_what_the_database_says_is_for_organisers_alone(
     monkeypatch.setattr(project.store, "topics_by", full)
     plain = NOT_NOW[0].upper() + NOT_NOW[1:]
     assert told(ann, "/develop", 503) == plain
-    assert told(olga, "/organise/topics", 503) == f"{plain}. The reason: {problem}"
+    assert told(olga, "/organize/topics", 503) == f"{plain}. The reason: {problem}"
     monkeypatch.setattr(project.store, "last_sequence", full)
     assert replied(olga, "/api/live", 503) == f"{plain}. The reason: {problem}"
     monkeypatch.setattr(project.store, "standing", full)
@@ -104,14 +104,14 @@ def test_while_the_database_is_away_everybody_gets_an_answer(
     monkeypatch.setattr(project.store, "sign_in", away)  # so that nobody is known
     plain = NOT_NOW[0].upper() + NOT_NOW[1:]
     assert (told(ann, "/", 503), replied(ann, "/api/topics", 503)) == (plain, plain)
-    assert "The reason: postgresql://db/x: the database cannot be reached" in told(olga, "/organise", 503)
+    assert "The reason: postgresql://db/x: the database cannot be reached" in told(olga, "/organize", 503)
     assert "The reason: postgresql://db/x" in replied(olga, "/api/live", 503)
     assert told(Browser(project, ann.app), "/nowhere", 404) == NOTHING_HERE.capitalize()
-    answer = olga.client.get("/organise/topics?a=1&b=2")
+    answer = olga.client.get("/organize/topics?a=1&b=2")
     assert "set-cookie" not in answer.headers  # a guest's cookie would take the place of the sign-in
-    assert 'href="/organise/topics?a=1&amp;b=2">Try again</a>' in answer.text
+    assert 'href="/organize/topics?a=1&amp;b=2">Try again</a>' in answer.text
     monkeypatch.undo()
-    assert olga.client.get("/organise/topics").status_code == 200
+    assert olga.client.get("/organize/topics").status_code == 200
 
 
 def test_a_server_whose_database_goes_away_before_anybody_asked_says_so(

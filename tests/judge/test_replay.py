@@ -386,7 +386,7 @@ def test_the_ranking_follows_the_policy_and_a_change_of_it(store: Store) -> None
         engine.judge(name, "7", lease.doc, grade, key="1")
     pair = ("7", lease.doc)
     assert engine._replay.verdicts[pair] == (True, None)
-    engine.adjudicate("organiser", "7", lease.doc, 1, key="1")
+    engine.adjudicate("organizer", "7", lease.doc, 1, key="1")
     assert engine._replay.verdicts[pair] == (True, 1)
     from dataclasses import replace
 

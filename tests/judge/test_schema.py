@@ -50,15 +50,15 @@ People = dict[str, Browser]
 
 @contextmanager
 def one_of_each(project: Project) -> Iterator[People]:
-    """A guest, an assessor and an organiser of one server."""
+    """A guest, an assessor and an organizer of one server."""
     add_person(project, "ann", topics=tuple(TOPICS))
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     guest = Browser(project)
     object.__setattr__(guest.app.state.context, "searches", RateLimit(10**6, 1))
     with guest.client:  # one loop for all requests
         signed = {
             "assessor": signed_in(project, "ann", guest.app),
-            "organiser": signed_in(project, "olga", guest.app),
+            "organizer": signed_in(project, "olga", guest.app),
         }
         yield {"guest": guest, **signed}
 
@@ -114,13 +114,13 @@ def send_all(described: Any, people: People, role: str, method: str, path: str, 
 
 
 @pytest.mark.parametrize(("method", "path"), ASKED)
-@pytest.mark.parametrize("role", ["guest", "assessor", "organiser"])
+@pytest.mark.parametrize("role", ["guest", "assessor", "organizer"])
 def test_whatever_is_sent_is_answered_as_described(
     described: Any, people: People, method: str, path: str, role: str
 ) -> None:
     codes = send_all(described, people, role, method, path, 50)
     assert role != "guest" or codes <= {200, 400, 401, 403, 422, 429}
-    assert role != "organiser" or codes <= {200, 204, 400, 401, 403, 404, 422, 429}
+    assert role != "organizer" or codes <= {200, 204, 400, 401, 403, 404, 422, 429}
 
 
 @pytest.mark.parametrize("project", ["postgresql"], indirect=True)
@@ -128,7 +128,7 @@ def test_it_is_with_postgresql_as_well(project: Project) -> None:
     with one_of_each(project) as people:
         described = schemathesis.openapi.from_dict(people["guest"].get("/openapi.json").json())
         for method, path in ASKED:
-            role = "organiser" if path in WATCHED else "assessor"
+            role = "organizer" if path in WATCHED else "assessor"
             assert max(send_all(described, people, role, method, path, 15)) < 500, path
 
 
@@ -137,8 +137,8 @@ def test_the_description_says_what_there_is(project: Project) -> None:
     assert set(described["paths"]) == {
         "/api/token", "/api/sign-in", "/api/sign-out", "/api/topics", "/api/next", "/api/document", "/api/judge", "/api/skip",
         "/api/undo", "/api/at-work", "/api/judgments", "/api/search", "/api/live", ENDLESS, "/api/export/{name}",
-        "/api/organise/topics", "/api/organise/status", "/api/organise/assign", "/api/organise/share-out", "/api/organise/order",
-        "/api/organise/settings", "/api/organise/instructions", "/api/organise/differences", "/api/audit/draw", "/api/audit/next", "/api/audit/judge",
+        "/api/organize/topics", "/api/organize/status", "/api/organize/assign", "/api/organize/share-out", "/api/organize/order",
+        "/api/organize/settings", "/api/organize/instructions", "/api/organize/differences", "/api/audit/draw", "/api/audit/next", "/api/audit/judge",
         "/api/audit/undo",
     }  # fmt: skip
     for path, acts in described["paths"].items():

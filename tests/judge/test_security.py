@@ -26,7 +26,7 @@ BOTH = {
     "/sign-out",
     "/api/sign-out",
 }
-ORGANISER = re.compile(r"/organise|/api/(live|export|audit|organise)")
+ORGANIZER = re.compile(r"/organize|/api/(live|export|audit|organize)")
 SAMPLE: dict[str, Any] = {"audit": 5}
 CONTENT: dict[str, dict[str, Any]] = {
     "/api/judge": {"topic": "MB001", "doc": "d05", "grade": 1, "key": "abcdefgh"},
@@ -36,10 +36,10 @@ CONTENT: dict[str, dict[str, Any]] = {
     "/api/audit/draw": {"assessor": "assessor-1", "size": 5},
     "/api/audit/judge": {"topic": "MB001", "doc": "d05", "grade": 1, "key": "abcdefgh", **SAMPLE},
     "/api/audit/undo": {"topic": "MB001", "doc": "d05", "key": "abcdefgh", **SAMPLE},
-    "/api/organise/status": {"topics": ["MB001"], "status": "dropped"},
-    "/api/organise/assign": {"topic": "MB001", "assessors": []},
-    "/api/organise/order": {"topics": ["MB001"], "policy": "depth"},
-    "/api/organise/instructions": {"text": "eve was here"},
+    "/api/organize/status": {"topics": ["MB001"], "status": "dropped"},
+    "/api/organize/assign": {"topic": "MB001", "assessors": []},
+    "/api/organize/order": {"topics": ["MB001"], "policy": "depth"},
+    "/api/organize/instructions": {"text": "eve was here"},
 }  # what would be done if it were allowed
 
 
@@ -56,19 +56,19 @@ def filled(path: str) -> str:
 @pytest.fixture
 def people(project: Project) -> dict[str, Browser]:
     add_person(project, "ann", topics=tuple(TOPICS))
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     app = create_app(project)
     return {
         "guest": Browser(project, app),
         "assessor": signed_in(project, "ann", app),
-        "organiser": signed_in(project, "olga", app),
+        "organizer": signed_in(project, "olga", app),
     }
 
 
 def test_the_list_of_routes_is_whole() -> None:
     found = routes()
     assert len(found) >= 40
-    assert ("POST", "/organise/people/add") in found
+    assert ("POST", "/organize/people/add") in found
     assert ("POST", "/api/judge") in found
 
 
@@ -92,7 +92,7 @@ def test_every_route_belongs_to_one_role(people: dict[str, Browser], project: Pr
     for method, path in routes():
         if path in OPEN | BOTH or path == "/api/live/stream":
             continue
-        other = "assessor" if ORGANISER.match(path) else "organiser"
+        other = "assessor" if ORGANIZER.match(path) else "organizer"
         browser = people[other]
         browser.get("/account")
         body: dict[str, Any] = (
@@ -120,13 +120,13 @@ def test_nothing_changes_without_the_token_of_the_page(people: dict[str, Browser
     for method, path in routes():
         if method != "POST":
             continue
-        who = "organiser" if ORGANISER.match(path) else "guest" if path in OPEN else "assessor"
+        who = "organizer" if ORGANIZER.match(path) else "guest" if path in OPEN else "assessor"
         for token in ("", "0" * 64, people["guest" if who != "guest" else "assessor"].token or "x"):
             if path.startswith("/api/"):
                 answer = people[who].send(path, CONTENT.get(path, {}), token=token)
             else:
                 answer = people[who].post(
-                    filled(path), token=token, name="eve", role="organiser", title="x", topic="MB001"
+                    filled(path), token=token, name="eve", role="organizer", title="x", topic="MB001"
                 )
             assert answer.status_code == 403, (path, token)
             tried += 1
@@ -169,8 +169,8 @@ def test_the_token_works_behind_a_proxy_that_changes_host_and_scheme(people: dic
 
 def test_every_answer_carries_the_headers_that_shut_scripts_out(people: dict[str, Browser]) -> None:
     for browser, path in (
-        ("guest", "/sign-in"), ("guest", "/nothing"), ("assessor", "/"), ("assessor", "/organise"), ("assessor", "/api/next?topic=MB001"),
-        ("assessor", "/static/queue.js"), ("organiser", "/organise"), ("organiser", "/api/export/log"), ("guest", "/openapi.json"), ("assessor", "/api/next"),
+        ("guest", "/sign-in"), ("guest", "/nothing"), ("assessor", "/"), ("assessor", "/organize"), ("assessor", "/api/next?topic=MB001"),
+        ("assessor", "/static/queue.js"), ("organizer", "/organize"), ("organizer", "/api/export/log"), ("guest", "/openapi.json"), ("assessor", "/api/next"),
     ):  # fmt: skip
         answer = people[browser].get(path)
         for name, value in HEADERS.items():
@@ -185,9 +185,9 @@ def test_pages_hold_no_script_no_style_and_no_address_elsewhere(people: dict[str
         ("guest", "/sign-in"),
         ("assessor", "/"),
         ("assessor", "/judge?topic=MB001"),
-        ("organiser", "/organise"),
-        ("organiser", "/organise/topics"),
-        ("organiser", "/organise/people"),
+        ("organizer", "/organize"),
+        ("organizer", "/organize/topics"),
+        ("organizer", "/organize/people"),
     ):
         text = people[browser].get(path).text
         scripts = re.findall(r"<script[^>]*>[^<]*</script>", text)
@@ -202,7 +202,7 @@ def test_pages_hold_no_script_no_style_and_no_address_elsewhere(people: dict[str
 
 def test_hostile_names_and_topics_are_only_text(project: Project) -> None:
     pseudonym = add_person(project, f"eve{HOSTILE}", topics=("MB001",))
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     project.store.save_topic("evil", title=HOSTILE, description=HOSTILE, narrative=HOSTILE, status="chosen")
     project.store.assign("evil", pseudonym)
     project.store.set_setting("instructions", HOSTILE)
@@ -221,7 +221,7 @@ def test_hostile_names_and_topics_are_only_text(project: Project) -> None:
     ]
     pages += [
         olga.get(path)
-        for path in ("/organise/topics", "/organise/people", "/organise/project", "/organise/differences")
+        for path in ("/organize/topics", "/organize/people", "/organize/project", "/organize/differences")
     ]
     for answer in pages:
         assert answer.status_code == 200
@@ -267,8 +267,8 @@ def test_a_run_that_cannot_be_used_is_refused_whole(
     people: dict[str, Browser], project: Project, name: str, content: bytes, problem: str
 ) -> None:
     before = project.store.last_sequence()
-    olga = people["organiser"]
-    answer = olga.client.post("/organise/runs", data={"token": olga.token}, files={"run": (name, content)})
+    olga = people["organizer"]
+    answer = olga.client.post("/organize/runs", data={"token": olga.token}, files={"run": (name, content)})
     assert answer.status_code == 400
     assert problem in answer.text
     assert "/tmp" not in answer.text
@@ -278,12 +278,12 @@ def test_a_run_that_cannot_be_used_is_refused_whole(
 def test_a_run_can_be_added_midway_and_its_name_leads_nowhere(
     people: dict[str, Browser], project: Project
 ) -> None:
-    olga = people["organiser"]
+    olga = people["organizer"]
     lines = b"".join(
         b"MB001 Q0 d%02d %d %d new\n" % (number, number + 1, 99 - number) for number in range(10)
     )
     answer = olga.client.post(
-        "/organise/runs", data={"token": olga.token}, files={"run": ("../../etc/new<b>run.txt", lines)}
+        "/organize/runs", data={"token": olga.token}, files={"run": ("../../etc/new<b>run.txt", lines)}
     )
     assert answer.status_code == 200
     assert "The run is added." in answer.text
@@ -294,29 +294,29 @@ def test_a_run_can_be_added_midway_and_its_name_leads_nowhere(
 
 
 def test_an_upload_has_its_own_limit(people: dict[str, Browser]) -> None:
-    olga = people["organiser"]
+    olga = people["organizer"]
     headers = {
         "Content-Length": str(MOST_UPLOAD + 1),
         "Content-Type": "multipart/form-data; boundary=x",
         "X-Page-Token": olga.token,
     }
-    assert olga.client.post("/organise/runs", content=b"", headers=headers).status_code == 413
+    assert olga.client.post("/organize/runs", content=b"", headers=headers).status_code == 413
 
 
-def test_an_organiser_cannot_shut_themselves_out(people: dict[str, Browser], project: Project) -> None:
-    olga = people["organiser"]
+def test_an_organizer_cannot_shut_themselves_out(people: dict[str, Browser], project: Project) -> None:
+    olga = people["organizer"]
     number = project.store.users()[1].id
     for act in ("close", "erase", "role", "end"):
-        assert olga.post(f"/organise/people/{act}", id=number).status_code == 400
-    assert olga.get("/organise").status_code == 200
+        assert olga.post(f"/organize/people/{act}", id=number).status_code == 400
+    assert olga.get("/organize").status_code == 200
 
 
-def test_making_somebody_an_organiser_ends_what_was_signed_in_before(
+def test_making_somebody_an_organizer_ends_what_was_signed_in_before(
     people: dict[str, Browser], project: Project
 ) -> None:
-    people["organiser"].post("/organise/people/role", id=project.store.users()[0].id)
+    people["organizer"].post("/organize/people/role", id=project.store.users()[0].id)
     assert people["assessor"].get("/").status_code == 303
-    assert signed_in(project, "ann").get("/organise").status_code == 200
+    assert signed_in(project, "ann").get("/organize").status_code == 200
 
 
 def test_paths_lead_out_of_no_folder(people: dict[str, Browser]) -> None:
@@ -327,7 +327,7 @@ def test_paths_lead_out_of_no_folder(people: dict[str, Browser]) -> None:
         "/static//etc/passwd",
         "/api/export/..%2f..%2fjudging.sqlite",
     ):
-        assert people["organiser"].get(path).status_code == 404
+        assert people["organizer"].get(path).status_code == 404
 
 
 def test_two_servers_of_one_machine_do_not_share_cookies(

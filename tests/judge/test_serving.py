@@ -55,7 +55,7 @@ def test_a_server_that_is_stopped_leaves_one_file_and_calls_nothing_an_error(
 ) -> None:
     """Also while somebody looks at the live page, whose stream never ends by itself."""
     with open_project(folder) as project:
-        add_person(project, "olga", "organiser")
+        add_person(project, "olga", "organizer")
         [user] = project.store.users()
         headers = signed_in_headers(project, user)
     with served(folder) as (server, address), httpx2.Client(headers=headers, timeout=60) as client:

@@ -12,7 +12,7 @@ from tests.e2e.calling import Call, caller, check_refused
 from tests.judge.web import TOPICS, Browser, add_person
 
 from sounding.judge import log
-from sounding.judge import organizing as organising
+from sounding.judge import organizing as organizing
 from sounding.judge.exports import EXPORTS
 from sounding.judge.progress import FEWEST
 from sounding.judge.project import Project
@@ -21,7 +21,7 @@ from sounding.judge.verify import verify
 
 TOPIC, OTHER, *_ = TOPICS
 ANN, BOB, OLGA = "assessor-1", "assessor-2", "assessor-3"
-PATH = "/api/organise/differences"
+PATH = "/api/organize/differences"
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def call(olga: Browser, project: Project, capsys: pytest.CaptureFixture[str]) ->
 @pytest.fixture
 def differing(olga: Browser, project: Project) -> Project:
     """Ann and bob differ on d10 and d11 of a topic and on d10 of another, and agree on d12."""
-    organising.change_settings(project, feed="adjudicated", overlap=2)
+    organizing.change_settings(project, feed="adjudicated", overlap=2)
     judge(project, ANN, TOPIC, {"d10": 0, "d11": 1, "d12": 2})
     judge(project, BOB, TOPIC, {"d10": 2, "d11": 0, "d12": 2}, comment="the whales\n do sing")
     judge(project, ANN, OTHER, {"d10": 1})
@@ -87,7 +87,7 @@ def test_a_program_lists_differences_and_settles_them_as_the_page_does(
     ]
     sent = {"topic": TOPIC, "doc": "d10", "grade": 1, "key": "settled-1"}
     assert [olga.send(PATH, sent).json() for _ in range(2)] == [{"changed": 1}, {"changed": 0}]
-    assert olga.post("/organise/adjudicate", topic=TOPIC, doc="d11", grade="2.0").status_code == 303
+    assert olga.post("/organize/adjudicate", topic=TOPIC, doc="d11", grade="2.0").status_code == 303
     assert settled(differing) == [(OLGA, TOPIC, "d10", 1), (OLGA, TOPIC, "d11", 2)]
     assert [(one["doc"], one["settled"], one["open"]) for one in olga.get(PATH).json()] == [
         ("d10", None, True), ("d10", 1, False), ("d11", 2, False),
@@ -231,7 +231,7 @@ def test_where_a_line_is_wrong_nothing_is_settled(
 ) -> None:
     judge(differing, ANN, "303", {"d10": 1})
     judge(differing, BOB, "303", {"d10": 2})
-    organising.set_statuses(differing, ["303"], "dropped")
+    organizing.set_statuses(differing, ["303"], "dropped")
     before = differing.store.last_sequence()
     file = file_of(tmp_path, f"{TOPIC} 0 d10 1\n{line}\n{OTHER} 0 d10 1\n")
     said = call("differences", "--settle", file, "--by", "olga")
@@ -245,12 +245,12 @@ def test_where_a_line_is_wrong_nothing_is_settled(
     [
         (("--settle", "FILE"), 2, "--settle and --by go together"),
         (("--by", "olga"), 2, "--settle and --by go together"),
-        (("--settle", "FILE", "--by", "bob"), 1, "bob is an assessor; give an organiser"),
-        (("--settle", "FILE", "--by", "olg"), 1, "unknown organiser 'olg'; did you mean olga?"),
+        (("--settle", "FILE", "--by", "bob"), 1, "bob is an assessor; give an organizer"),
+        (("--settle", "FILE", "--by", "olg"), 1, "unknown organizer 'olg'; did you mean olga?"),
         (("--settle", "no-such.txt", "--by", "olga"), 1, "no-such.txt"),
     ],
 )
-def test_who_settles_is_an_organiser(
+def test_who_settles_is_an_organizer(
     differing: Project, call: Call, tmp_path: Path, words: tuple[str, ...], status: int, message: str
 ) -> None:
     file = file_of(tmp_path, f"{TOPIC} 0 d10 1\n")
@@ -277,7 +277,7 @@ def test_a_sample_is_drawn_by_command_without_the_grades(differing: Project, cal
     drawn = audit_sample(differing.store.standing(assessor=BOB), 2, differing.settings.seed)
     assert status == 0
     assert out == "audit,topic,doc\n" + "".join(f"{audit.number},{one.topic},{one.doc}\n" for one in drawn)
-    page = f"/organise/audit?audit={audit.number}"
+    page = f"/organize/audit?audit={audit.number}"
     assert (
         err == f"audit {audit.number}: 2 of 4 judgments of bob; olga grades them on the page Audit, {page}\n"
     )
@@ -291,7 +291,7 @@ def test_a_sample_is_drawn_by_command_without_the_grades(differing: Project, cal
 
 def test_a_sample_of_a_command_is_graded_on_the_page(olga: Browser, differing: Project, call: Call) -> None:
     [number] = {row["audit"] for row in rows(call, "audit", "ann", "--expert", "olga")}
-    assert "4 judgments drawn of 4" in olga.get(f"/organise/audit?audit={number}").text
+    assert "4 judgments drawn of 4" in olga.get(f"/organize/audit?audit={number}").text
     for doc, grade in (("d10", 0), ("d11", 0)):
         sent = {"audit": number, "topic": TOPIC, "doc": doc, "grade": grade, "key": f"audit-{doc}"}
         assert olga.send("/api/audit/judge", sent).status_code == 200
@@ -308,7 +308,7 @@ def test_a_sample_of_a_command_is_graded_on_the_page(olga: Browser, differing: P
 
 def test_draws_of_all_experts_are_listed_or_those_of_one(differing: Project, call: Call) -> None:
     assert "no samples yet" in call("audit")[1]
-    add_person(differing, "oskar", "organiser")
+    add_person(differing, "oskar", "organizer")
     judge(differing, "import-old", TOPIC, {"d10": 1})
     for who, expert in (("ann", "olga"), ("bob", "oskar"), ("import-old", "olga")):
         rows(call, "audit", who, "--expert", expert)
@@ -324,7 +324,7 @@ def test_draws_of_all_experts_are_listed_or_those_of_one(differing: Project, cal
         (("ann",), 2, "who grades the sample? give --expert NAME"),
         (("--size", "3"), 2, "--size is for a new sample; say whose judgments: ASSESSOR"),
         (("an", "--expert", "olga"), 1, "unknown assessor 'an'; did you mean ann?"),
-        (("ann", "--expert", "bob"), 1, "bob is an assessor; give an organiser"),
+        (("ann", "--expert", "bob"), 1, "bob is an assessor; give an organizer"),
         (("olga", "--expert", "olga"), 1, "olga cannot audit olga; draw from another one's judgments"),
         (
             ("oskar", "--expert", "olga"),
@@ -336,7 +336,7 @@ def test_draws_of_all_experts_are_listed_or_those_of_one(differing: Project, cal
 def test_an_audit_that_cannot_be_is_refused(
     differing: Project, call: Call, words: tuple[str, ...], status: int, message: str
 ) -> None:
-    add_person(differing, "oskar", "organiser")
+    add_person(differing, "oskar", "organizer")
     before = differing.store.last_sequence()
     check_refused(call("audit", *words), status, message)
     assert differing.store.last_sequence() == before

@@ -553,12 +553,12 @@ def test_an_erasure_that_was_recorded_is_not_called_unrecorded_because_the_log_c
     assert not store.holds_erased()
 
 
-def test_the_last_organiser_is_not_erased_and_nothing_is_left_to_do(
+def test_the_last_organizer_is_not_erased_and_nothing_is_left_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(monkeypatch, "WAL")
     with open_store(tmp_path / "x.sqlite") as store:
-        olga = store.add_user("olga", "organiser", "hash")
+        olga = store.add_user("olga", "organizer", "hash")
         with pytest.raises(SoundingError):
             store.erase_user(olga.id)
         store.write_back()

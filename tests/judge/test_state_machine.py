@@ -73,7 +73,7 @@ class Judging(RuleBasedStateMachine):
         self.moments: dict[int, list[str]] = {}  # the qrels as they were after an event
         self.acts: list[tuple[str, ...]] = []  # what the log should hold: kind, assessor, topic, doc
         self.done: list[Act] = []  # that was not taken back
-        self.settled: dict[tuple[str, str], float] = {}  # what an organiser has said last
+        self.settled: dict[tuple[str, str], float] = {}  # what an organizer has said last
         self.keys = 0
         self.runs = 0
 

@@ -32,7 +32,7 @@ def project(tmp_path: Path, postgresql: Server) -> Iterator[Project]:
 
 @contextmanager
 def watching(address: str, headers: dict[str, str]) -> Iterator[States]:
-    """What the live page of an organiser at a server is sent, one state after another."""
+    """What the live page of an organizer at a server is sent, one state after another."""
     with (
         httpx2.Client(base_url=address, headers=headers, timeout=60) as client,
         client.stream("GET", "/api/live/stream") as answer,
@@ -52,7 +52,7 @@ def test_assessors_at_two_servers_share_documents_up_to_the_overlap_and_either_s
     folder, store = project.folder, project.store
     people = people_of(project, 8)  # four a topic, where every document is for two
     here, there = people[:4], people[4:]
-    olga = signed_in_headers(project, store.add_user("olga", "organiser"))
+    olga = signed_in_headers(project, store.add_user("olga", "organizer"))
     with (
         serving(folder) as first,
         serving(folder) as second,

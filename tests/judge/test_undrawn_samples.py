@@ -90,10 +90,10 @@ def test_a_sample_that_gave_way_does_not_come_back_over_a_deeper_run(store: Stor
 
 def test_pages_and_commands_refuse_a_sample_that_cannot_be_drawn(tmp_path: Path) -> None:
     with make_project(tmp_path) as project:
-        add_person(project, "org", "organiser")
+        add_person(project, "org", "organizer")
         org = signed_in(project, "org")
         fields = {"topic": "MB001", "policy": "stratified-sample", "parameters": "strata=4:1"}
-        refused = org.post("/organise/order", **fields, batch="1", warm_up="0")
+        refused = org.post("/organize/order", **fields, batch="1", warm_up="0")
         assert (refused.status_code, REASON in refused.text.replace("&#39;", "'")) == (400, True)
         folder = str(project.folder)
     again = CliRunner().invoke(command, ["order", folder, "stratified-sample", "-P", "strata=5:1"])

@@ -111,7 +111,7 @@ def test_a_page_is_told_what_stands(project: Project) -> None:
 
 def test_an_expert_does_not_change_a_grade_of_an_audit_unseen(project: Project) -> None:
     ann = add_person(project, "ann", topics=("MB001",))
-    olga = add_person(project, "olga", "organiser")
+    olga = add_person(project, "olga", "organizer")
     project.engine.judge(ann, "MB001", "d10", 2, key="key-0000")
     browser = signed_in(project, "olga")
     audit = browser.send("/api/audit/draw", {"assessor": ann, "size": 5}).json()["audit"]
@@ -141,7 +141,7 @@ def test_every_answer_has_the_count_of_all_pages_and_an_undo_the_title(project: 
 
 def test_an_audit_counts_its_own_sample_and_says_what_is_left_elsewhere(project: Project) -> None:
     ann = add_person(project, "ann", topics=("MB001", "303"))
-    olga = add_person(project, "olga", "organiser")
+    olga = add_person(project, "olga", "organizer")
     for topic, doc in (("MB001", "d10"), ("MB001", "d11"), ("303", "d12")):
         project.engine.judge(ann, topic, doc, 2, key=f"key-{doc}")
     project.engine.judge(olga, "MB001", "d20", 1, key="no-audit")

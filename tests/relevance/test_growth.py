@@ -1,4 +1,4 @@
-"""Two fits of one law of growth: the Poisson one against a general optimiser, by hand, and by Monte Carlo."""
+"""Two fits of one law of growth: the Poisson one against a general optimizer, by hand, and by Monte Carlo."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sounding.relevance.growth import expected_beyond, last_depth, likely_beyond
 
 
 def likeliest(counts: np.ndarray, depth: int) -> float:
-    """C d^s with the largest Poisson likelihood, summed over the depths beyond, by a general optimiser."""
+    """C d^s with the largest Poisson likelihood, summed over the depths beyond, by a general optimizer."""
     position = np.log(np.arange(1, len(counts) + 1))
 
     def loss(point: np.ndarray) -> float:

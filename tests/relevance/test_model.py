@@ -1,4 +1,4 @@
-"""The run-weighted model: its fit against a general optimiser, its draws against the posterior."""
+"""The run-weighted model: its fit against a general optimizer, its draws against the posterior."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_features_are_ranks_of_every_run_and_of_all_together() -> None:
 
 
 @pytest.mark.parametrize("judged", [0, 1, 7, 60])
-def test_the_fit_is_the_one_of_a_general_optimiser(judged: int) -> None:
+def test_the_fit_is_the_one_of_a_general_optimizer(judged: int) -> None:
     features, evidence, _ = draw_problem(judged, judged)
     rows, (mean, precision) = dense(features)[evidence.documents], prior(features)
 

@@ -143,7 +143,7 @@ def test_the_rate_never_rises_with_rank() -> None:
     assert len(np.unique(rates)) > 2
 
 
-def test_rising_neighbours_have_their_common_rate() -> None:
+def test_rising_neighbors_have_their_common_rate() -> None:
     # ranks 1 and 2 of 40 topics: relevant never and always, so both have the rate of all
     names = [str(n) for n in range(40)]
     judged = prepare(Qrels.from_dict({t: {"a": 0, "b": 1} for t in names}))

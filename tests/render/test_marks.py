@@ -32,7 +32,7 @@ from sounding.depth.charts import cell_edges
 from sounding.render.style import (
     CIVIDIS,
     MOST_POINTS,
-    series_colours,
+    series_colors,
     series_dashes,
     series_shapes,
     thin_depths,
@@ -59,7 +59,7 @@ def test_all_runs_are_drawn_and_five_stand_out_with_their_names() -> None:
     ]  # fmt: skip
     assert len({(line["mark"]["color"], tuple(line["mark"]["strokeDash"])) for line in standing}) == 5
     assert (
-        "Grey: all runs. In colour: the best, upper quartile, median, lower quartile and worst run at k = 100."
+        "Gray: all runs. In color: the best, upper quartile, median, lower quartile and worst run at k = 100."
         in list(texts(specification))
     )
 
@@ -86,7 +86,7 @@ def test_up_to_five_runs_all_stand_out_under_their_own_names() -> None:
         if layer["mark"].get("align") == "left"
     ]
     assert labels == ["run2", "run1", "run0"]
-    assert not any("Grey" in text for text in texts(specification))
+    assert not any("Gray" in text for text in texts(specification))
 
 
 def test_a_run_without_a_value_at_the_reference_depth_is_named() -> None:
@@ -193,16 +193,16 @@ def test_ranks_where_the_evaluation_stops_are_never_thinned_away() -> None:
     assert deepest == {f"k = {skipped}": skipped, "k = 997": 997}
 
 
-def test_no_two_depths_share_a_colour_and_those_left_out_are_named() -> None:
+def test_no_two_depths_share_a_color_and_those_left_out_are_named() -> None:
     depths = (1, 5, 10, 30, 100, 500, 1000)
     frame = polars.concat(
         polars.DataFrame({"measure": "P", "k": k, "rank": [1], "weight": [1 / k]}) for k in depths
     )
     specification = drawn("rank_weights", frame)
-    colours = layer_of(panes(specification)[0], "line")["encoding"]["color"]["scale"]
-    assert colours["domain"] == ["k = 1", "k = 5", "k = 10", "k = 100", "k = 500", "k = 1,000"]
-    assert len(set(colours["range"])) == 6
-    assert "Not drawn, for want of colours: k = 30." in str(specification)
+    colors = layer_of(panes(specification)[0], "line")["encoding"]["color"]["scale"]
+    assert colors["domain"] == ["k = 1", "k = 5", "k = 10", "k = 100", "k = 500", "k = 1,000"]
+    assert len(set(colors["range"])) == 6
+    assert "Not drawn, for want of colors: k = 30." in str(specification)
     few = drawn("rank_weights", frame.filter(polars.col("k") < 1000))
     assert "Not drawn" not in str(few)
 
@@ -531,30 +531,30 @@ def test_bars_of_a_histogram_have_an_area_of_one_and_those_far_out_are_in_the_la
 # -- how they look ---------------------------------------------------------------------------------
 
 
-def lightness(colour: str) -> float:
-    """CIE L* of an sRGB colour: what is left of it in grey."""
-    channels = np.array([int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)])
+def lightness(color: str) -> float:
+    """CIE L* of an sRGB color: what is left of it in gray."""
+    channels = np.array([int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)])
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     luminance = float(linear @ [0.2126, 0.7152, 0.0722])
     return 116 * math.cbrt(luminance) - 16
 
 
 def test_parts_of_bars_and_steps_of_maps_differ_in_grey() -> None:
-    for colours in (list(KINDS.values()), [colour for _, colour in PARTS.values()], CIVIDIS):
-        ordered = sorted(lightness(colour) for colour in colours)
+    for colors in (list(KINDS.values()), [color for _, color in PARTS.values()], CIVIDIS):
+        ordered = sorted(lightness(color) for color in colors)
         assert min(np.diff(ordered)) > 10
 
 
-def test_series_differ_in_dashes_and_shapes_before_colours_repeat() -> None:
+def test_series_differ_in_dashes_and_shapes_before_colors_repeat() -> None:
     count = 36
     assert (
         len({tuple(dash) for dash in series_dashes(6)})
         == len(set(series_shapes(6)))
-        == len(set(series_colours(6)))
+        == len(set(series_colors(6)))
         == 6
     )
-    assert len(set(zip(series_colours(count), map(tuple, series_dashes(count)), strict=True))) == count
-    assert len(set(zip(series_colours(count), series_shapes(count), strict=True))) == count
+    assert len(set(zip(series_colors(count), map(tuple, series_dashes(count)), strict=True))) == count
+    assert len(set(zip(series_colors(count), series_shapes(count), strict=True))) == count
 
 
 def test_differences_stand_between_their_limits_in_the_order_given_and_cases_differ_in_shape() -> None:
@@ -571,7 +571,7 @@ def test_differences_stand_between_their_limits_in_the_order_given_and_cases_dif
     low, high = points["encoding"]["x"]["scale"]["domain"]
     assert low < -0.1
     assert high > 0.2
-    # The second pane has no strong pair, and its colours and shapes mean what they mean in the first.
+    # The second pane has no strong pair, and its colors and shapes mean what they mean in the first.
     assert layer_of(second, "point")["encoding"]["shape"]["scale"] == shape
 
 

@@ -113,7 +113,7 @@ def test_tied_blocks_shrink_and_move_up_when_unjudged_documents_go() -> None:
     assert ties.size.tolist() == [2, 2, 2, 2, 1, 1]
 
 
-def test_blocks_that_start_at_one_rank_in_neighbouring_topics_stay_apart() -> None:
+def test_blocks_that_start_at_one_rank_in_neighboring_topics_stay_apart() -> None:
     ranking = ranking_of([Topic((1, 0)), Topic((0, 1, 1))])
     blocks = TieBlocks(np.array([1, 1, 1, 1, 1]), np.array([2, 2, 3, 3, 3]))
     ties = replace(ranking, ties=blocks).condensed().ties

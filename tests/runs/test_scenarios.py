@@ -93,10 +93,10 @@ def test_without_a_list_and_without_agreement_ten_judged_documents_are_enough() 
     assert (pool.contributing.tolist(), pool.depth) == ([True, True, False], 11)
 
 
-def test_no_pool_is_recognised_where_no_run_has_ten_judged_documents() -> None:
+def test_no_pool_is_recognized_where_no_run_has_ten_judged_documents() -> None:
     pool = pool_behind([[2], [2]], NAMES[:2])
     assert (pool.contributing.any(), pool.depth) == (np.False_, 0)
-    assert pool.describe().startswith("No pool was recognised")
+    assert pool.describe().startswith("No pool was recognized")
 
 
 def test_where_everything_is_judged_the_pool_has_no_end_within_the_lists() -> None:

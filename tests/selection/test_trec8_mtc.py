@@ -66,7 +66,7 @@ def test_exact_moments_agree_with_draws(collections: Path, qrels: Qrels) -> None
     np.testing.assert_allclose(drawn.not_above, exact.not_above, atol=0.04)
 
 
-def test_eight_neighbours_are_told_apart_far_later(collections: Path, qrels: Qrels) -> None:
+def test_eight_neighbors_are_told_apart_far_later(collections: Path, qrels: Qrels) -> None:
     names = by_official_map(collections)[40:48]
     rows = replay(read(collections, names, qrels), qrels, [250, 1000, 2200], **PAPER)
     assert (np.array([row.confidence for row in rows]) < [0.69, 0.84, 0.88]).all()

@@ -78,7 +78,7 @@ def test_p_is_corrected_as_that_of_differences() -> None:
     assert ours.p_adjusted == pytest.approx(np.minimum(1, 3 * ours.p))
     assert ours.noninferior_p_adjusted == pytest.approx(np.minimum(1, 3 * ours.noninferior_p))
     assert ours.method == "two one-sided paired t tests, margin 0.08; correction bonferroni"
-    assert run(values, 0.08, "randomisation", "max-t").method.endswith("correction holm")
+    assert run(values, 0.08, "randomization", "max-t").method.endswith("correction holm")
 
 
 def test_a_wider_margin_is_easier_to_keep() -> None:

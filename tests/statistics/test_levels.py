@@ -19,8 +19,8 @@ NOISES: dict[str, Noise] = {
     "skewed": lambda rng, shape: rng.beta(0.5, 2, shape),
     "stepped": lambda rng, shape: rng.binomial(10, 0.3, shape) / 10,
 }
-PAIRED = ("t", "wilcoxon", "wilcoxon-pratt", "sign", "randomisation", "bootstrap", "bootstrap-percentile")
-NEAR_LEVEL = ("t", "randomisation")  # 4-6% at 5%; the others may be more cautious
+PAIRED = ("t", "wilcoxon", "wilcoxon-pratt", "sign", "randomization", "bootstrap", "bootstrap-percentile")
+NEAR_LEVEL = ("t", "randomization")  # 4-6% at 5%; the others may be more cautious
 TIED = "stepped"  # sums over topics tie, and a test that counts ties as extreme is more cautious
 TOPICS = 30
 
@@ -84,7 +84,7 @@ def test_equal_runs_are_rarely_called_different_in_long(test: str, noise: str) -
 
 
 @pytest.mark.parametrize(
-    ("test", "correction"), [("randomisation", "max-t"), ("randomised-tukey", None), ("anova2", None)]
+    ("test", "correction"), [("randomization", "max-t"), ("randomized-tukey", None), ("anova2", None)]
 )
 def test_any_false_claim_among_several_runs_is_rare(test: str, correction: str | None) -> None:
     share = joint_false_claims(test, correction, NOISES["normal"], 1_500)
@@ -98,7 +98,7 @@ def test_any_false_claim_among_several_runs_is_rare(test: str, correction: str |
 @pytest.mark.parametrize(
     ("test", "correction"),
     [
-        ("randomisation", "max-t"), ("randomised-tukey", None), ("anova", None), ("anova2", None),
+        ("randomization", "max-t"), ("randomized-tukey", None), ("anova", None), ("anova2", None),
         ("t", "holm"), ("t", "bonferroni"), ("t", "bh"), ("wilcoxon", "holm"),
     ],
 )  # fmt: skip
@@ -107,7 +107,7 @@ def test_any_false_claim_among_several_runs_is_rare_in_long(
 ) -> None:
     share = joint_false_claims(test, correction, NOISES[noise], 8_000)
     assert share <= allowed(8_000)
-    if test in ("randomised-tukey", "randomisation") and noise != TIED:
+    if test in ("randomized-tukey", "randomization") and noise != TIED:
         assert 0.04 <= share <= 0.06
 
 
@@ -148,7 +148,7 @@ def test_intervals_hold_the_true_difference_as_often_as_the_page_says(test: str)
 
 
 @pytest.mark.parametrize(
-    "test", ["anova2", "randomised-tukey", pytest.param("tukey", marks=pytest.mark.long)]
+    "test", ["anova2", "randomized-tukey", pytest.param("tukey", marks=pytest.mark.long)]
 )
 def test_joint_intervals_hold_all_true_differences_together(test: str) -> None:
     rng = np.random.default_rng(8)

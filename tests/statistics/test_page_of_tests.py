@@ -18,10 +18,10 @@ from sounding.statistics.testing import CORRECTION_NAMES
 PAGE = (Path(__file__).parents[2] / "docs" / "tests.md").read_text()
 MEASURES = ("P@10", "P@1000", "AP@10", "AP@1000")
 COLUMNS: tuple[tuple[str, str | None], ...] = (
-    ("anova", None), ("anova2", None), ("tukey", None), ("randomised-tukey", None), ("t", "holm"),
-    ("wilcoxon", "holm"), ("sign", "holm"), ("randomisation", "max-t"), ("t", "none"),
+    ("anova", None), ("anova2", None), ("tukey", None), ("randomized-tukey", None), ("t", "holm"),
+    ("wilcoxon", "holm"), ("sign", "holm"), ("randomization", "max-t"), ("t", "none"),
 )  # fmt: skip
-SLOW = ("tukey", "randomised-tukey", "randomisation")
+SLOW = ("tukey", "randomized-tukey", "randomization")
 
 
 def rows(heading: str) -> list[list[str]]:

@@ -15,7 +15,7 @@ from sounding.statistics.testing import CORRECTION_NAMES
 TESTS = sorted(REGISTERED)
 PAIRED = [name for name in TESTS if not REGISTERED[name].whole_topics]
 ISSUED = (
-    "t", "wilcoxon", "sign", "randomisation", "bootstrap", "anova", "anova2", "tukey", "randomised-tukey",
+    "t", "wilcoxon", "sign", "randomization", "bootstrap", "anova", "anova2", "tukey", "randomized-tukey",
 )  # fmt: skip
 COLUMNS = ("difference", "ci_low", "ci_high", "effect", "p", "p_adjusted", "topics", "wins", "ties", "losses")
 
@@ -106,7 +106,7 @@ def test_a_seed_gives_the_same_numbers_again(test: str) -> None:
 def test_order_of_topics_does_not_matter(test: str) -> None:
     values = table(4, 10)
     forth, back = run(values, test, permutations=2**10), run(values[:, ::-1], test, permutations=2**10)
-    drawn = test in ("bootstrap", "bootstrap-percentile", "randomised-tukey")
+    drawn = test in ("bootstrap", "bootstrap-percentile", "randomized-tukey")
     assert back.p == pytest.approx(forth.p, abs=0.06 if drawn else 1e-9)
 
 
@@ -171,7 +171,7 @@ def test_a_pair_without_common_topics_has_a_reason_and_the_others_their_values(t
     assert set(result.ci_high[:3].tolist()) == {np.inf}
     assert np.isnan(result.difference).tolist() == [True] + [False] * 5
     alone = run(values[1:3, 1:], test, correction="none")
-    assert result.p[3] == pytest.approx(alone.p[0], abs=0.1 if test == "randomisation" else 1e-12)
+    assert result.p[3] == pytest.approx(alone.p[0], abs=0.1 if test == "randomization" else 1e-12)
 
 
 @pytest.mark.parametrize("correction", ["bonferroni", "holm", "bh", "max-t"])
@@ -179,8 +179,8 @@ def test_pairs_that_were_not_tested_do_not_count_for_the_correction(correction: 
     values = table(4, 10)
     values[1] += 0.2
     values[0, 1:] = np.nan  # shares one topic with every other run
-    whole = run(values, "randomisation", correction=correction, margin=0.3)
-    alone = run(values[1:], "randomisation", correction=correction, margin=0.3)
+    whole = run(values, "randomization", correction=correction, margin=0.3)
+    alone = run(values[1:], "randomization", correction=correction, margin=0.3)
     assert np.isnan(whole.p_adjusted[:3]).all()
     assert whole.p_adjusted[3:] == pytest.approx(alone.p_adjusted, rel=1e-12)
     assert whole.equivalence is not None
@@ -239,7 +239,7 @@ def test_corrections_that_do_not_fit_a_test_are_refused() -> None:
         DataError, match="test tukey allows for all pairs by itself; leave the correction holm out"
     ):
         run(table(3, 5), "tukey", correction="holm")
-    with pytest.raises(DataError, match="use it with the test randomisation, not t"):
+    with pytest.raises(DataError, match="use it with the test randomization, not t"):
         run(table(3, 5), "t", correction="max-t")
 
 
@@ -276,8 +276,8 @@ def test_values_that_make_no_sense_are_refused() -> None:
 
 def test_the_method_names_test_zeros_permutations_seed_and_correction() -> None:
     values = table(3, 30)
-    assert run(values, "randomisation").method == (
-        "randomisation test on the mean (499 sign flips, seed 9); correction max-t"
+    assert run(values, "randomization").method == (
+        "randomization test on the mean (499 sign flips, seed 9); correction max-t"
     )
     assert "zeros: pratt" in run(values, "wilcoxon-pratt").method
     assert "ties dropped" in run(values, "sign").method
@@ -313,7 +313,7 @@ ONE_SIGN = np.array(
 )
 
 
-@pytest.mark.parametrize("test", ["sign", "wilcoxon", "wilcoxon-pratt", "randomisation"])
+@pytest.mark.parametrize("test", ["sign", "wilcoxon", "wilcoxon-pratt", "randomization"])
 def test_p_is_at_the_floor_where_all_differences_have_one_sign(test: str) -> None:
     found = run(ONE_SIGN, test, correction="none")
     assert found.floor.tolist() == [True, True, False]  # runs 1 and 2 win on some topics each
@@ -321,7 +321,7 @@ def test_p_is_at_the_floor_where_all_differences_have_one_sign(test: str) -> Non
     assert found.least == pytest.approx(2 / 2**6)
 
 
-@pytest.mark.parametrize("test", ["sign", "wilcoxon", "randomisation"])
+@pytest.mark.parametrize("test", ["sign", "wilcoxon", "randomization"])
 def test_topics_without_a_difference_raise_the_floor(test: str) -> None:
     values = ONE_SIGN.copy()
     values[1, 0] = values[0, 0]
@@ -333,15 +333,15 @@ def test_topics_without_a_difference_raise_the_floor(test: str) -> None:
 def test_p_is_at_the_floor_where_no_drawn_arrangement_reaches_the_observed_one() -> None:
     values = table(3, 40)
     values[0] += 3
-    found = run(values, "randomisation", permutations=99)
+    found = run(values, "randomization", permutations=99)
     assert found.floor.tolist() == [True, True, False]
     assert (found.p[:2] == 0.01).all()
     assert found.floor_adjusted.tolist() == [True, True, False]
-    stepped = run(values, "randomisation", permutations=99, correction="max-t")
+    stepped = run(values, "randomization", permutations=99, correction="max-t")
     assert stepped.floor_adjusted.tolist() == (stepped.p_adjusted <= 0.01).tolist()
 
 
-@pytest.mark.parametrize("test", ["sign", "wilcoxon", "randomisation"])
+@pytest.mark.parametrize("test", ["sign", "wilcoxon", "randomization"])
 def test_an_exact_p_is_no_bound(test: str) -> None:
     found = run(ONE_SIGN, test, correction="none")
     assert found.floor.any()
@@ -353,7 +353,7 @@ def test_an_exact_p_is_no_bound(test: str) -> None:
 def test_an_adjusted_p_of_1_is_no_bound() -> None:
     values = table(8, 40)
     values[0] += 3
-    found = run(values, "randomisation", permutations=19, correction="holm")  # 28 pairs times 1 / 20
+    found = run(values, "randomization", permutations=19, correction="holm")  # 28 pairs times 1 / 20
     assert found.floor_drawn.any()
     assert (found.p_adjusted == 1).all()
     assert not found.floor_adjusted.any()
@@ -362,8 +362,8 @@ def test_an_adjusted_p_of_1_is_no_bound() -> None:
 @pytest.mark.parametrize(
     ("test", "correction", "topics", "limited"),
     [
-        ("sign", "holm", 6, True), ("sign", "none", 6, False), ("randomisation", "holm", 30, False),
-        ("randomisation", "max-t", 30, False), ("t", "holm", 2, False), ("sign", "none", 5, True),
+        ("sign", "holm", 6, True), ("sign", "none", 6, False), ("randomization", "holm", 30, False),
+        ("randomization", "max-t", 30, False), ("t", "holm", 2, False), ("sign", "none", 5, True),
     ],
 )  # fmt: skip
 def test_a_test_that_could_find_nothing_says_so(
@@ -385,7 +385,7 @@ def test_tests_that_do_not_count_have_no_floor(test: str) -> None:
 def test_too_few_topics_for_a_correction_are_told(test: str) -> None:
     found = run(ONE_SIGN, test)  # 3 x 2 / 64 is more than .05
     assert "0.0312 times 3 pairs (holm)" in found.limit
-    assert "at least 7 topics or test randomisation with correction max-t" in found.limit
+    assert "at least 7 topics or test randomization with correction max-t" in found.limit
     assert found.limit_alone == ""
     assert run(ONE_SIGN, test, correction="none").limit == ""
 
@@ -397,7 +397,7 @@ def test_a_pair_is_significant_alone_by_its_own_p_whatever_the_correction() -> N
     assert np.array_equal(found[0].significant_alone, found[1].significant_alone)
     assert found[0].significant_alone.any()
     assert np.array_equal(found[0].significant_alone, found[0].significant)
-    for test in ("tukey", "randomised-tukey"):
+    for test in ("tukey", "randomized-tukey"):
         every, one = (run(values, test, pairs=pairs) for pairs in (None, np.array([[0, 1]], np.intp)))
         assert np.array_equal(every.significant_alone, every.significant)
         assert every.p_alone[0] == one.p_alone[0] == one.p_adjusted[0] > one.p[0]
@@ -407,7 +407,7 @@ def test_a_pair_is_significant_alone_by_its_own_p_whatever_the_correction() -> N
 
 
 @pytest.mark.parametrize("name", ["ttest", "T-Test", "paired_t", "student"])
-def test_a_test_by_another_name_is_recognised(name: str) -> None:
+def test_a_test_by_another_name_is_recognized(name: str) -> None:
     with pytest.raises(UnknownNameError, match=r"did you mean t\?$") as raised:
         run(table(2, 5), name)
     assert raised.value.suggestions == ("t",)

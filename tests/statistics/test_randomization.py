@@ -1,4 +1,4 @@
-"""Randomisation by sign flips and max-T against SciPy, enumeration and plain loops."""
+"""Randomization by sign flips and max-T against SciPy, enumeration and plain loops."""
 
 from __future__ import annotations
 

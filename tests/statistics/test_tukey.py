@@ -1,4 +1,4 @@
-"""Tukey's HSD against SciPy's studentised range, and its randomised form against enumeration."""
+"""Tukey's HSD against SciPy's studentised range, and its randomized form against enumeration."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def test_shuffling_leaves_every_topics_values_together() -> None:
     assert len({tuple(row) for row in means.tolist()}) > 40
 
 
-def test_randomised_p_comes_near_to_all_shuffles() -> None:
+def test_randomized_p_comes_near_to_all_shuffles() -> None:
     values = table(3, 4, apart=0.5)
-    result = run(values, "randomised-tukey", permutations=20_000)
+    result = run(values, "randomized-tukey", permutations=20_000)
     orders = list(itertools.permutations(range(3)))
     means = np.array(
         [
@@ -93,16 +93,16 @@ def test_randomised_p_comes_near_to_all_shuffles() -> None:
         assert np.all(np.abs(ours - exact) <= 4 * np.sqrt(exact * (1 - exact) / 20_000) + 1e-4)
 
 
-def test_the_randomised_interval_excludes_0_exactly_when_the_pair_is_significant() -> None:
-    result = run(table(10, 20, apart=0.3), "randomised-tukey")
+def test_the_randomized_interval_excludes_0_exactly_when_the_pair_is_significant() -> None:
+    result = run(table(10, 20, apart=0.3), "randomized-tukey")
     apart = (result.ci_low > 0) | (result.ci_high < 0)
     assert 0 < apart.sum() < len(apart)
     assert np.array_equal(apart, result.significant)
 
 
-def test_randomised_p_counts_shuffles_and_the_observed_arrangement_rounded_ties_too() -> None:
+def test_randomized_p_counts_shuffles_and_the_observed_arrangement_rounded_ties_too() -> None:
     values = np.round(table(4, 6), 1)
-    result = run(values, "randomised-tukey")
+    result = run(values, "randomized-tukey")
     means = tukey.shuffled_means(values, 999, np.random.default_rng(1))
     a, b = result.pairs.T
     gaps = np.abs(result.difference) - 1e-9
@@ -113,13 +113,13 @@ def test_randomised_p_counts_shuffles_and_the_observed_arrangement_rounded_ties_
 
 def test_the_observed_arrangement_counts() -> None:
     values = np.random.default_rng(0).random((3, 30)) + np.array([[0], [20], [40]])
-    assert run(values, "randomised-tukey").p_adjusted[1] == 1 / 1000
+    assert run(values, "randomized-tukey").p_adjusted[1] == 1 / 1000
 
 
 def test_the_size_of_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.round(table(7, 12), 1)
-    whole = run(values, "randomised-tukey")
+    whole = run(values, "randomized-tukey")
     monkeypatch.setattr(pairs, "BLOCK", 700)
-    again = run(values, "randomised-tukey")
+    again = run(values, "randomized-tukey")
     for name in ("p", "p_adjusted", "ci_low", "ci_high"):
         assert np.array_equal(getattr(whole, name), getattr(again, name)), name

@@ -107,7 +107,7 @@ def test_a_name_that_is_not_utf_8_cannot_be_written(tmp_path: Path) -> None:
         ("measures = []", 1, 'measures: found []; expected a list of measures such as ["AP", "P@10"]'),
         ('measures = "AP"', 1, 'measures: found "AP"; expected a list of measures'),
         ('alpha = 0.05\nmeasures = [\n"nDGC@10"]', 2, "measures: unknown measure"),
-        ('test = "randomisaton"', 1, "test: unknown test 'randomisaton'; did you mean randomisation"),
+        ('test = "randomisaton"', 1, "test: unknown test 'randomisaton'; did you mean randomization"),
         ("test = 3", 1, "test: found 3; expected the name of a test"),
         ('correction = "hölm"', 1, "correction: unknown correction 'hölm'; did you mean holm?"),
         ("baseline = 1999-01-01", 1, "baseline: found 1999-01-01; expected a run or a list of runs"),
@@ -168,7 +168,7 @@ def test_choices_that_cannot_be_made_are_refused(chosen: dict[str, object], mess
 
 def test_every_deviation_is_named() -> None:
     plan = planned(
-        measures=("AP", "P"), depths=(10, 100), test="randomisation", correction="holm", alpha=0.05,
+        measures=("AP", "P"), depths=(10, 100), test="randomization", correction="holm", alpha=0.05,
         margin=0.01, baseline=("bm25",), policies={"ties": "trec", "depth": 100},
     )  # fmt: skip
     used = PlanChoices(
@@ -180,7 +180,7 @@ def test_every_deviation_is_named() -> None:
         "measures: nDCG@10 is used and not in the plan",
         "depths: 10 is in the plan and not used",
         "depths: 1000 is used and not in the plan",
-        "test: the plan says randomisation, used is t",
+        "test: the plan says randomization, used is t",
         "correction: the plan says holm, used is bh",
         "alpha: the plan says 0.05, used is 0.1",
         "margin: the plan says 0.01, used is none",

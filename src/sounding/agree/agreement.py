@@ -311,9 +311,9 @@ def upper_limits(overlaps: Floats, documents: Places | Sequence[int]) -> Floats:
     Low overlap on many documents says more than the same on one or two.
     """
     size = np.maximum(np.asarray(documents, np.float64), 1.0)
-    centre = overlaps + NORMAL_95**2 / (2 * size)
+    center = overlaps + NORMAL_95**2 / (2 * size)
     spread = NORMAL_95 * np.sqrt(overlaps * (1 - overlaps) / size + NORMAL_95**2 / (4 * size**2))
-    return np.nan_to_num((centre + spread) / (1 + NORMAL_95**2 / size), nan=2.0)
+    return np.nan_to_num((center + spread) / (1 + NORMAL_95**2 / size), nan=2.0)
 
 
 # -- bias ------------------------------------------------------------------------------------------

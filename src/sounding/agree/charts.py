@@ -13,8 +13,8 @@ from sounding.core.lazy import alt, polars
 from sounding.core.text import plural
 from sounding.render import style
 
-MARKS = {"original": ("circle", style.COLOURS[1]), "union": ("triangle-up", style.COLOURS[0]),
-         "intersection": ("square", style.COLOURS[2])}  # fmt: skip
+MARKS = {"original": ("circle", style.COLORS[1]), "union": ("triangle-up", style.COLORS[0]),
+         "intersection": ("square", style.COLORS[2])}  # fmt: skip
 BINS = 40
 THIN = 0.02  # breadth of a bar that stands alone
 FEW = 45  # systems whose names are set in full size
@@ -36,16 +36,16 @@ def agreement_of_assessors(frame: polars.DataFrame) -> style.Chart:
     x = alt.X("value:Q", title="agreement (1: full)", scale=scale)
     y = alt.Y("assessors:N", sort=who, title=None)
     offset = alt.YOffset("coefficient:N", sort=kinds)
-    colours = alt.Scale(domain=kinds, range=style.series_colours(len(kinds)))
-    colour = alt.Color("coefficient:N", scale=colours, title=None)
+    colors = alt.Scale(domain=kinds, range=style.series_colors(len(kinds)))
+    color = alt.Color("coefficient:N", scale=colors, title=None)
     shapes = alt.Scale(domain=kinds, range=style.series_shapes(len(kinds)))
     shape = alt.Shape("coefficient:N", scale=shapes, title=None)
     tooltip = _tooltip("assessors:N", "coefficient:N", "value:Q", "lower:Q", "upper:Q")
     base = alt.Chart(style.data(frame.select("assessors", "coefficient", "value", "lower", "upper")))
     bars = base.mark_rule(strokeWidth=2).encode(
-        alt.X("lower:Q"), alt.X2("upper:Q"), y, offset, colour, tooltip=tooltip
+        alt.X("lower:Q"), alt.X2("upper:Q"), y, offset, color, tooltip=tooltip
     )
-    points = base.mark_point(filled=True, size=60).encode(x, y, offset, colour, shape, tooltip=tooltip)
+    points = base.mark_point(filled=True, size=60).encode(x, y, offset, color, shape, tooltip=tooltip)
     height = alt.Step(16 * len(kinds) + 8, **{"for": "position"})
     pane = alt.LayerChart(layer=[points, bars], width=420, height=height)
     return style.titled(pane, "How far the assessors agree", ["Lines: intervals by a bootstrap over topics."])
@@ -60,7 +60,7 @@ def overlap_by_topic(frame: polars.DataFrame) -> style.Chart:
     order = style.names(frame, "topic")
     points = (
         alt.Chart(style.data(frame.select("topic", "overlap", "contested")))
-        .mark_point(filled=True, color=style.COLOURS[0], opacity=0.8)
+        .mark_point(filled=True, color=style.COLORS[0], opacity=0.8)
         .encode(
             alt.X("topic:N", sort=order, title="topic", axis=_system_axis(len(order))),
             alt.Y("overlap:Q", title="overlap of relevant documents", scale=alt.Scale(domain=[0, 1])),
@@ -91,14 +91,14 @@ def values_over_qrels(
     bar = base.mark_rule(color=style.FAINT, strokeWidth=3).encode(x, y, alt.Y2("most:Q"), tooltip=tooltip)
     mean = base.mark_tick(color=style.INK, thickness=2, size=8).encode(x, alt.Y("mean:Q"), tooltip=tooltip)
     special = frame.unpivot(on=list(MARKS), index="system", variable_name="qrels", value_name="value")
-    shapes, colours = zip(*MARKS.values(), strict=True)
+    shapes, colors = zip(*MARKS.values(), strict=True)
     points = (
         alt.Chart(style.data(special))
         .mark_point(filled=True, size=38, opacity=0.9)
         .encode(
             x, alt.Y("value:Q"),
             alt.Shape("qrels:N", scale=alt.Scale(domain=list(MARKS), range=list(shapes))),
-            alt.Color("qrels:N", scale=alt.Scale(domain=list(MARKS), range=list(colours))),
+            alt.Color("qrels:N", scale=alt.Scale(domain=list(MARKS), range=list(colors))),
             tooltip=_tooltip("system:N", "qrels:N", "value:Q"),
         )
     )  # fmt: skip
@@ -120,7 +120,7 @@ def agreement_over_qrels(
     x = alt.X("lower:Q", title=f"{coefficient} with the original ranking", scale=scale)
     bars = (
         alt.Chart(style.data(frame))
-        .mark_bar(color=style.COLOURS[0], binSpacing=0, stroke="white", strokeWidth=0.5, orient="vertical")
+        .mark_bar(color=style.COLORS[0], binSpacing=0, stroke="white", strokeWidth=0.5, orient="vertical")
         .encode(
             x, alt.X2("upper:Q"), alt.Y("qrels:Q", title="qrels"), alt.Y2(datum=0),
             tooltip=_tooltip("lower:Q", "upper:Q", "qrels:Q"),

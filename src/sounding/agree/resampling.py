@@ -184,7 +184,7 @@ class Effect:
         return len(self.systems) * (len(self.systems) - 1) // 2
 
     def swaps(self, tau: float) -> float:
-        """How many swaps of neighbours a tau of Kendall's stands for; NaN: other coefficients do not."""
+        """How many swaps of neighbors a tau of Kendall's stands for; NaN: other coefficients do not."""
         return (1 - tau) / 2 * self.pairs if self.coefficient in KENDALL else np.nan
 
     def inside(self, which: str) -> NDArray[np.bool_]:
@@ -427,12 +427,12 @@ class _Tally:
 
     def correlation(self) -> Floats:
         """(system, system): Pearson's correlation of values over qrels; NaN where a value never changes."""
-        centred = self.products - np.outer(self.shifts, self.shifts) / self.seen
-        spread = np.sqrt(np.maximum(np.diag(centred), 0.0) / self.seen)
+        centerd = self.products - np.outer(self.shifts, self.shifts) / self.seen
+        spread = np.sqrt(np.maximum(np.diag(centerd), 0.0) / self.seen)
         varies = spread > 1e-12
         scale = np.outer(spread, spread) * self.seen
         both = np.outer(varies, varies)
-        return np.clip(np.divide(centred, scale, out=np.full(scale.shape, np.nan), where=both), -1.0, 1.0)
+        return np.clip(np.divide(centerd, scale, out=np.full(scale.shape, np.nan), where=both), -1.0, 1.0)
 
 
 def _spread(taus: Floats, tied: str) -> TauSpread:
@@ -507,8 +507,8 @@ class TopEffect:
     reason: str
     best: str  # system that is best by this assessor
     best_by_others: str
-    favoured: str  # gains most by this assessor, beyond the shift of all
-    favour: float  # so much
+    favored: str  # gains most by this assessor, beyond the shift of all
+    favor: float  # so much
     moved: str  # moves most places
     places: float
 
@@ -525,13 +525,13 @@ def top_effects(effect: Effect, *, top: int = TOP) -> list[TopEffect]:
         gains = mine - others
         agreed = named_agreement(others, mine, effect.coefficient, "the others", assessor)
         moves = most_places(others, mine)
-        favoured = int(np.argmax(gains))
+        favored = int(np.argmax(gains))
         found.append(
             TopEffect(
                 assessor=assessor, top=len(chosen), shift=float(gains.mean()), tau=agreed.value,
                 reason=agreed.reason, best=names[int(np.argmax(mine))],
-                best_by_others=names[int(np.argmax(others))], favoured=names[favoured],
-                favour=float(gains[favoured] - gains.mean()),
+                best_by_others=names[int(np.argmax(others))], favored=names[favored],
+                favor=float(gains[favored] - gains.mean()),
                 moved=names[moves.systems[0]] if moves.places else "none", places=moves.places,
             )
         )  # fmt: skip

@@ -47,7 +47,7 @@ TOPICS = (
     "Relevant: to {assessors}, of the documents that all judged. Contested: of all documents, those relevant"
     " to one and not to another."
 )
-SWAPS = "In brackets: swaps of neighbours that the value stands for."
+SWAPS = "In brackets: swaps of neighbors that the value stands for."
 TOP = (
     "{best} by the mean over assessors, under each assessor and under the mean of the others: mean shift of"
     " the values, {coefficient} of the two rankings, the system that gains most beyond the shift of all, and"

@@ -355,7 +355,7 @@ def _people_bias(_: Study, rows: Rows, __: int) -> list[Table]:
         _estimates(rows, "bias"),
     ]  # fmt: skip
     notes = [sentences.BIAS, *_whys(rows, "assessor", "grade")]
-    return [Table(columns, title="grades that an assessor favours", notes=notes, keys=2)]
+    return [Table(columns, title="grades that an assessor favors", notes=notes, keys=2)]
 
 
 def _people_topics(study: Study, rows: Rows, top: int) -> list[Table]:
@@ -430,7 +430,7 @@ def _people_top(study: Study, rows: Rows, _: int) -> list[Table]:
     coefficient, count = study.choices.coefficient, study.tops[0][0].top
     names = {
         "measure": "measure", "assessor": "assessor", "shift": "shift", "tau": coefficient, "best": "best",
-        "best_by_others": "best by others", "favoured": "favoured", "favour": "by", "moved": "moves most",
+        "best_by_others": "best by others", "favored": "favored", "favor": "by", "moved": "moves most",
     }  # fmt: skip
     columns = [*columns_of_rows(rows, names), *columns_of_rows(rows, ["places"], digits=1)]
     best = "The best system" if count == 1 else f"The {count} best systems"

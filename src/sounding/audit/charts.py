@@ -77,7 +77,7 @@ def ties_and_values(
     )  # fmt: skip
     points = alt.Chart(style.data(frame.select("run", "rule", "tied_share", "difference")))
     marks = points.mark_point(filled=True, size=45, opacity=0.75).encode(
-        x, values.y(), signs.colour, signs.shape,
+        x, values.y(), signs.color, signs.shape,
         tooltip=_tooltip("run:N", "rule:N", tied_share=".1%", difference="+.4f"),
     )  # fmt: skip
     told = "; ".join(f"τ between trec and {rule} {tau:.3f}" for rule, tau in (taus or {}).items())
@@ -89,7 +89,7 @@ def ties_and_values(
 
 
 EXTRAPOLATED = "Beyond the pool nobody judged: extrapolated by Zobel's law, n = C d^s - 1, topic by topic."
-# Far apart in lightness, so that the parts of a bar differ in grey print.
+# Far apart in lightness, so that the parts of a bar differ in gray print.
 KINDS = {"automatic": "#9ecae8", "manual": "#0b3c5d", "mixed": "#D55E00", "other": "#f2f2f2"}
 FEW_GROUPS = 12  # that have room for broader bars
 WIDEST, BAR = 760, 12  # pixels: of a chart with a bar for each run, and of such a bar with its name
@@ -102,7 +102,7 @@ def growth_by_depth(frame: polars.DataFrame) -> style.Chart:
     """Relevant documents found by pools of growing depth, and how fast (Lu et al., Fig. 1).
 
     Columns: `depth`, `relevant` (mean for a topic), `rate` (new ones for one more depth); optional
-    `extrapolated` (true where nobody judged: drawn with dashes) and `collection` (a colour each).
+    `extrapolated` (true where nobody judged: drawn with dashes) and `collection` (a color each).
     """
     if "collection" not in frame.columns:
         frame = frame.with_columns(collection=polars.lit("pool"))
@@ -125,7 +125,7 @@ def growth_by_depth(frame: polars.DataFrame) -> style.Chart:
         values = lines.Values(column=column, title=title, domain=style.value_domain(drawn[column]))
         tooltip = _tooltip("collection:N", "line:N", "depth:Q", **{column: ".3f"})
         line = alt.Chart(style.data(drawn.select("collection", "line", "depth", column)))
-        encoded = line.mark_line(strokeWidth=2).encode(x, values.y(), signs.colour, dash, tooltip=tooltip)
+        encoded = line.mark_line(strokeWidth=2).encode(x, values.y(), signs.color, dash, tooltip=tooltip)
         panes.append(encoded.properties(width=330, height=260, title=style.pane_title(heading)))
     beyond = EXTRAPOLATED if (drawn["line"] == "extrapolated").any() else ""
     title = "Relevant documents by depth of the pool"
@@ -168,7 +168,7 @@ def unique_relevant(frame: polars.DataFrame) -> style.Chart:
     encoded = bars.encode(
         alt.X("group:N", sort=order["group"].to_list(), title="group", axis=style.slanted_axis()),
         alt.Y("unique:Q", title="relevant documents found by no other group", stack="zero"),
-        _kind_colour(kinds, "found by runs"),
+        _kind_color(kinds, "found by runs"),
         alt.Order("place:Q"),
         tooltip=_tooltip("group:N", "kind:N", "unique:Q"),
     )
@@ -186,10 +186,10 @@ def _kinds(frame: polars.DataFrame) -> list[str]:
     return [kind for kind in KINDS if kind in seen] + [kind for kind in seen if kind not in KINDS]
 
 
-def _kind_colour(kinds: Sequence[str], title: str) -> alt.Color:
-    """Colours of kinds of run that differ in lightness; the usual kinds have the same in every chart."""
-    colours = [KINDS.get(kind, style.COLOURS[place % len(style.COLOURS)]) for place, kind in enumerate(kinds)]
-    return alt.Color("kind:N", title=title, scale=alt.Scale(domain=list(kinds), range=colours))
+def _kind_color(kinds: Sequence[str], title: str) -> alt.Color:
+    """Colors of kinds of run that differ in lightness; the usual kinds have the same in every chart."""
+    colors = [KINDS.get(kind, style.COLORS[place % len(style.COLORS)]) for place, kind in enumerate(kinds)]
+    return alt.Color("kind:N", title=title, scale=alt.Scale(domain=list(kinds), range=colors))
 
 
 def _parts(frame: polars.DataFrame, kinds: Sequence[str], total: int) -> str:
@@ -216,7 +216,7 @@ def leave_out_changes(frame: polars.DataFrame, *, measure: str = "AP") -> style.
     named = WIDEST / len(runs) >= BAR - 1
     has_kinds = "kind" in frame.columns
     columns = ["run", "percent", "unique", *(["kind"] if has_kinds else [])]
-    bars = alt.Chart(style.data(ordered.select(columns))).mark_bar(color=style.COLOURS[0])
+    bars = alt.Chart(style.data(ordered.select(columns))).mark_bar(color=style.COLORS[0])
     tooltip = [
         alt.Tooltip("run:N"), alt.Tooltip("percent:Q", title=f"change in {measure} (%)", format=".2f"),
         alt.Tooltip("unique:Q", title="unique relevant documents"),
@@ -230,7 +230,7 @@ def leave_out_changes(frame: polars.DataFrame, *, measure: str = "AP") -> style.
         x = alt.X("run:N", sort=runs, axis=style.slanted_axis(labels=last and named), title=below)
         encoded = bars.encode(x, alt.Y(f"{column}:Q", title=title), tooltip=tooltip)
         if has_kinds:
-            encoded = encoded.encode(_kind_colour(_kinds(frame), "kind of run"))
+            encoded = encoded.encode(_kind_color(_kinds(frame), "kind of run"))
         panes.append(encoded.properties(width=min(max(BAR * len(runs), 120), WIDEST), height=160))
     known = ordered.filter(polars.col("percent").is_finite())
     return style.titled(
@@ -262,14 +262,14 @@ def shares_by_part(frame: polars.DataFrame) -> style.Chart:
     words = {"pool_share": "of the pool", "relevant_share": "of the relevant", "judged_share": "judged"}
     long = frame.select("part", *words).unpivot(index="part", variable_name="column", value_name="value")
     long = long.with_columns(share=polars.col("column").replace_strict(words, return_dtype=polars.String))
-    colours = [colour for colour, _ in zip(KINDS.values(), words, strict=False)]
+    colors = [color for color, _ in zip(KINDS.values(), words, strict=False)]
     values = lines.Values(column="value", title="share", domain=(0, 1), format=style.PERCENT)
     bars = alt.Chart(style.data(long.select("part", "share", "value")))
     encoded = bars.mark_bar(stroke=style.RULE, strokeWidth=0.4).encode(
         alt.X("part:N", sort=order, title="part of the collection", axis=style.slanted_axis()),
         alt.XOffset("share:N", sort=list(words.values())),
         values.y(),
-        alt.Color("share:N", title="share", scale=alt.Scale(domain=list(words.values()), range=colours)),
+        alt.Color("share:N", title="share", scale=alt.Scale(domain=list(words.values()), range=colors)),
         tooltip=[*_tooltip("part:N", "share:N"), alt.Tooltip("value:Q", title="value", format=".1%")],
     )
     return style.titled(
@@ -301,7 +301,7 @@ def title_words_by_pool_rank(frame: polars.DataFrame) -> style.Chart:
     )
 
 
-# Dark to light, so that the three parts of a bar differ in grey print.
+# Dark to light, so that the three parts of a bar differ in gray print.
 PARTS = {
     "relevant": ("judged relevant", "#0b3c5d"),
     "nonrelevant": ("judged, not relevant", "#6baed6"),
@@ -347,7 +347,7 @@ def judged_shares(frame: polars.DataFrame, *, measure: str = "AP") -> style.Char
     )
     count = ordered.height
     step = min(max(WIDEST / count, 3), 24)
-    words, colours = zip(*PARTS.values(), strict=True)
+    words, colors = zip(*PARTS.values(), strict=True)
     parts = polars.concat(
         ordered.select("run", "place", "value", part=polars.lit(word), share=column, order=polars.lit(number))
         for number, (column, (word, _)) in enumerate(PARTS.items())
@@ -360,7 +360,7 @@ def judged_shares(frame: polars.DataFrame, *, measure: str = "AP") -> style.Char
         alt.X("run:N", sort=ordered["run"].to_list(), axis=labels,
               title=f"{plural(count, 'run')} in the order of {measure}, best first"),
         values.y().stack("zero"),
-        alt.Color("part:N", title=None, scale=alt.Scale(domain=list(words), range=list(colours)),
+        alt.Color("part:N", title=None, scale=alt.Scale(domain=list(words), range=list(colors)),
                   legend=alt.Legend(orient="top")),
         alt.Order("order:Q"),
         tooltip=[alt.Tooltip("run:N"), alt.Tooltip("place:Q"),
@@ -388,7 +388,7 @@ def performance_against_assessment(
 ) -> style.Chart:
     """Performance of every run against how far it was judged (Baillie et al., Fig. 12).
 
-    Columns: `run`, `performance`, `assessment`; optional `kind` (a colour and shape each), `collection` (a
+    Columns: `run`, `performance`, `assessment`; optional `kind` (a color and shape each), `collection` (a
     pane each) and `tau`, the same in all rows of a collection.
     """
     if "collection" not in frame.columns:
@@ -416,7 +416,7 @@ def performance_against_assessment(
 def performance_against_rankings(frame: polars.DataFrame, *, performance: str = "MAP") -> style.Chart:
     """Performance of every run against what needs no judgments, a pane for each of these.
 
-    Columns: `run`, `performance`, `ranking` (what it is called), `value`; optional `kind` (a colour and
+    Columns: `run`, `performance`, `ranking` (what it is called), `value`; optional `kind` (a color and
     shape each) and `tau`, the same in all rows of a ranking.
     """
     kinds = style.names(frame, "kind") if "kind" in frame.columns else []
@@ -441,7 +441,7 @@ def reinforcement(
 ) -> style.Chart:
     """How far every run was judged against its overlap with the other pooled runs.
 
-    Columns: `run`, `overlap` (0 to 1), `assessment` (0 to 1); optional `kind` (a colour and shape each).
+    Columns: `run`, `overlap` (0 to 1), `assessment` (0 to 1); optional `kind` (a color and shape each).
     `tau` is Kendall's, between the two.
     """
     kinds = style.names(frame, "kind") if "kind" in frame.columns else []
@@ -456,7 +456,7 @@ def _scatter(
     frame: polars.DataFrame, across: tuple[str, str], up: tuple[str, str], kinds: list[str], *,
     percent: bool = True,
 ) -> alt.Chart:  # fmt: skip
-    """A point for each run; kinds of run differ in colour and shape."""
+    """A point for each run; kinds of run differ in color and shape."""
     columns = ["run", across[0], up[0], *(["kind"] if kinds else [])]
     # What stands across is a share, and no share is above 1.
     low, high = style.value_domain(frame[across[0]], room=ROOM)
@@ -472,7 +472,7 @@ def _scatter(
     encoded = points.encode(x, values.y(), tooltip=tooltip)
     if kinds:
         signs = lines.series_signs("kind", kinds, points=True, title="kind of run", top=False)
-        encoded = encoded.encode(signs.colour, signs.shape)
+        encoded = encoded.encode(signs.color, signs.shape)
     return encoded.properties(width=380, height=300)
 
 

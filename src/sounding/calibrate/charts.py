@@ -52,8 +52,8 @@ def _pane(frame: polars.DataFrame, order: list[str]) -> alt.LayerChart:
     layers = [ends.mark_line(color=RULE, strokeDash=[2, 3]).encode(x, y)]
     if {"lower", "upper"} <= set(frame.columns):
         bars = drawn.mark_rule(strokeWidth=1, opacity=0.5)
-        layers.append(bars.encode(x, alt.Y("lower:Q", scale=unit), alt.Y2("upper:Q"), signs.colour))
-    layers.append(drawn.mark_line(strokeWidth=1.5).encode(x, y, signs.colour, signs.dash))
+        layers.append(bars.encode(x, alt.Y("lower:Q", scale=unit), alt.Y2("upper:Q"), signs.color))
+    layers.append(drawn.mark_line(strokeWidth=1.5).encode(x, y, signs.color, signs.dash))
     points = drawn.mark_point(filled=True, opacity=0.9)
-    layers.append(points.encode(x, y, signs.colour, signs.shape, size, tooltip=tooltip))
+    layers.append(points.encode(x, y, signs.color, signs.shape, size, tooltip=tooltip))
     return alt.LayerChart(layer=layers)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sounding.core.lazy import alt, polars
 from sounding.core.text import natural_places, plural
-from sounding.render.style import COLOURS, FAINT, RULE, data, names, needs, pane_title, titled, value_domain
+from sounding.render.style import COLORS, FAINT, RULE, data, names, needs, pane_title, titled, value_domain
 
 if TYPE_CHECKING:
     from sounding.compare.result import Comparison
@@ -19,7 +19,7 @@ SHOWN = 30  # pairs of a measure that a chart has room for
 NAMED_TOPICS = 60  # more names than this do not fit below a pane
 ROOM = 0.04  # beyond the ends of the intervals, so that none touches the frame
 STRENGTHS = {  # color and shape: both tell, so that neither is needed
-    "strong": (COLOURS[0], "circle"), "weak": (COLOURS[1], "square"), "not known": (FAINT, "diamond"),
+    "strong": (COLORS[0], "circle"), "weak": (COLORS[1], "square"), "not known": (FAINT, "diamond"),
 }  # fmt: skip
 
 
@@ -117,7 +117,7 @@ def _topic_pane(frame: polars.DataFrame, measure: str, runs: tuple[str, str]) ->
     )
     color = alt.Color(
         "better:N",
-        scale=alt.Scale(domain=list(runs), range=list(COLOURS[:2])),
+        scale=alt.Scale(domain=list(runs), range=list(COLORS[:2])),
         legend=alt.Legend(title="better"),
     )
     tooltip = [alt.Tooltip("topic:N"), alt.Tooltip("difference:Q", format="+.4f"), alt.Tooltip("better:N")]

@@ -27,11 +27,11 @@ class CompareOptions(declare.PolicyOptions, declare.ReadingOptions):
         help="Compare only runs A and B, and explain the result by topic and document.",
     )
     test: str = declare.test(
-        "randomisation",
-        "Choose the test: t, wilcoxon, wilcoxon-pratt, sign, randomisation, bootstrap, bootstrap-percentile,"
-        " anova, anova2, tukey or randomised-tukey (see docs/tests.md).",
+        "randomization",
+        "Choose the test: t, wilcoxon, wilcoxon-pratt, sign, randomization, bootstrap, bootstrap-percentile,"
+        " anova, anova2, tukey or randomized-tukey (see docs/tests.md).",
     )
-    correction: str | None = declare.correction("max-t for randomisation, holm for most others")
+    correction: str | None = declare.correction("max-t for randomization, holm for most others")
     alpha: float = declare.alpha()
     margin: float | None = declare.number(
         "Also test for equivalence and non-inferiority with margin D.", metavar="D"

@@ -45,7 +45,7 @@ class Settling:
     difference: float  # of the means, as judged: run_a - run_b
     documents: tuple[OpenDocument, ...]  # those of the largest weight, first
     open: int  # how many unjudged documents have any weight
-    needed_a: int | None  # judgments, all in favour of run_a, that settle it; None: all together do not
+    needed_a: int | None  # judgments, all in favor of run_a, that settle it; None: all together do not
     needed_b: int | None  # the same for run_b
     least: bool  # no fewer can; otherwise so many suffice, and fewer might
     unknown: str = ""  # why these numbers are not known, where they are not
@@ -87,7 +87,7 @@ def what_would_settle(
 ) -> Settling:
     """The unjudged documents that matter most for a pair of runs, and how few judgments could settle it.
 
-    In the best case every judgment turns out in favour of the same run, be it ahead or behind. Documents
+    In the best case every judgment turns out in favor of the same run, be it ahead or behind. Documents
     are judged in the order of their weights. For sums over documents that gives the least number; for
     other measures the weight is that of a document which turns relevant alone, and fewer might do. Under
     a cap on new relevant documents the weights are the same, and the number is not known; for a measure

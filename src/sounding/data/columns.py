@@ -227,7 +227,7 @@ def held(source: Any) -> Any:
 
 
 def records_of_frame(frame: Any, kind: Kind, problems: Problems) -> Records | None:
-    """The rows of a frame, its columns recognised by their names; problems count rows from 1.
+    """The rows of a frame, its columns recognized by their names; problems count rows from 1.
 
     Ids may be text or whole numbers. Floating-point ids are refused: 301.0 and 301 would be two topics.
     """

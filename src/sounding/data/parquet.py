@@ -21,7 +21,7 @@ from sounding.data.tables import Numbers
 
 
 def read_parquet(content: Content, kind: Kind, problems: Problems) -> Records | None:
-    """The records of a Parquet table, its columns recognised by their names."""
+    """The records of a Parquet table, its columns recognized by their names."""
     check_polars(content.source)
 
     def read() -> tuple[Records | None, list[Problem], int]:
@@ -81,7 +81,7 @@ def _texts_of(column: polars.Series) -> Tokens | None:
 
 
 def _repeated_texts_of(column: polars.Series) -> Tokens | None:
-    """As `_texts_of`, for a column whose neighbours are mostly the same."""
+    """As `_texts_of`, for a column whose neighbors are mostly the same."""
     stretches = column.rle()
     texts = _texts_of(stretches.struct.field("value"))
     if texts is None:

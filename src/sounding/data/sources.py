@@ -70,7 +70,7 @@ class Content(NamedTuple):
 def read_content(source: str | Path) -> Content:
     """Everything a file (or, for `-`, standard input) holds, decompressed, without byte-order mark.
 
-    Compression is recognised by the first bytes, whatever the file is called.
+    Compression is recognized by the first bytes, whatever the file is called.
     """
     content = _decompress(_read(source))
     if not content.size:

@@ -343,7 +343,7 @@ def expanded(index: Index, terms: Sequence[int]) -> Scores:
 def models(documents: Sequence[Document]) -> dict[str, Model]:
     """The models over a corpus; those of the package bm25s as well, where it is installed."""
     texts = [document.text for document in documents]
-    words, stemmed, parts = (Index.of(map(analyse, texts)) for analyse in (plain, stems, pieces))
+    words, stemmed, parts = (Index.of(map(analyze, texts)) for analyze in (plain, stems, pieces))
     names = Index.of(plain(document.doc.replace("_", " ")) for document in documents)
     found: dict[str, Model] = {
         "bm25": lambda asked: bm25(words, words.known(plain(asked.title))),

@@ -32,7 +32,7 @@ from sounding.terminal.options import PARAGRAPH_WIDTH, progress_bar
 SOURCE = "source"  # folder with the files that the project was made of
 LATER = "pieces"  # the run that is left to be added while people judge
 PEOPLE = "people.json"
-NAMES: tuple[tuple[str, Role], ...] = (("ann", "assessor"), ("bob", "assessor"), ("olga", "organiser"))
+NAMES: tuple[tuple[str, Role], ...] = (("ann", "assessor"), ("bob", "assessor"), ("olga", "organizer"))
 DEPTH = 50  # documents of a run that count
 INSTRUCTIONS = (
     "You are looking for help with the question beside the document. Judge what the text itself tells, not"

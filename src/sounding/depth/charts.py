@@ -131,7 +131,7 @@ def rank_weights(frame: polars.DataFrame) -> style.Chart:
     weights below 0.00001 are cut off.
     """
     every = sorted(frame["k"].unique().to_list())
-    depths = _some(every, len(style.COLOURS))
+    depths = _some(every, len(style.COLORS))
     chosen = frame.filter(polars.col("k").is_in(depths))
     kept, note = style.thinned(chosen, "rank", keep=depths, most=style.MOST_POINTS)
     left_out = ", ".join(f"{k:,}" for k in every if k not in depths)
@@ -148,7 +148,7 @@ def rank_weights(frame: polars.DataFrame) -> style.Chart:
     ]  # fmt: skip
     return style.titled(
         alt.concat(*panes, columns=2, spacing=20), "Weight of each rank by evaluation depth",
-        [note, f"Not drawn, for want of colours: k = {left_out}." if left_out else ""],
+        [note, f"Not drawn, for want of colors: k = {left_out}." if left_out else ""],
     )  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def _weight_pane(frame: polars.DataFrame, x: alt.X, depths: Sequence[str]) -> al
     return lines.series_pane(frame.select("depth", "rank", "weight"), x, values, "depth", depths)
 
 
-STEPS = (0.5, 0.6, 0.7, 0.8)  # colours change here and at the threshold
+STEPS = (0.5, 0.6, 0.7, 0.8)  # colors change here and at the threshold
 
 # -- between depths --------------------------------------------------------------------------------
 
@@ -218,7 +218,7 @@ def _volatility_pane(
     drawn = _with_sides(cells.select("k1", "k2", "agreement"), across, up)
     steps = [*(step for step in STEPS if step < threshold), threshold]
     shades = [*style.CIVIDIS[: len(steps)], style.CIVIDIS[-1]]
-    colours = alt.Scale(type="threshold", domain=steps, range=shades)
+    colors = alt.Scale(type="threshold", domain=steps, range=shades)
     x, y = _side(measure, "k1", across), _side(other, "k2", up)
     legend = alt.Legend(gradientLength=200, format=".2~f")
     tiles = (
@@ -226,9 +226,9 @@ def _volatility_pane(
         .mark_rect(strokeWidth=0.8)
         .encode(
             alt.X("left:Q", **x), alt.Y("bottom:Q", **y), alt.X2("right:Q"), alt.Y2("top:Q"),
-            alt.Color("agreement:Q", title=coefficient, scale=colours, legend=legend),
-            # Cells would show hair lines between them without an edge of their own colour.
-            alt.Stroke("agreement:Q", title=coefficient, scale=colours, legend=legend),
+            alt.Color("agreement:Q", title=coefficient, scale=colors, legend=legend),
+            # Cells would show hair lines between them without an edge of their own color.
+            alt.Stroke("agreement:Q", title=coefficient, scale=colors, legend=legend),
             tooltip=[alt.Tooltip("k1:Q"), alt.Tooltip("k2:Q"), alt.Tooltip("agreement:Q", format=".3f")],
         )
     )  # fmt: skip
@@ -253,7 +253,7 @@ def _side(measure: str, depth: str, depths: Sequence[int]) -> dict[str, Any]:
 
 
 def cell_edges(depths: Sequence[int]) -> list[float]:
-    """Where the cells of depths meet on a log axis: halfway between neighbours, as far out at the ends."""
+    """Where the cells of depths meet on a log axis: halfway between neighbors, as far out at the ends."""
     inner = [(one * next_one) ** 0.5 for one, next_one in pairwise(depths)]
     if not inner:
         return [depths[0] / 1.5, depths[0] * 1.5]
@@ -274,7 +274,7 @@ def _with_sides(cells: polars.DataFrame, across: Sequence[int], up: Sequence[int
 
 
 def _border(cells: polars.DataFrame, threshold: float) -> polars.DataFrame:
-    """The edges between a cell that reaches the threshold and a neighbour that does not."""
+    """The edges between a cell that reaches the threshold and a neighbor that does not."""
     reached = polars.col("agreement") >= threshold
     beside = cells.sort("k2", "k1").with_columns(before=reached.shift(1).over("k2"))
     below = cells.sort("k1", "k2").with_columns(before=reached.shift(1).over("k1"))
@@ -419,7 +419,7 @@ def _interval_pane(
     values = lines.Values(column="mean", title="mean", domain=domain)
     tooltip = _interval_tooltip("place:Q")
     bars = base.mark_rule(color="#7a7a7a", strokeWidth=1.2)
-    points = base.mark_point(filled=True, size=18, color=style.COLOURS[0], opacity=1)
+    points = base.mark_point(filled=True, size=18, color=style.COLORS[0], opacity=1)
     layers = [
         bars.encode(x, values.y("lower"), alt.Y2("upper:Q"), tooltip=tooltip),
         points.encode(x, values.y(), tooltip=tooltip),
@@ -474,9 +474,9 @@ def _pair_pane(
     bars, curves = base.mark_rule(strokeWidth=1.3), base.mark_line(strokeWidth=2)
     points = base.mark_point(filled=True, size=55, opacity=1)
     layers = [
-        bars.encode(x, values.y("lower"), alt.Y2("upper:Q"), signs.colour),
-        curves.encode(x, values.y(), signs.colour, signs.dash, tooltip=tooltip),
-        points.encode(x, values.y(), signs.colour, signs.shape, tooltip=tooltip),
+        bars.encode(x, values.y("lower"), alt.Y2("upper:Q"), signs.color),
+        curves.encode(x, values.y(), signs.color, signs.dash, tooltip=tooltip),
+        points.encode(x, values.y(), signs.color, signs.shape, tooltip=tooltip),
     ]
     if pool_depth is not None and depths[0] <= pool_depth <= depths[-1]:
         pool = alt.Chart(alt.InlineData(values=[{"beside": pool_depth}]))

@@ -176,8 +176,8 @@ def _spread(values: Floats, pairs: Pairs, decimals: int) -> tuple[Floats, Floats
     first, second = pairs[:, 0], pairs[:, 1]
     means = values.mean(axis=2)
     gaps = np.round(means[:, first] - means[:, second], decimals)
-    centred = values - means[:, :, np.newaxis]
-    products = centred @ centred.transpose(0, 2, 1)
+    centerd = values - means[:, :, np.newaxis]
+    products = centerd @ centerd.transpose(0, 2, 1)
     own = np.einsum("krr->kr", products)
     both = own[:, first] + own[:, second]
     squares = both - 2 * products[:, first, second]

@@ -146,7 +146,7 @@ def extended_evaluation(
     """
     name = "extended evaluation"
     if not pool.contributing.any():
-        text = "no pool was recognised: every depth may lie below what was judged."
+        text = "no pool was recognized: every depth may lie below what was judged."
         return Finding(guideline=name, heed=True, text=text)
     beyond = [k for k in depths if k > pool.depth]
     how = "guessed" if pool.guessed else "listed"
@@ -182,7 +182,7 @@ def unpooled_runs(found: Sequence[UnjudgedDocuments], pool: Pool, depth: int) ->
     """Look at the number and ranks of the unjudged documents of runs that did not contribute to the pool."""
     name = "runs outside the pool"
     if not pool.contributing.any():
-        text = "no pool was recognised: it is not known which runs contributed; list them with --info."
+        text = "no pool was recognized: it is not known which runs contributed; list them with --info."
         return Finding(guideline=name, heed=True, text=text)
     if not found:
         return Finding(guideline=name, heed=False, text="every run contributed to the pool.")
@@ -323,7 +323,7 @@ def _not_tested(one: OverDepth, depths: Sequence[int]) -> Iterator[str]:
         yield (
             f"{one.name}: a difference that is the same on every topic leaves no error to test against. Pairs"
             f" with one, of {one.separation.order.shape[1]:,}: {', '.join(constant)}. They are not tested,"
-            " nor counted in apart and p; --test randomisation tests them."
+            " nor counted in apart and p; --test randomization tests them."
         )
 
 

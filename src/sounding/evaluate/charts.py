@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sounding.core.lazy import alt, polars
 from sounding.core.text import plural
-from sounding.render.style import COLOURS, FAINT, data, names, needs, pane_title, titled, value_domain
+from sounding.render.style import COLORS, FAINT, data, names, needs, pane_title, titled, value_domain
 
 if TYPE_CHECKING:
     from sounding.render.style import Chart
@@ -66,7 +66,7 @@ def _pane(frame: polars.DataFrame, measure: str, runs: Sequence[str], *, first: 
     base = alt.Chart(data(frame.drop("measure")))
     thick = 4 if len(runs) <= NAMED_RUNS else 2
     bars = base.mark_rule(color=FAINT, strokeWidth=thick, opacity=0.75)
-    points = base.mark_point(filled=True, size=45 if thick == 4 else 20, color=COLOURS[0], opacity=1)
+    points = base.mark_point(filled=True, size=45 if thick == 4 else 20, color=COLORS[0], opacity=1)
     layers = [
         bars.encode(alt.X("lower:Q", scale=scale, title=title), alt.X2("upper:Q"), y, tooltip=tooltip),
         points.encode(alt.X("value:Q", scale=scale, title=title), y, tooltip=tooltip),

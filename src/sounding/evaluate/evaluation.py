@@ -59,7 +59,7 @@ def evaluate(
     `Measure`s or those of ir_measures, one or several.
     `residual` names judgments of an earlier round: their documents are dropped from runs and qrels, and
     topics that have none left with them. With `groups` a topic's value is the mean over its judgment
-    groups (the second column of the qrels), as trec_eval's `-R qrels_jg`. Formats are recognised unless
+    groups (the second column of the qrels), as trec_eval's `-R qrels_jg`. Formats are recognized unless
     they are given. `jobs` processes share the runs; None: as many as there are cores, where the files
     are large. A run larger than memory is read in parts.
 

@@ -20,7 +20,7 @@ NO_INTERVALS = (
     " they are no confidence intervals."
 )
 OPEN_PAIRS = (
-    "Pairs of runs (of neighbours) whose bounds overlap, so that unjudged documents may decide their order"
+    "Pairs of runs (of neighbors) whose bounds overlap, so that unjudged documents may decide their order"
 )
 
 

@@ -26,7 +26,7 @@ from sounding.judge.records import AssessorProgress, Receipt, Seen, StandingJudg
 from sounding.judge.store import Store
 from sounding.judge.texts import presented, titled
 
-GONE = "there is no such topic among yours; an organiser may have dropped it, or given it to others"
+GONE = "there is no such topic among yours; an organizer may have dropped it, or given it to others"
 
 
 def own_topic(store: Store, who: User, topic: str) -> Topic:
@@ -104,7 +104,7 @@ signing = APIRouter(
     prefix="/api", tags=["sign-in"], responses=problems(400, 401, 403, 413, 422, 429, 500, 503)
 )
 judging = routes("/api", "assessors", web.assessor, 400, 401, 403, 404, 409, 412, 413, 422, 429, 500, 503)
-watching = routes("/api", "organisers", web.organizer, 400, 401, 403, 404, 422, 500, 503)
+watching = routes("/api", "organizers", web.organizer, 400, 401, 403, 404, 422, 500, 503)
 
 TopicId = Annotated[messages.Id, Query(description="one of your topics")]
 
@@ -449,7 +449,7 @@ async def _stream(here: web.Context, digest: str) -> AsyncIterator[str]:
         if time.monotonic() - checked >= BEAT_SECONDS:
             checked = time.monotonic()
             signed_in = await run_in_threadpool(here.project.store.sign_in, digest)
-            if signed_in is None or signed_in.user.role != "organiser":
+            if signed_in is None or signed_in.user.role != "organizer":
                 return
             yield ": still here\n\n"
         await anyio.sleep(STREAM_SECONDS)
@@ -463,7 +463,7 @@ def export(
 ) -> StreamingResponse:
     """Judgments of topics in use, sampling design, log, searches or topics, as they are at this moment.
 
-    Documents without a grade that counts have no line: /api/organise/topics has how many are unsettled.
+    Documents without a grade that counts have no line: /api/organize/topics has how many are unsettled.
     """
     kind = EXPORT_KINDS.get(name)
     if kind is None:

@@ -42,7 +42,7 @@ WRITE_BACK_SECONDS = 1.0  # between two times: the less there is, the less a jud
 
 NOT_NOW = "the server cannot store or read anything now; try again later"
 OWN_FAULT = "the server met a fault of its own and recorded nothing; its log says which"
-FAULT = "the server met a fault of its own and recorded nothing; send it again later, and tell an organiser"
+FAULT = "the server met a fault of its own and recorded nothing; send it again later, and tell an organizer"
 
 
 def create_app(project: Project) -> FastAPI:
@@ -133,7 +133,7 @@ def serve(project: Project, host: str, port: int, *, access_log: bool = False) -
     if not is_loopback(host) and not ready:
         raise DataError(
             f"nobody has a password yet, so the server listens on this machine alone and not on {host};"
-            " begin without --host, open the link that `sounding judge user DIR NAME --role organiser` prints"
+            " begin without --host, open the link that `sounding judge user DIR NAME --role organizer` prints"
             " on this machine, set a password there, and start again with --host"
         )
     app = create_app(project)

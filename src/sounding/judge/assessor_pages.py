@@ -34,10 +34,10 @@ Place = Annotated[int, Query(ge=1, le=api.MOST_PLACES)]
 
 @entrance.get("/")
 def home(request: Request, here: web.Here, asking: web.Asking) -> Response:
-    """My topics; organisers are led to their own first page."""
+    """My topics; organizers are led to their own first page."""
     who = asking.signed_in()
-    if who.role == "organiser":
-        return web.went_to("/organise")
+    if who.role == "organizer":
+        return web.went_to("/organize")
     return web.page(
         request, "topics.html", topics=api.topics(here, who), instructions=instructions_of(here.project)
     )

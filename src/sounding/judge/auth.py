@@ -350,7 +350,7 @@ class Door:
             log_failure(user, address)
             raise RefusedError(401, "name or password is wrong")
         if not user.active:
-            raise RefusedError(403, "this account is closed; ask an organiser")
+            raise RefusedError(403, "this account is closed; ask an organizer")
         for limit in (self._by_both, self._by_both_if_attacked):
             limit.forgive((folded, nonce) if nonce is not None else both)
         return user, await run_in_threadpool(begin_session, self._store, user, address, browser)

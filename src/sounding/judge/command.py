@@ -128,7 +128,7 @@ class UserOptions(TableOptions):
 
     name: str | None = declare.argument(required=False)
     role: Role | None = declare.choice(
-        ["assessor", "organiser"],
+        ["assessor", "organizer"],
         "Set the role; default: assessor for a new user, unchanged for others.",
     )
     topics: str | None = declare.text(
@@ -316,7 +316,7 @@ def command() -> None:
 
     \b
     sounding judge init DIR --corpus docs.jsonl --topics topics.txt --runs 'runs/*'
-    sounding judge user DIR jane --role organiser
+    sounding judge user DIR jane --role organizer
     sounding judge serve DIR
     sounding judge export DIR qrels -o qrels.txt
     """  # noqa: D301 - click wants the control character

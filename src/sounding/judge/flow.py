@@ -97,7 +97,7 @@ def init(options: command.InitOptions) -> None:
         )  # fmt: skip
     with project:
         _say(options, *_contents(project), *odd)
-    next_steps = f"sounding judge user {options.folder} NAME --role organiser; then: sounding judge serve"
+    next_steps = f"sounding judge user {options.folder} NAME --role organizer; then: sounding judge serve"
     _say(options, f"next: {next_steps} {options.folder}")
 
 
@@ -420,7 +420,7 @@ def _say_user(project: Project, number: int, link: str | None, options: command.
             elsewhere = "if people reach it elsewhere, say where with --url"
             _say(options, f"the project has not been served yet: {elsewhere}")
     topics = plural(store.topics_given()[person.pseudonym], "topic")
-    judges = "" if person.role == "organiser" else f", {topics} to judge"
+    judges = "" if person.role == "organizer" else f", {topics} to judge"
     sign_in = tables.sign_in(person)
     _say(options, f"{person.name}: {person.role}{judges}; sign-in: {sign_in}; in the log: {person.pseudonym}")
 
@@ -582,6 +582,6 @@ def _draw(project: Project, assessor: str, expert: User, options: command.Expert
     _say(
         options,
         f"{which}: {len(found.drawn):,} of {found.of:,} judgments of {name}; {expert.name} grades them on the"
-        f" page Audit, /organise/audit?audit={found.number}",
+        f" page Audit, /organize/audit?audit={found.number}",
     )
     return tables.drawn_table(found, expert.name, name)

@@ -270,7 +270,7 @@ class TopicWork(Message):
     judged: int = Field(description="with a grade that counts, or that nobody who looked could judge")
     relevant: int = Field(description="among those judged")
     cannot: int = Field(description="among those judged: nobody could")
-    unsettled: int = Field(description="whose assessors differ, to be settled by an organiser")
+    unsettled: int = Field(description="whose assessors differ, to be settled by an organizer")
     left: int = Field(description="that nobody has judged, and that the order could still bring")
     again: int = Field(description="that are judged, by fewer people than are to judge each")
 
@@ -326,7 +326,7 @@ class LiveState(Message):
     )
     relevant: int = Field(description="among those judged")
     cannot: int = Field(description="among those judged: nobody could")
-    unsettled: int = Field(description="documents on which assessors differ, to be settled by an organiser")
+    unsettled: int = Field(description="documents on which assessors differ, to be settled by an organizer")
     again: int = Field(description="documents that are judged, by fewer people than are to judge each")
     fitted: int = Field(description="judgments that the model of relevance was fitted to")
     fittable: int = Field(description="judgments that it could be fitted to by now")
@@ -359,7 +359,7 @@ class LiveState(Message):
     prospects: ProspectState | None = Field(None, description="null: none yet")
 
 
-# ---- what organisers change
+# ---- what organizers change
 
 
 class ShownOrder(Message):
@@ -382,7 +382,7 @@ class OrganizedTopic(Message):
     assessors: list[str] = Field(description="names of those who can sign in")
     order: ShownOrder
     judged: int
-    unsettled: int = Field(description="documents on which assessors differ, to be settled by an organiser")
+    unsettled: int = Field(description="documents on which assessors differ, to be settled by an organizer")
     left: int
     again: int = Field(description="documents that are judged, by fewer people than are to judge each")
 

@@ -23,7 +23,7 @@ from sounding.judge.review import (
 from sounding.judge.settings import Order, Settings
 from sounding.judge.web import Context, Here, Organizer, organizer
 
-router = routes("/api/organise", "organisers", organizer, 400, 401, 403, 413, 422, 500, 503)
+router = routes("/api/organize", "organizers", organizer, 400, 401, 403, 413, 422, 500, 503)
 audits = routes("/api/audit", "audits", organizer, 400, 401, 403, 404, 409, 412, 413, 422, 500, 503)
 NOT_DRAWN = "this document is not in the sample; load the page again"
 Documents = Annotated[list[messages.DocId], Query(max_length=100)]

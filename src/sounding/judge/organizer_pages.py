@@ -1,4 +1,4 @@
-"""Pages of organisers: the live page, topics, people, differences between assessors, the project."""
+"""Pages of organizers: the live page, topics, people, differences between assessors, the project."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
 FEEDS = {
     "first": "first: of whoever judged it first",
     "majority": "majority: that most gave",
-    "adjudicated": "adjudicated: that all agree on, or an organiser settled",
+    "adjudicated": "adjudicated: that all agree on, or an organizer settled",
 }
 
 Text = Annotated[str, Query(max_length=500)]
@@ -46,7 +46,7 @@ Number = Annotated[int, Query(ge=1, le=MOST_EVENTS)]
 SAMPLED = 20  # judgments of an audit, unless others are asked for
 
 router = APIRouter(
-    prefix="/organise",
+    prefix="/organize",
     include_in_schema=False,
     dependencies=[Depends(web.organizer), Depends(web.from_our_page)],
 )
@@ -66,7 +66,7 @@ def topics_page(request: Request, here: web.Here) -> Response:
     """All topics: which are judged, by whom, in which order."""
     project = here.project
     return web.page(
-        request, "organise_topics.html", topics=organizing.topic_states(project),
+        request, "organize_topics.html", topics=organizing.topic_states(project),
         assessors=project.store.assessors(), names=project.store.names(),
         overlap=project.settings.overlap, general=project.engine.general_order(),
         notes=organizing.notes_of(project.engine),
@@ -79,14 +79,14 @@ def topics_page(request: Request, here: web.Here) -> Response:
 def assign(here: web.Here, given: web.Given) -> Response:
     """Give a topic to exactly these assessors."""
     organizing.assign(here.project, given.text("topic", most=MOST_TOPIC), given.texts("assessor"))
-    return web.went_to("/organise/topics?said=saved")
+    return web.went_to("/organize/topics?said=saved")
 
 
 @router.post("/share-out")
 def share_out(here: web.Here, given: web.Given) -> Response:
     """Give every chosen topic to so many assessors, those with the fewest topics first."""
     organizing.share_out(here.project, given.whole("count", least=1, most=MOST_ASSESSORS))
-    return web.went_to("/organise/topics?said=saved")
+    return web.went_to("/organize/topics?said=saved")
 
 
 @router.post("/status")
@@ -97,7 +97,7 @@ def set_status(here: web.Here, given: web.Given, who: web.Organizer) -> Response
         given.text("status", most=20),  # type: ignore[arg-type]  # it is checked there
         by=who.pseudonym,
     )  # fmt: skip
-    return web.went_to("/organise/topics?said=saved")
+    return web.went_to("/organize/topics?said=saved")
 
 
 @router.post("/order")
@@ -111,7 +111,7 @@ def set_order(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
         warm_up=given.whole("warm_up", least=0, most=MOST_BATCH) or 0,
     )
     organizing.set_order(here.project, [topic] if topic else None, order, by=who.pseudonym)
-    return web.went_to("/organise/topics?said=saved")
+    return web.went_to("/organize/topics?said=saved")
 
 
 # ---- people
@@ -151,11 +151,11 @@ def change_person(
     store = here.project.store
     person = store.user(given.whole("id", least=1, most=10**9) or 0)
     if person is None or person.id == who.id:
-        raise RefusedError(400, "there is no such person, or it is you; ask another organiser")
+        raise RefusedError(400, "there is no such person, or it is you; ask another organizer")
     if act == "link":
         return _people(request, here, _link(request, here, person), person.name)
     if act == "role":
-        store.set_role(person.id, "organiser" if person.role == "assessor" else "assessor")
+        store.set_role(person.id, "organizer" if person.role == "assessor" else "assessor")
         store.end_sign_ins(person.id)
     elif act in ("close", "open"):
         store.set_active(person.id, act == "open")
@@ -166,7 +166,7 @@ def change_person(
     else:
         raise RefusedError(404, web.NOTHING_HERE)
     return web.went_to(
-        f"/organise/people?said={'held' if act == 'erase' and store.holds_erased() else 'saved'}"
+        f"/organize/people?said={'held' if act == 'erase' and store.holds_erased() else 'saved'}"
     )
 
 
@@ -233,7 +233,7 @@ def adjudicate(here: web.Here, given: web.Given, who: web.Organizer) -> Response
         given.text("doc", most=MOST_DOC),
         _grade(here, given), key=given.text("key", most=100) or uuid4().hex,
     )  # fmt: skip
-    return web.went_to("/organise/differences?said=saved")
+    return web.went_to("/organize/differences?said=saved")
 
 
 # ---- audits
@@ -255,7 +255,7 @@ def draw_audit(request: Request, here: web.Here, expert: web.Organizer, given: w
     if number is None:
         name = here.project.store.names().get(assessor, assessor)
         return _audits(request, here, expert, said=f"{name} has judged nothing yet for a topic in use.")
-    return web.went_to(f"/organise/audit?audit={number}")
+    return web.went_to(f"/organize/audit?audit={number}")
 
 
 def _audits(
@@ -302,18 +302,18 @@ def audit_judge_page(
     sample = audited(here, expert, audit)
     asked = topic or next((one.topic for one in sorted(sample.open(), key=lambda one: one.topic)), "")
     found = here.project.store.topic(asked) if asked in sample.topics else None
-    back = f"/organise/audit?audit={audit}"
+    back = f"/organize/audit?audit={audit}"
     if found is None:
         return web.went_to(back)
     if not topic:  # an address that stays what it shows
-        return web.went_to(f"/organise/audit/judge?audit={audit}&topic={quote(asked, safe='')}")
+        return web.went_to(f"/organize/audit/judge?audit={audit}&topic={quote(asked, safe='')}")
     graded = sample.graded(asked)
     here_given = [one for one in graded if one.selection.policy == AUDIT]  # others stand for themselves
     last = max(here_given, key=lambda one: one.sequence).doc if here_given else ""
     name = here.project.store.names().get(sample.assessor, sample.assessor)
     return judging_page(
         request, here, found, doc="", query="", judged=len(graded), coming=coming(sample, asked), back=back,
-        back_words="the audit", after=f"/organise/audit/judge?audit={audit}",
+        back_words="the audit", after=f"/organize/audit/judge?audit={audit}",
         audit={"number": audit, "last": last, "name": name},
     )  # fmt: skip
 
@@ -354,12 +354,12 @@ def set_instructions(here: web.Here, given: web.Given, who: web.Organizer) -> Re
     """Change what assessors read beside every topic."""
     text = given.text("instructions", most=MOST_INSTRUCTIONS)
     organizing.set_instructions(here.project, text, by=who.pseudonym)
-    return web.went_to("/organise/project?said=saved")
+    return web.went_to("/organize/project?said=saved")
 
 
 @router.post("/settings")
 def set_settings(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
-    """Change what was changed in the form: another organiser may have changed the rest meanwhile."""
+    """Change what was changed in the form: another organizer may have changed the rest meanwhile."""
     wanted: dict[str, str | float | None] = {
         "title": given.text("title", most=MOST_TITLE),
         "measure": given.text("measure", most=100),
@@ -370,7 +370,7 @@ def set_settings(here: web.Here, given: web.Given, who: web.Organizer) -> Respon
     }
     changed = {name: value for name, value in wanted.items() if value is not None and given.changed(name)}
     organizing.change_settings(here.project, by=who.pseudonym, **changed)
-    return web.went_to("/organise/project?said=saved")
+    return web.went_to("/organize/project?said=saved")
 
 
 def _level(given: web.FormFields) -> float:

@@ -224,7 +224,7 @@ def judge_of(store: Store, name: str) -> str:
 
 def organizer_of(store: Store, name: str) -> User:
     """The organizer of a name or a pseudonym, who may sign in."""
-    return _person_in_role(store, name, "organiser", "")
+    return _person_in_role(store, name, "organizer", "")
 
 
 def assessor_of(store: Store, name: str) -> User:

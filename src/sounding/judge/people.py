@@ -69,7 +69,7 @@ class PeopleTables(Tables):
         """Make a user an assessor or an organizer; the last organizer stays one."""
         with self._database.write() as run:
             user = _find_remembered(run, id)
-            if role != "organiser":
+            if role != "organizer":
                 _keep_an_organizer(run, user)
             run(sql.SET_ROLE, id=id, role=role)
 
@@ -189,9 +189,9 @@ def _find_remembered(run: Statements, id: int) -> User:  # noqa: A002
 
 def _keep_an_organizer(run: Statements, user: User) -> None:
     """Refuse to lose the last organizer who can sign in."""
-    ready = [one for one in map(user_of, run(sql.USERS)) if one.role == "organiser" and one.active]
+    ready = [one for one in map(user_of, run(sql.USERS)) if one.role == "organizer" and one.active]
     if [one.id for one in ready] == [user.id]:
-        raise ConflictError(f"{user.name} is the last organiser; make somebody else one first")
+        raise ConflictError(f"{user.name} is the last organizer; make somebody else one first")
 
 
 def _shut_out(run: Statements, user: User) -> None:

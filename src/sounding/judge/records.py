@@ -91,7 +91,7 @@ class Event:
         return json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":")) + "\n"
 
 
-Role = Literal["assessor", "organiser"]
+Role = Literal["assessor", "organizer"]
 TopicStatus = Literal["candidate", "chosen", "dropped"]
 TokenKind = Literal["invitation", "reset"]
 

@@ -14,7 +14,7 @@ from sounding.judge.api import leave
 from sounding.judge.project import digest_of
 from sounding.judge.records import User
 
-VOID = "this link has been used already or is too old; ask an organiser for a new one"
+VOID = "this link has been used already or is too old; ask an organizer for a new one"
 # The first that fits: browsers name those that they descend from, and systems likewise.
 _BROWSERS = {
     "Edg": "Edge", "OPR": "Opera", "SamsungBrowser": "Samsung Internet", "Firefox": "Firefox",

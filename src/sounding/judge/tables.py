@@ -27,7 +27,7 @@ def user_table(store: Store, number: int | None = None, link: str | None = None)
     users = [user for user in store.users() if number in (None, user.id)]
     topics = store.topics_given()
     judged = store.judgments_given()
-    notes = [] if users else ["nobody yet; add somebody with: sounding judge user DIR NAME --role organiser"]
+    notes = [] if users else ["nobody yet; add somebody with: sounding judge user DIR NAME --role organizer"]
     return Table(
         [
             Column("user", [user.name for user in users]),

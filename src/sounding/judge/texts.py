@@ -120,7 +120,7 @@ MOST_CHARACTERS = 500_000  # of a document that are shown
 SHORTEST = 3  # letters of a word that is marked, in scripts that have blanks between words
 LONGEST_EXACT = 3  # letters of a word that is marked only where it stands alone; longer ones with any ending
 
-# English words that would colour every page and tell nothing.
+# English words that would color every page and tell nothing.
 _COMMON_WORDS = """
 about after all also and any are because been between but can could describe did discuss document documents
 does find for from had has have how identify information into its may more most must not off other out over

@@ -42,8 +42,8 @@ FOLDER = Path(__file__).parent
 TOKEN = "X-Page-Token"  # noqa: S105 - the name of a header
 MOST_BYTES = 1_000_000  # of a request
 MOST_UPLOAD = 100_000_000  # of one that brings a run
-UPLOADS = "/organise/runs"
-MOST_REMEMBERED = 1000  # sign-ins of organisers
+UPLOADS = "/organize/runs"
+MOST_REMEMBERED = 1000  # sign-ins of organizers
 SAID = {
     "saved": "Saved.",
     "held": "Forgotten. Another program reads the database just now; until it ends, a file tells who it was.",
@@ -90,7 +90,7 @@ class Context:
         _ = self.cookie  # which must be known when the database is away
 
     def remember_organizer(self, digest: str) -> None:
-        """Note that a cookie is an organiser's, who is told what is wrong when nobody can be looked up."""
+        """Note that a cookie is an organizer's, who is told what is wrong when nobody can be looked up."""
         if len(self.organizers) >= MOST_REMEMBERED:
             self.organizers.clear()
         self.organizers.add(digest)
@@ -142,7 +142,7 @@ def visitor(request: Request) -> Visitor:
     if known is None:
         here, cookies = context(request), request.cookies
         known = visitor_of(here.project.store, cookies.get(here.cookie), cookies.get(here.guest_cookie))
-        if known.user is not None and known.user.role == "organiser":
+        if known.user is not None and known.user.role == "organizer":
             here.remember_organizer(digest_of(known.secret))
         request.state.visitor = known
     return known
@@ -168,8 +168,8 @@ async def assessor(asking: Asking) -> User:
 
 
 async def organizer(asking: Asking) -> User:
-    """The organiser who asks; others are refused."""
-    return asking.having("organiser")
+    """The organizer who asks; others are refused."""
+    return asking.having("organizer")
 
 
 SignedIn = Annotated[User, Depends(user)]
@@ -342,13 +342,13 @@ def went_to(path: str) -> RedirectResponse:
 
 
 def is_organizer(request: Request) -> bool:
-    """Whether an organiser asks; while the database is away, whether one asked with this cookie before."""
+    """Whether an organizer asks; while the database is away, whether one asked with this cookie before."""
     try:
         user = visitor(request).user
     except StoreError:
         here = context(request)
         return digest_of(request.cookies.get(here.cookie, "")) in here.organizers
-    return user is not None and user.role == "organiser"
+    return user is not None and user.role == "organizer"
 
 
 def refusal(

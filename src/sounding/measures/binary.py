@@ -85,7 +85,7 @@ def average_precision(run: Ranking, *, k: int | None = None, rel: float = 1, nor
 
 @measure("GMAP", basis="recall", monotone=False, aggregate="geometric", shown="summary")
 def geometric_mean_average_precision(run: Ranking, *, rel: float = 1) -> Values:
-    """AP of every topic, summarised by its geometric mean; below 0.00001 counts as 0.00001."""
+    """AP of every topic, summarized by its geometric mean; below 0.00001 counts as 0.00001."""
     return average_precision(run, rel=rel)
 
 
@@ -139,7 +139,7 @@ def binary_preference(run: Ranking, *, rel: float = 1) -> Values:
     "GMBpref", basis="recall", monotone=False, counts_nonrelevant=True, aggregate="geometric", shown="summary"
 )
 def geometric_mean_binary_preference(run: Ranking, *, rel: float = 1) -> Values:
-    """Bpref of every topic, summarised by its geometric mean; below 0.00001 counts as 0.00001."""
+    """Bpref of every topic, summarized by its geometric mean; below 0.00001 counts as 0.00001."""
     return binary_preference(run, rel=rel)
 
 

@@ -15,7 +15,7 @@ GEOMETRIC_FLOOR = 1e-5  # trec_eval's: a value of 0 would make every geometric m
 
 
 def summaries(values: NDArray[np.float64], measures: Sequence[Measure]) -> NDArray[np.float64]:
-    """(run, measure): values summarised over topics as each measure wants it; NaN: no summary."""
+    """(run, measure): values summarized over topics as each measure wants it; NaN: no summary."""
     summary = np.full(values.shape[:2], np.nan)
     for number, measure in enumerate(measures):
         kind = measure.definition.aggregate

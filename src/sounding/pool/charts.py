@@ -35,7 +35,7 @@ def pool_size_by_depth(frame: polars.DataFrame) -> style.Chart:
             values = Values(column=column, title=title, domain=value_domain(kept[column]), format=shown)
             tooltip = [alt.Tooltip("depth:Q"), alt.Tooltip(f"{column}:Q", format=shown)]
             line = alt.Chart(data(kept.select("depth", column))).mark_line(
-                strokeWidth=2, color=style.COLOURS[0]
+                strokeWidth=2, color=style.COLORS[0]
             )
             panes.append(line.encode(x, values.y(), tooltip=tooltip).properties(width=330, height=240))
     return titled(alt.hconcat(*panes, spacing=30), "Documents to judge by depth of the pool", [note])

@@ -61,8 +61,8 @@ def _law(found: NDArray[np.int64]) -> tuple[Values, Values]:
         raise DataError(f"a pool of depth {pooled} shows no growth; give at most a number instead")
     position = np.log(np.arange(1, pooled + 1))
     height = np.log1p(found)
-    centred = position - position.mean()
-    slope = np.minimum((height @ centred) / (centred @ centred), 0.0)
+    centerd = position - position.mean()
+    slope = np.minimum((height @ centerd) / (centerd @ centerd), 0.0)
     return height.mean(axis=1) - slope * position.mean(), slope
 
 

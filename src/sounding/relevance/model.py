@@ -128,7 +128,7 @@ def logistic(log_odds: NDArray[FloatT]) -> NDArray[FloatT]:
 
 @dataclass(slots=True)
 class _Problem:
-    """A penalised logistic regression with one level a topic."""
+    """A penalized logistic regression with one level a topic."""
 
     rows: Matrix  # (judgment, feature)
     topic: Counts  # (judgment,) never falling
@@ -141,7 +141,7 @@ class _Problem:
         return self.rows @ weights + levels[self.topic]
 
     def cost(self, weights: Values, levels: Values) -> float:
-        """Minus the penalised log likelihood."""
+        """Minus the penalized log likelihood."""
         odds = self.log_odds(weights, levels)
         misfit = np.logaddexp(0, np.where(self.relevant, -odds, odds)).sum()
         away = self.precision @ (weights - self.center) ** 2 + levels @ levels * TOPIC_SPREAD**-2.0

@@ -103,7 +103,7 @@ def rank_bin(rank: Counts) -> Counts:
 
 
 def never_rising(rates: Values, weights: NDArray[np.floating]) -> Values:
-    """The closest rates (weighted least squares) that never rise: neighbours that do are averaged."""
+    """The closest rates (weighted least squares) that never rise: neighbors that do are averaged."""
     pools: list[tuple[float, float, int]] = []  # rate, weight, how many
     for rate, weight in zip(rates.tolist(), weights.tolist(), strict=True):
         size = 1

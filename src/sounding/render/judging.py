@@ -44,7 +44,7 @@ def expected_values(frame: polars.DataFrame, *, measure: str = "AP") -> style.Ch
     between = bars.encode(alt.X("lower:Q", scale=scale, title=title), alt.X2("upper:Q"), y, tooltip=tooltip)
     layers = [
         *([between] if bar else []),
-        points.encode(alt.X("height:Q", scale=scale, title=title), y, signs.colour, signs.shape),
+        points.encode(alt.X("height:Q", scale=scale, title=title), y, signs.color, signs.shape),
     ]
     pane = alt.LayerChart(layer=layers).properties(width=460, height=max(60, 17 * min(len(runs), NAMED_RUNS)))
     return style.titled(pane, f"Expected values of {plural(len(runs), 'run')}", BAR if bar else [])

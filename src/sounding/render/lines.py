@@ -38,13 +38,13 @@ class Values:
 class Signs:
     """How the series of a chart are told apart; its legend shows points where there are any, else lines."""
 
-    colour: alt.Color
+    color: alt.Color
     dash: alt.StrokeDash
     shape: alt.Shape
 
 
 def series_signs(series: str, order: Sequence[str], *, points: bool, title: str | None, top: bool) -> Signs:
-    """Colour, dashes and shape for each name of a column, in the order given; no legend for a single one."""
+    """Color, dashes and shape for each name of a column, in the order given; no legend for a single one."""
     names, field, count = list(order), f"{series}:N", len(order)
     look = alt.Legend(
         title=title, orient="top" if top else "right", symbolSize=80 if points else 400,
@@ -52,7 +52,7 @@ def series_signs(series: str, order: Sequence[str], *, points: bool, title: str 
     )  # fmt: skip
     shown = look if count > 1 else None
     return Signs(
-        alt.Color(field, scale=alt.Scale(domain=names, range=style.series_colours(count)), legend=shown),
+        alt.Color(field, scale=alt.Scale(domain=names, range=style.series_colors(count)), legend=shown),
         alt.StrokeDash(field, scale=alt.Scale(domain=names, range=style.series_dashes(count)), legend=shown),
         alt.Shape(field, scale=alt.Scale(domain=names, range=style.series_shapes(count)), legend=shown),
     )
@@ -77,12 +77,12 @@ def series_pane(
     layers = []
     if {"lower", "upper"} <= set(frame.columns):
         shade = drawn.mark_area(opacity=style.BAND_OPACITY)
-        layers.append(shade.encode(x, values.y("lower"), alt.Y2("upper:Q"), signs.colour))
+        layers.append(shade.encode(x, values.y("lower"), alt.Y2("upper:Q"), signs.color))
     line = drawn.mark_line(strokeWidth=2, clip=values.log)
-    layers.append(line.encode(x, values.y(), signs.colour, signs.dash, tooltip=tooltip))
+    layers.append(line.encode(x, values.y(), signs.color, signs.dash, tooltip=tooltip))
     if points:
         marks = drawn.mark_point(filled=True, size=45, opacity=1)
-        layers.append(marks.encode(x, values.y(), signs.colour, signs.shape, tooltip=tooltip))
+        layers.append(marks.encode(x, values.y(), signs.color, signs.shape, tooltip=tooltip))
     return alt.LayerChart(layer=layers)
 
 
@@ -180,14 +180,14 @@ def reference_depth(frame: polars.DataFrame, wanted: int | None) -> int:
 
 
 def standing_notes(frame: polars.DataFrame, column: str, words: Sequence[str], reference_k: int) -> list[str]:
-    """What the colours mean, unless every run stands out, and which runs have no value to be ordered by."""
+    """What the colors mean, unless every run stands out, and which runs have no value to be ordered by."""
     runs = style.names(frame, "run")
     known = frame.filter((polars.col("k") == reference_k) & polars.col(column).is_finite())
     unknown = [run for run in runs if run not in set(style.names(known, "run"))]
     notes = []
     if len(runs) > len(words):
         listed = f"{', '.join(words[:-1])} and {words[-1]}"
-        notes.append(f"Grey: all runs. In colour: the {listed} run at k = {reference_k:,}.")
+        notes.append(f"Gray: all runs. In color: the {listed} run at k = {reference_k:,}.")
     if unknown:
         what = f"{unknown[0]} has" if len(unknown) == 1 else f"{len(unknown)} runs, as {unknown[0]}, have"
         notes.append(f"{what} no value at k = {reference_k:,}.")
@@ -202,11 +202,11 @@ def run_pane(frame: polars.DataFrame, pane: RunPane) -> alt.LayerChart:
     shown = frame.select("run", "k", pane.column)
     layers = [_everyone(shown, pane), *style.pool_rule(pane.pool_depth, *pane.depths)]
     for one in standing:
-        colour, dash = LINES[one.place]
+        color, dash = LINES[one.place]
         line = alt.Chart(style.data(shown.filter(polars.col("run") == one.run)))
-        point = {"size": 40, "color": colour} if pane.single else False
+        point = {"size": 40, "color": color} if pane.single else False
         layers.append(
-            _encoded(line.mark_line(strokeWidth=2.2, color=colour, strokeDash=dash, point=point), pane)
+            _encoded(line.mark_line(strokeWidth=2.2, color=color, strokeDash=dash, point=point), pane)
         )
     layers += _labels(shown, pane, standing)
     chart = alt.LayerChart(layer=layers)
@@ -214,7 +214,7 @@ def run_pane(frame: polars.DataFrame, pane: RunPane) -> alt.LayerChart:
 
 
 def _everyone(frame: polars.DataFrame, pane: RunPane) -> alt.Chart:
-    """All runs, thin and grey; on a page the one that is pointed at stands out."""
+    """All runs, thin and gray; on a page the one that is pointed at stands out."""
     lines = style.data(frame)
     # Altair takes parameters of one name for one, and warns: each pane has a name of its own.
     sign = crc32(f"{pane}{lines.values}".encode())
@@ -245,13 +245,13 @@ def _labels(frame: polars.DataFrame, pane: RunPane, standing: Sequence[Standing]
     layers = []
     for one, height in zip(standing, spread_labels(heights, pane.height), strict=True):
         k, value = ends[one.run]
-        colour, _ = LINES[one.place]
+        color, _ = LINES[one.place]
         label_value = low + height / pane.height * (high - low)
         place = {"label": one.label, "k": k, "value": value, "label_k": label_k, "label_value": label_value}
         label = alt.Chart(style.data(polars.DataFrame([place])))
-        leader = label.mark_rule(color=colour, strokeWidth=1, opacity=0.6)
+        leader = label.mark_rule(color=color, strokeWidth=1, opacity=0.6)
         text = label.mark_text(
-            align="left", baseline="middle", dx=3, color=colour, fontSize=11, fontWeight=600
+            align="left", baseline="middle", dx=3, color=color, fontSize=11, fontWeight=600
         )
         layers += [
             leader.encode(alt.X("k:Q"), alt.Y("value:Q"), alt.X2("label_k:Q"), alt.Y2("label_value:Q")),

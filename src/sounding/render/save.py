@@ -68,7 +68,7 @@ def require_suffix(path: Path) -> None:
 
 
 def together(charts: Sequence[Chart]) -> Chart:
-    """Several charts under each other as one, each with its own axes and colours, their titles in line."""
+    """Several charts under each other as one, each with its own axes and colors, their titles in line."""
     if not charts:
         raise DataError("no charts to put together; expected at least one")
     # Only the outermost chart may say how things look, and all charts say the same.

@@ -22,34 +22,34 @@ UNCUT = 0  # no limit to the width of a label: names that are cut can look the s
 RULE = "#666666"
 BAND_OPACITY = 0.18
 
-# Okabe and Ito's colours without black, which is for text, and without yellow, which fades on white.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Okabe and Ito's colors without black, which is for text, and without yellow, which fades on white.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 4), (4, 2, 1, 2, 1, 2))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
-# Steps of cividis, dark to light: equal steps of lightness, so that they part in grey as well.
+# Steps of cividis, dark to light: equal steps of lightness, so that they part in gray as well.
 CIVIDIS = ("#00224e", "#2a3f6d", "#575d6d", "#7d7c78", "#a59c74", "#d2c060", "#fee838")
 
 
-def series_colours(count: int) -> list[str]:
-    """A colour for each of so many series; those that share one differ in their dashes and shapes."""
-    return [colour for _, colour in _signs(count)]
+def series_colors(count: int) -> list[str]:
+    """A color for each of so many series; those that share one differ in their dashes and shapes."""
+    return [color for _, color in _signs(count)]
 
 
 def series_dashes(count: int) -> list[list[int]]:
-    """Dashes for each of so many series, in the same order as their colours."""
+    """Dashes for each of so many series, in the same order as their colors."""
     return [list(DASHES[sign]) for sign, _ in _signs(count)]
 
 
 def series_shapes(count: int) -> list[str]:
-    """A shape for the points of each of so many series, in the same order as their colours."""
+    """A shape for the points of each of so many series, in the same order as their colors."""
     return [SHAPES[sign] for sign, _ in _signs(count)]
 
 
 def _signs(count: int) -> list[tuple[int, str]]:
-    """Pairs of sign and colour: the first few differ in both, and none comes twice before all were used."""
-    size = len(COLOURS)
-    pairs = [((colour + turn) % size, COLOURS[colour]) for turn, colour in product(range(size), range(size))]
+    """Pairs of sign and color: the first few differ in both, and none comes twice before all were used."""
+    size = len(COLORS)
+    pairs = [((color + turn) % size, COLORS[color]) for turn, color in product(range(size), range(size))]
     return [pairs[number % len(pairs)] for number in range(count)]
 
 
@@ -161,7 +161,7 @@ def value_domain(
 MOST_DEPTHS = 80  # of the lines of many runs: a few pixels of a log axis each
 MOST_POINTS = 400  # of the lines of a few series: a pixel each
 MOST_CELLS = 60  # of one side of a heat map
-EVERY_DEPTH_TO = 20  # where neighbouring depths are far apart on a log axis
+EVERY_DEPTH_TO = 20  # where neighboring depths are far apart on a log axis
 DIGITS = 5  # significant ones: a pixel is a thousandth of an axis
 
 Options = ParamSpec("Options")

@@ -37,8 +37,8 @@ class ReportOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
         "Write only these: summary, pairs, topics, measures, depth, collection, methods.",
         metavar="A,B...",
     )
-    test: str = declare.test("randomisation", "Choose the significance test (see docs/tests.md).")
-    correction: str | None = declare.correction("max-t for randomisation, holm for most others")
+    test: str = declare.test("randomization", "Choose the significance test (see docs/tests.md).")
+    correction: str | None = declare.correction("max-t for randomization, holm for most others")
     alpha: float = declare.alpha()
     draws: int = declare.count("Draw this many sets of pseudo-judgments for the audit.", default=50)
     seed: int = declare.seed()

@@ -162,7 +162,7 @@ class Listing {
       this.page = 0;
       this.refresh();
     });
-    bar.append(labelled("Search", search));
+    bar.append(labeled("Search", search));
     if (this.columns) for (const name of ["measure", "case", "settled"]) this.filter(bar, name);
     this.status = document.createElement("span");
     this.status.setAttribute("role", "status");
@@ -185,7 +185,7 @@ class Listing {
       this.page = 0;
       this.refresh();
     });
-    bar.append(labelled(name, choice));
+    bar.append(labeled(name, choice));
   }
 
   step(bar, text, by) {
@@ -216,7 +216,7 @@ class Listing {
   }
 }
 
-function labelled(text, control) {
+function labeled(text, control) {
   const label = document.createElement("label");
   label.append(text, control);
   return label;
@@ -301,7 +301,7 @@ class Explorer {
     names.forEach((name, number) => select.append(new Option(name, number)));
     select.value = chosen;
     select.addEventListener("change", () => this.refresh());
-    bar.append(labelled(text, select));
+    bar.append(labeled(text, select));
     return select;
   }
 

@@ -113,7 +113,7 @@ TERMS: Mapping[str, str] = {
     "remaining": "Relevant documents that Zobel's law lets expect in all, down to the end of the lists.",
     "last depth": "The depth below which Zobel's law expects no further relevant document.",
     "judged depth": "The depth to which every document of the contributing runs was judged on this topic.",
-    "tied share": "The share of the first documents whose scores are tied with a neighbour's.",
+    "tied share": "The share of the first documents whose scores are tied with a neighbor's.",
     "trec": "Ties are broken by document id, as trec_eval does.",
     "score-file": "Ties are left in the order of the file's lines.",
     "file": "Documents are in the order of the file's lines.",

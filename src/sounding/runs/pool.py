@@ -48,7 +48,7 @@ class Pool:
     judged: int  # the deepest d such that the top d of every contributing run was judged; 0: none is
     lists: int  # of contributing runs, one a topic
     holed: int  # those of them with an unjudged document within the depth
-    guessed: bool  # contributing runs were recognised by their judged documents, not read from a list
+    guessed: bool  # contributing runs were recognized by their judged documents, not read from a list
     remarks: tuple[str, ...] = ()  # what the list and the runs do not have in common, a line each
 
     @property
@@ -70,7 +70,7 @@ class Pool:
         count = int(np.count_nonzero(self.contributing))
         if not count and self.guessed:
             return (
-                f"No pool was recognised: no two runs with longer lists have their first {GUESSED_FROM}"
+                f"No pool was recognized: no two runs with longer lists have their first {GUESSED_FROM}"
                 " documents judged on nine topics in ten."
             )
         if not count:
@@ -88,7 +88,7 @@ class Pool:
 
 
 class JudgedDepths(NamedTuple):
-    """How deep runs are judged: all that a pool is recognised by."""
+    """How deep runs are judged: all that a pool is recognized by."""
 
     runs: Sequence[str]
     tags: Sequence[str]  # (run,) what each run calls itself

@@ -68,7 +68,7 @@ def judgments_by_difference(frame: polars.DataFrame) -> style.Chart:
     x = alt.X("difference:Q", title="true difference between the two lists", scale=ranges[0])
     y = alt.Y("judgments:Q", title="judgments until the order was sure", scale=ranges[1])
     tooltip = [alt.Tooltip("difference:Q", format=".4~f"), alt.Tooltip("judgments:Q"), alt.Tooltip("order:N")]
-    pane = points.encode(x, y, signs.colour, signs.shape, tooltip=tooltip).properties(width=460, height=300)
+    pane = points.encode(x, y, signs.color, signs.shape, tooltip=tooltip).properties(width=460, height=300)
     note = f"{plural(reached.height, 'pair')} of lists told apart, of {frame.height:,}."
     return titled(pane, "Judgments that tell two lists of a topic apart", [note])
 
@@ -94,7 +94,7 @@ def difference_histogram(frame: polars.DataFrame, *, p: float | None = None) -> 
     y = alt.Y("density:Q", title="density", scale=alt.Scale(domainMin=0))
     layers = [
         alt.Chart(data(bars))
-        .mark_rect(color=style.COLOURS[0], opacity=0.6)
+        .mark_rect(color=style.COLORS[0], opacity=0.6)
         .encode(x, y, alt.X2("to:Q"), alt.Y2("foot:Q")),
         alt.Chart(data(curve)).mark_line(color=style.INK, strokeWidth=1.5).encode(x, y),
     ]

@@ -190,7 +190,7 @@ def _range_tail(q: Floats, runs: int, df: int) -> Floats:
 
 
 def randomized_tukey(request: PairedSample) -> Outcome:
-    """Randomised Tukey HSD: runs shuffled within topics (Carterette 2012).
+    """Randomized Tukey HSD: runs shuffled within topics (Carterette 2012).
 
     A pair is compared with the largest difference between any two runs after a shuffle.
     """
@@ -213,7 +213,7 @@ def randomized_tukey(request: PairedSample) -> Outcome:
     return Outcome(
         p=(1 + reached) / arrangements, low=gaps - reach, high=gaps + reach,
         adjusted=(1 + further) / arrangements, least=1 / arrangements, drawn=request.permutations,
-        method=f"randomised Tukey HSD ({len(ranges):,} shuffles of runs within topics, {request.seed})",
+        method=f"randomized Tukey HSD ({len(ranges):,} shuffles of runs within topics, {request.seed})",
         interval="of the mean, from the shuffled range for all pairs of runs at once",
     )  # fmt: skip
 

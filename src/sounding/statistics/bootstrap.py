@@ -66,7 +66,7 @@ def _bootstrap(request: PairedSample, interval: IntervalMethod, name: str) -> Ou
 
 
 def _groups(request: PairedSample) -> Iterator[tuple[NDArray[np.intp], Floats, Floats, Weights]]:
-    """Blocks of pairs with equally many topics, whose differences vary: rows, centred, mean, weights."""
+    """Blocks of pairs with equally many topics, whose differences vary: rows, centerd, mean, weights."""
     spread = np.zeros(len(request.pairs), np.bool_)
     topics = np.zeros(len(request.pairs), np.int64)
     for part, gaps in request.differences():
@@ -130,7 +130,7 @@ def bca_interval(sample: Resampled, alpha: float) -> tuple[Floats, Floats]:
     upto = np.count_nonzero(shifts <= slack, axis=1)
     share = np.clip((below + upto) / (2 * count), 0.5 / count, 1 - 0.5 / count)
     bias = special.ndtri(share)
-    # The jackknife's influence of a topic on a mean is its centred value, up to a factor.
+    # The jackknife's influence of a topic on a mean is its centerd value, up to a factor.
     cubes = np.sum(sample.centered**3, axis=1)
     acceleration = cubes / (6 * np.sum(sample.centered**2, axis=1) ** 1.5)
 
@@ -143,7 +143,7 @@ def bca_interval(sample: Resampled, alpha: float) -> tuple[Floats, Floats]:
 
 
 def _quantile(ordered: Floats, level: Floats) -> Floats:
-    """(row,): each row's quantile at its own level, between neighbours by a straight line."""
+    """(row,): each row's quantile at its own level, between neighbors by a straight line."""
     place = np.clip(level, 0.0, 1.0) * (ordered.shape[1] - 1)
     left = np.floor(place).astype(np.intp)
     right = np.minimum(left + 1, ordered.shape[1] - 1)

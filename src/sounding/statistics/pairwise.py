@@ -34,7 +34,7 @@ from sounding.statistics.testing import (
 Kind = TypeVar("Kind", bound=np.generic)
 
 LEAST = float(np.finfo(np.float64).tiny)  # no p-value is 0
-FLIPS = "randomisation"  # the test by sign flips
+FLIPS = "randomization"  # the test by sign flips
 OWN = "own"  # the correction of tests that allow for all pairs by themselves
 PERMUTATIONS = 10_000  # drawn where the corrections can do with so few
 MOST_PERMUTATIONS = 200_000  # drawn without having been asked for, to reach alpha at all
@@ -51,7 +51,7 @@ TESTS = {
         PairTest(name="anova2", function=anova.anova2, correction="bonferroni", whole_topics=True),
         PairTest(name="tukey", function=anova.tukey, correction="own", whole_topics=True),
         PairTest(
-            name="randomised-tukey", function=anova.randomized_tukey, correction="own", whole_topics=True,
+            name="randomized-tukey", function=anova.randomized_tukey, correction="own", whole_topics=True,
             draws=True,
         ),
         PairTest(name="bootstrap", function=bootstrap.bootstrap, needs_spread=True, draws=True),
@@ -60,7 +60,7 @@ TESTS = {
             draws=True,
         ),
         PairTest(
-            name="randomisation", function=randomization.randomisation, correction="max-t", draws=True,
+            name="randomization", function=randomization.randomization, correction="max-t", draws=True,
             by_signs=True,
         ),
         PairTest(name="t", function=paired.paired_t, needs_spread=True),
@@ -71,14 +71,14 @@ TESTS = {
 }  # fmt: skip
 
 # Spellings that are taken as they are.
-ALIASES = {"randomization": "randomisation", "randomized-tukey": "randomised-tukey"}
+ALIASES = {"randomization": "randomization", "randomized-tukey": "randomized-tukey"}
 
 # What others call our tests, letters and figures only.
 MEANT = {
     "ttest": "t", "pairedt": "t", "student": "t", "studentt": "t", "trel": "t", "ttestrel": "t",
-    "permutation": "randomisation", "fisher": "randomisation", "signflip": "randomisation",
+    "permutation": "randomization", "fisher": "randomization", "signflip": "randomization",
     "signedrank": "wilcoxon", "pratt": "wilcoxon-pratt", "binomial": "sign", "bca": "bootstrap",
-    "hsd": "tukey", "tukeyhsd": "tukey", "randomisedhsd": "randomised-tukey", "twowayanova": "anova2",
+    "hsd": "tukey", "tukeyhsd": "tukey", "randomizedhsd": "randomized-tukey", "twowayanova": "anova2",
     "onewayanova": "anova",
 }  # fmt: skip
 
@@ -172,7 +172,7 @@ def pairwise_tests(
     values: Floats,
     pairs: Pairs,
     *,
-    test: str = "randomisation",
+    test: str = "randomization",
     correction: str | None = None,
     alpha: float = 0.05,
     margin: float | None = None,
@@ -477,7 +477,7 @@ def check_procedure(procedure: object) -> None:
 class Procedure:
     """How differences are tested: the same for performance and for assessment."""
 
-    test: str = "randomisation"
+    test: str = "randomization"
     correction: str | None = None  # None: the test's own (holm; bonferroni after an analysis of variance)
     alpha: float = 0.05
     margin: float | None = None

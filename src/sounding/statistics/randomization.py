@@ -1,4 +1,4 @@
-"""Randomisation by sign flips: swap the two runs on some topics and see how the mean difference moves.
+"""Randomization by sign flips: swap the two runs on some topics and see how the mean difference moves.
 
 One set of flips serves all pairs, so that the pairs of a request stay comparable, and the largest
 statistic of all pairs has a distribution (max-T).
@@ -91,8 +91,8 @@ def share_as_extreme(sizes: Floats, observed: Floats, slack: float, flips: Flips
     return flips.share(np.count_nonzero(sizes >= limit[:, np.newaxis], axis=1))
 
 
-def randomisation(request: PairedSample) -> Outcome:
-    """Randomisation test on the mean difference (sign flips).
+def randomization(request: PairedSample) -> Outcome:
+    """Randomization test on the mean difference (sign flips).
 
     All arrangements where they are few, drawn ones otherwise; the observed arrangement counts.
     The interval holds the shifts that a one-sided test at alpha / 2 does not reject on either side.
@@ -121,7 +121,7 @@ def randomisation(request: PairedSample) -> Outcome:
     return Outcome(
         p=p, low=low, high=high, adjusted=adjusted,
         least=2 / flips.count if exact else 1 / (1 + flips.count), drawn=0 if exact else flips.count,
-        method=f"randomisation test on the mean ({drawn})",
+        method=f"randomization test on the mean ({drawn})",
         interval="of the mean, by inversion of the one-sided tests",
     )  # fmt: skip
 

@@ -207,7 +207,7 @@ def _is_depth(value: Any) -> bool:
 _RIGHT: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "measures": (lambda value: _all(value, _is_text), 'a list of measures such as ["AP", "P@10"]'),
     "depths": (lambda value: _all(value, _is_depth), "a list of whole numbers from 1, such as [10, 100]"),
-    "test": (_is_text, 'the name of a test, such as "randomisation"'),
+    "test": (_is_text, 'the name of a test, such as "randomization"'),
     "correction": (_is_text, 'the name of a correction, such as "holm"'),
     "alpha": (lambda value: _is_number(value) and 0 < value < 1, "a number between 0 and 1, such as 0.05"),
     "margin": (lambda value: _is_number(value) and value > 0, "a number above 0, such as 0.01"),

@@ -5,7 +5,7 @@ says that it cannot; the few texts that it leaves over are read by the rule. No 
 become digits.
 
 A text such as -13.917681263056263 is a sign and `whole` * 10^power. Its bytes are read as 64-bit words,
-first byte lowest. XOR with the code of 0 leaves digits, three multiplications add neighbouring digits,
+first byte lowest. XOR with the code of 0 leaves digits, three multiplications add neighboring digits,
 pairs and fours, and a dot within the first eight bytes is read as a digit 0 and taken out by arithmetic.
 Up to 19 digits fit `whole`; of longer texts the first 19 count, and the number lies between `whole` and
 `whole` + 1.

@@ -174,7 +174,7 @@ def digests(words: Words) -> Words:
     total = np.zeros(words.shape[1], _U64)
     for number, word in enumerate(words):
         factor = _U64(pow(0x9E3779B97F4A7C15, 2 * number + 1, 1 << 64))
-        # Mixed before and after the product: a sum of plain products collides for neighbouring ids.
+        # Mixed before and after the product: a sum of plain products collides for neighboring ids.
         mixed = word ^ (word >> _U64(32))
         mixed *= factor
         mixed ^= mixed >> _U64(29)

@@ -68,7 +68,7 @@ function content(present) {
     const graded = going.elsewhere ? "The sample of this topic is graded." : "The sample is graded.";
     const nothing = audit ? graded : "No document of this topic is left for you.";
     const words = chosen === "candidate" && !audit
-      ? "This topic is not chosen for judging yet: an organiser does that."
+      ? "This topic is not chosen for judging yet: an organizer does that."
       : nothing;
     const onward = going.elsewhere ? "Go on with the sample" : "To the result";
     const link = make("a", { href: after, class: "onward" }, audit ? onward : "To my topics");

@@ -1,4 +1,4 @@
-// The organisers' live page: drawn anew whenever the server says that something has changed.
+// The organizers' live page: drawn anew whenever the server says that something has changed.
 
 import { are, find, make, notice, plural, put } from "./page.js";
 

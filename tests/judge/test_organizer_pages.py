@@ -1,4 +1,4 @@
-"""What organisers do: share topics out, settle differences, choose orders, manage people."""
+"""What organizers do: share topics out, settle differences, choose orders, manage people."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def test_topics_are_shared_out_evenly_and_never_twice_to_one() -> None:
 
 def test_topics_of_somebody_who_is_gone_are_shared_out_to_others(olga: Browser, project: Project) -> None:
     project.store.set_active(1, False)  # ann, who had MB001 as bob has
-    olga.post("/organise/share-out", count="1")
+    olga.post("/organize/share-out", count="1")
     given = project.store.assignments()
     assert {topic for topic, assessor in given if assessor == "assessor-2"} == set(TOPICS)
     project.store.unassign("MB001", "assessor-2")
-    olga.post("/organise/share-out", count="1")
+    olga.post("/organize/share-out", count="1")
     assert ("MB001", "assessor-2") in project.store.assignments()
 
 
@@ -96,13 +96,13 @@ def test_the_parameters_of_an_order_are_set_kept_and_checked_before_they_count(
 
     def sent(**order: str) -> int:
         fields = {"topic": "MB001", "policy": "uniform-sample", "batch": "5", "warm_up": "0"} | order
-        status: int = olga.post("/organise/order", **fields).status_code
+        status: int = olga.post("/organize/order", **fields).status_code
         return status
 
     assert sent(parameters="rate=1") == 303
     assert engine.order("MB001") == Order(policy="uniform-sample", parameters={"rate": 1.0}, batch=5)
     assert engine.counts().of("MB001").left == every  # the whole pool at random
-    page = olga.get("/organise/topics").text
+    page = olga.get("/organize/topics").text
     assert 'name="parameters" maxlength="500" value="rate=1"' in page
     assert "uniform-sample rate=1, batches of 5" in page
     before = project.store.last_sequence()
@@ -123,7 +123,7 @@ def test_documents_are_called_by_their_titles_and_shown_without_markup(
     for doc in ("d01", "d12"):
         project.engine.judge("assessor-1", "MB001", doc, 0, key=f"one-{doc}-long")
         project.engine.judge("assessor-2", "MB001", doc, 2, key=f"two-{doc}-long")
-    text = olga.get("/organise/differences").text
+    text = olga.get("/organize/differences").text
     assert '<span dir="auto">Report 12</span> <span class="faint"><bdi>d12</bdi></span>' in text
     assert "Whales" in text
     assert "onclick" not in text
@@ -137,13 +137,13 @@ def test_documents_are_called_by_their_titles_and_shown_without_markup(
 def test_settling_a_difference_is_an_event_of_its_own(olga: Browser, project: Project) -> None:
     project.engine.judge("assessor-1", "MB001", "d10", 0, key="one-long")
     project.engine.judge("assessor-2", "MB001", "d10", 2, key="two-long")
-    assert "d10" in olga.get("/organise/differences").text
+    assert "d10" in olga.get("/organize/differences").text
     assert (
-        olga.post("/organise/adjudicate", topic="MB001", doc="d10", grade="1.0", key="abcdefgh").status_code
+        olga.post("/organize/adjudicate", topic="MB001", doc="d10", grade="1.0", key="abcdefgh").status_code
         == 303
     )
     assert (
-        olga.post("/organise/adjudicate", topic="MB001", doc="d10", grade="1.5", key="abcdefgi").status_code
+        olga.post("/organize/adjudicate", topic="MB001", doc="d10", grade="1.5", key="abcdefgi").status_code
         == 400
     )
     [event] = [event for event in project.store.events() if event.kind == "adjudicate"]
@@ -156,39 +156,39 @@ def test_only_who_says_so_settles_that_a_document_cannot_be_judged(olga: Browser
         project.engine.judge("assessor-2", "MB001", doc, 2, key=f"two-{doc}-long")
     given = {"topic": "MB001", "doc": "d11", "key": "abcdefgh"}
     for grade in ({}, {"grade": ""}, {"grade": "None"}, {"grade": "nan"}):
-        assert olga.post("/organise/adjudicate", **given, **grade).status_code == 400
-    assert "chosen" not in olga.get("/organise/differences").text  # nobody has settled anything
-    assert olga.post("/organise/adjudicate", **given, grade="cannot").status_code == 303
+        assert olga.post("/organize/adjudicate", **given, **grade).status_code == 400
+    assert "chosen" not in olga.get("/organize/differences").text  # nobody has settled anything
+    assert olga.post("/organize/adjudicate", **given, grade="cannot").status_code == 303
     [event] = [event for event in project.store.events() if event.kind == "adjudicate"]
     assert (event.doc, event.grade, event.assessor) == ("d11", None, "assessor-3")
-    text = olga.get("/organise/differences").text
+    text = olga.get("/organize/differences").text
     assert "2 documents with different grades, 1 not settled." in text
     assert text.count("chosen") == 1
 
 
 def test_assigning_gives_a_topic_to_exactly_those_named(olga: Browser, project: Project) -> None:
-    olga.post("/organise/assign", topic="MB001", assessor=["assessor-2"])
+    olga.post("/organize/assign", topic="MB001", assessor=["assessor-2"])
     assert project.store.assignments() == [("MB001", "assessor-2")]
     assert (
-        olga.post("/organise/assign", topic="MB001", assessor=["assessor-3"]).status_code == 400
-    )  # an organiser
-    assert olga.post("/organise/assign", topic="no-such-topic", assessor=["assessor-1"]).status_code == 400
-    olga.post("/organise/assign", topic="MB001")
+        olga.post("/organize/assign", topic="MB001", assessor=["assessor-3"]).status_code == 400
+    )  # an organizer
+    assert olga.post("/organize/assign", topic="no-such-topic", assessor=["assessor-1"]).status_code == 400
+    olga.post("/organize/assign", topic="MB001")
     assert project.store.assignments() == []
 
 
 def test_the_order_of_one_topic_or_of_all_can_be_changed(olga: Browser, project: Project) -> None:
     assert (
-        olga.post("/organise/order", topic="MB001", policy="depth", batch="5", warm_up="3").status_code == 303
+        olga.post("/organize/order", topic="MB001", policy="depth", batch="5", warm_up="3").status_code == 303
     )
     order = project.engine.order("MB001")
     assert (order.policy, order.batch, order.warm_up) == ("depth", 5, 3)
     assert project.engine.order("303").policy == "mtc"
-    olga.post("/organise/order", topic="", policy="rrf", batch="1", warm_up="0")
+    olga.post("/organize/order", topic="", policy="rrf", batch="1", warm_up="0")
     assert {project.engine.order(topic).policy for topic in TOPICS} == {"rrf"}
     for wrong in ({"policy": "no-such-order"}, {"batch": "0"}, {"batch": "x"}, {"topic": "no-such-topic"}):
         given = {"topic": "MB001", "policy": "depth", "batch": "1", "warm_up": "0", **wrong}
-        assert olga.post("/organise/order", **given).status_code == 400
+        assert olga.post("/organize/order", **given).status_code == 400
 
 
 def settings_form(project: Project, **changes: str) -> dict[str, str]:
@@ -205,13 +205,13 @@ def test_settings_can_be_changed_while_people_judge(olga: Browser, project: Proj
     ann, bob = (user.pseudonym for user in project.store.users() if user.name in ("ann", "bob"))
     [lease] = project.engine.next(ann, "MB001")
     project.engine.judge(ann, "MB001", lease.doc, 1, key="one")
-    olga.post("/organise/order", topic="", policy="depth", batch="3", warm_up="0")
-    olga.post("/organise/order", topic="303", policy="rank", batch="1", warm_up="0")
-    olga.get("/organise/project")
+    olga.post("/organize/order", topic="", policy="depth", batch="3", warm_up="0")
+    olga.post("/organize/order", topic="303", policy="rank", batch="1", warm_up="0")
+    olga.get("/organize/project")
     changed = settings_form(
         project, title="A new title", overlap="2", feed="majority", lease="7", level="2.0", measure="P@5"
     )
-    assert olga.post("/organise/settings", **changed).status_code == 303
+    assert olga.post("/organize/settings", **changed).status_code == 303
     found = project.settings
     assert (found.title, found.overlap, found.feed, found.lease_seconds) == (
         "A new title",
@@ -226,10 +226,10 @@ def test_settings_can_be_changed_while_people_judge(olga: Browser, project: Proj
     assert project.engine.order("MB001").policy == "depth"  # as it was set before
     assert project.engine.order("303").policy == "rank"
     assert project.engine.live().total.relevant == 0  # grade 1 is no longer enough
-    page = olga.get("/organise/project").text
+    page = olga.get("/organize/project").text
     assert "A new title" in page
     assert 'value="2.0" selected' in page
-    topics = olga.get("/organise/topics").text
+    topics = olga.get("/organize/topics").text
     assert '<option value="depth"' in topics
     assert 'name="batch" type="number" min="1" max="1000" value="3" class="short"' in topics
     with open_project(project.folder) as again:
@@ -237,21 +237,21 @@ def test_settings_can_be_changed_while_people_judge(olga: Browser, project: Proj
     assert found_by(project.engine, project.store) == found_by_replay(project.store)
 
 
-def test_two_organisers_with_the_form_open_do_not_undo_what_the_other_changed(
+def test_two_organizers_with_the_form_open_do_not_undo_what_the_other_changed(
     olga: Browser, project: Project
 ) -> None:
-    page = olga.get("/organise/project").text
+    page = olga.get("/organize/project").text
     had = dict(re.findall(r'name="(was-[a-z]+)" value="([^"]*)"', page))
     form = settings_form(project)
     assert had == {f"was-{name}": value for name, value in form.items()}
     assert (
-        olga.post("/organise/settings", **had, **form | {"overlap": "2", "level": "2.0"}).status_code == 303
+        olga.post("/organize/settings", **had, **form | {"overlap": "2", "level": "2.0"}).status_code == 303
     )
-    assert olga.post("/organise/settings", **had, **form | {"lease": "7", "title": "New"}).status_code == 303
+    assert olga.post("/organize/settings", **had, **form | {"lease": "7", "title": "New"}).status_code == 303
     found = project.settings
     assert (found.overlap, found.level, found.lease_seconds, found.title) == (2, 2.0, 420, "New")
     before = project.store.last_sequence()
-    olga.post("/organise/settings", **had, **form)
+    olga.post("/organize/settings", **had, **form)
     assert project.store.last_sequence() == before  # nothing was changed in it
 
 
@@ -270,7 +270,7 @@ def test_settings_that_cannot_be_are_refused_and_nothing_changes(
     olga: Browser, project: Project, changes: dict[str, str], said: str
 ) -> None:
     before = project.settings
-    answer = olga.post("/organise/settings", **settings_form(project, **changes))
+    answer = olga.post("/organize/settings", **settings_form(project, **changes))
     assert answer.status_code == 400
     assert said in answer.text
     project.engine.catch_up()
@@ -279,16 +279,16 @@ def test_settings_that_cannot_be_are_refused_and_nothing_changes(
 
 def test_a_topic_is_chosen_and_dropped_with_its_text_kept(olga: Browser, project: Project) -> None:
     before = project.store.topic("MB001")
-    olga.post("/organise/status", topic="MB001", status="dropped")
+    olga.post("/organize/status", topic="MB001", status="dropped")
     after = project.store.topic("MB001")
     assert before is not None
     assert after is not None
     assert (after.status, after.title, after.narrative) == ("dropped", before.title, before.narrative)
-    assert olga.post("/organise/status", topic="MB001", status="best").status_code == 400
+    assert olga.post("/organize/status", topic="MB001", status="best").status_code == 400
 
 
 def test_people_are_invited_closed_and_erased(olga: Browser, project: Project) -> None:
-    answer = olga.post("/organise/people/add", name="Zoë", role="assessor")
+    answer = olga.post("/organize/people/add", name="Zoë", role="assessor")
     found = re.search(r'value="http://testserver(/welcome/[^"]+)"', answer.text)
     assert found is not None
     guest = Browser(project)
@@ -296,22 +296,22 @@ def test_people_are_invited_closed_and_erased(olga: Browser, project: Project) -
     guest.post(found.group(1), password=PASSWORD, again=PASSWORD)
     assert guest.get("/api/topics").status_code == 200
     number = project.store.users()[-1].id
-    olga.post("/organise/people/close", id=number)
+    olga.post("/organize/people/close", id=number)
     assert guest.get("/api/topics").status_code == 401
-    olga.post("/organise/people/open", id=number)
+    olga.post("/organize/people/open", id=number)
     assert signed_in(project, "zoë").get("/api/topics").status_code == 200
-    olga.post("/organise/people/erase", id=number)
-    assert "Zoë" not in olga.get("/organise/people").text
-    assert olga.post("/organise/people/add", name="ann", role="assessor").status_code == 409
-    assert olga.post("/organise/people/add", name="eve", role="root").status_code == 400
+    olga.post("/organize/people/erase", id=number)
+    assert "Zoë" not in olga.get("/organize/people").text
+    assert olga.post("/organize/people/add", name="ann", role="assessor").status_code == 409
+    assert olga.post("/organize/people/add", name="eve", role="root").status_code == 400
     for name, why in (("e\nve", "has the control character"), ("e" * 101, "is too long")):
-        answer = olga.post("/organise/people/add", name=name, role="assessor")
+        answer = olga.post("/organize/people/add", name=name, role="assessor")
         assert answer.status_code == 400
         assert why in answer.text
-    assert olga.post("/organise/people/dance", id=1).status_code == 404
+    assert olga.post("/organize/people/dance", id=1).status_code == 404
 
 
-def test_an_organiser_is_told_while_a_file_still_holds_who_was_erased(
+def test_an_organizer_is_told_while_a_file_still_holds_who_was_erased(
     sea_reports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep(monkeypatch, "WAL")
@@ -320,12 +320,12 @@ def test_an_organiser_is_told_while_a_file_still_holds_who_was_erased(
         for name in ("ann", "bob"):
             add_person(project, name)
         people = project.store.users()
-        add_person(project, "olga", "organiser")
+        add_person(project, "olga", "organizer")
         olga = signed_in(project, "olga")
         with reading(folder / DATABASE):
-            answer = olga.post("/organise/people/erase", id=people[0].id)
+            answer = olga.post("/organize/people/erase", id=people[0].id)
             assert "until it ends, a file tells who it was" in olga.get(answer.headers["location"]).text
-        answer = olga.post("/organise/people/erase", id=people[1].id)
+        answer = olga.post("/organize/people/erase", id=people[1].id)
         assert "Saved." in olga.get(answer.headers["location"]).text
 
 
@@ -333,16 +333,16 @@ def test_who_was_erased_gets_nothing_and_is_not_offered(olga: Browser, project: 
     ann = project.store.user_by_name("ann")
     assert ann is not None
     before = {row["topic"]: row["assessors"] for row in status_tables(project)["topics"].rows()}
-    olga.post("/organise/people/erase", id=ann.id)
+    olga.post("/organize/people/erase", id=ann.id)
     for act in ("link", "open", "role"):
-        assert olga.post(f"/organise/people/{act}", id=ann.id).status_code == 409
-    assert ann.pseudonym not in olga.get("/organise/topics").text
+        assert olga.post(f"/organize/people/{act}", id=ann.id).status_code == 409
+    assert ann.pseudonym not in olga.get("/organize/topics").text
     after = {row["topic"]: row["assessors"] for row in status_tables(project)["topics"].rows()}
     assert (before["MB001"], after["MB001"]) == (2, 1)  # ann and bob, then bob
 
 
 def test_instructions_are_in_view_of_assessors(olga: Browser, project: Project) -> None:
-    olga.post("/organise/instructions", instructions="Read to the end.\r\nThen judge.")
+    olga.post("/organize/instructions", instructions="Read to the end.\r\nThen judge.")
     ann = signed_in(project, "ann")
     for path in ("/", "/judge?topic=MB001"):
         assert "Read to the end.\nThen judge." in ann.get(path).text
@@ -351,11 +351,11 @@ def test_instructions_are_in_view_of_assessors(olga: Browser, project: Project) 
 def test_a_chosen_topic_that_no_run_has_is_named_on_the_page(olga: Browser, project: Project) -> None:
     ann = signed_in(project, "ann")
     ann.post("/develop", title="seals")
-    assert "No run has" not in olga.get("/organise/topics").text
-    olga.post("/organise/status", topic="N001", status="chosen")
+    assert "No run has" not in olga.get("/organize/topics").text
+    olga.post("/organize/status", topic="N001", status="chosen")
     assert (
         "No run has topic N001: there is nothing to judge until one is added"
-        in olga.get("/organise/topics").text
+        in olga.get("/organize/topics").text
     )
 
 
@@ -384,17 +384,17 @@ def test_no_more_relevant_documents_are_expected_than_there_are(
 def test_the_project_page_says_what_a_late_run_did_to_a_sample(olga: Browser, project: Project) -> None:
     engine = project.engine
     engine.set_order("MB001", Order(policy="uniform-sample", parameters={"rate": 0.2}))
-    page = olga.get("/organise/project").text
+    page = olga.get("/organize/project").text
     drawn = engine.counts().of("MB001").left
     assert f"Prels leave out {drawn} documents that the samples drew: {drawn} that nobody has judged;" in page
     while leases := engine.next("assessor-1", "MB001"):
         engine.judge("assessor-1", "MB001", leases[0].doc, 1, key=leases[0].doc)
-    assert "leave out" not in olga.get("/organise/project").text
+    assert "leave out" not in olga.get("/organize/project").text
     lines = "".join(f"MB001 Q0 x{rank} {rank} {99 - rank} late\n" for rank in range(1, 21))
     files = {"run": ("late.run", lines.encode())}
-    answer = olga.client.post("/organise/runs", data={"token": olga.token}, files=files)
+    answer = olga.client.post("/organize/runs", data={"token": olga.token}, files=files)
     assert (
         "what was drawn for 1 topic stays, and 4 of the 20 documents that the others did not have"
         in answer.text
     )
-    assert "Prels leave out 4 documents that the samples drew" in olga.get("/organise/project").text
+    assert "Prels leave out 4 documents that the samples drew" in olga.get("/organize/project").text

@@ -1,4 +1,4 @@
-"""What organisers change, by command and by the programming interface: one rule each, all of it or nothing."""
+"""What organizers change, by command and by the programming interface: one rule each, all of it or nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.judge.web import TOPICS, Browser, add_person, signed_in
 
 from sounding.core.errors import DataError
 from sounding.judge import organizer_api
-from sounding.judge import organizing as organising
+from sounding.judge import organizing as organizing
 from sounding.judge.app import create_app
 from sounding.judge.database import StoreError
 from sounding.judge.organizing import staffing_note
@@ -32,10 +32,10 @@ Command = Callable[..., list[dict[str, Any]]]
 
 @pytest.fixture
 def people(project: Project) -> Project:
-    """Two assessors and an organiser."""
+    """Two assessors and an organizer."""
     for name in ("ann", "bob"):
         add_person(project, name)
-    add_person(project, "olga", "organiser")
+    add_person(project, "olga", "organizer")
     return project
 
 
@@ -117,7 +117,7 @@ def test_topics_are_chosen_dropped_and_made_candidates(people: Project, command:
     assert people.store.last_sequence() == before  # as they were
 
 
-@pytest.mark.parametrize("change", [("--role", "organiser"), ("--disable",), ("--erase", "--yes")])
+@pytest.mark.parametrize("change", [("--role", "organizer"), ("--disable",), ("--erase", "--yes")])
 def test_who_can_judge_nothing_counts_nowhere_as_an_assessor(
     people: Project, command: Command, call: Call, change: tuple[str, ...]
 ) -> None:
@@ -132,14 +132,14 @@ def test_who_can_judge_nothing_counts_nowhere_as_an_assessor(
     assert {row["topic"]: row["assessors"] for row in command("topics")}[FIRST] == "ann"
     assert {row["topic"]: row["assessors"] for row in command("status", "--view", "topics")}[FIRST] == 1
     assert f"{FIRST} (1 of 2)" in call("status")[1]
-    page = signed_in(people, "olga").get("/organise/people").text
+    page = signed_in(people, "olga").get("/organize/people").text
     topics = re.findall(r'<span class="narrow-only faint">topics</span> (\d+)', page)
     assert topics == ["1", "0", "0"]
 
 
 def test_topics_are_there_again_with_the_role(people: Project, call: Call) -> None:
     call("user", "bob", "--topics", f"{FIRST},{SECOND}")
-    assert "bob: organiser; sign-in: " in call("user", "bob", "--role", "organiser")[2]
+    assert "bob: organizer; sign-in: " in call("user", "bob", "--role", "organizer")[2]
     assert "bob: assessor, 2 topics to judge; " in call("user", "bob", "--role", "assessor")[2]
     assert "bob: assessor, 0 topics to judge; sign-in: disabled" in call("user", "bob", "--disable")[2]
     assert "bob: assessor, 2 topics to judge; " in call("user", "bob", "--enable")[2]
@@ -148,9 +148,9 @@ def test_topics_are_there_again_with_the_role(people: Project, call: Call) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("olga", "--topics", FIRST), "olga is an organiser, and judges nothing; give an assessor"),
-        (("new", "--role", "organiser", "--topics", FIRST), "new is an organiser, and judges nothing"),
-        (("ann", "--role", "organiser", "--topics", FIRST), "ann is an organiser, and judges nothing"),
+        (("olga", "--topics", FIRST), "olga is an organizer, and judges nothing; give an assessor"),
+        (("new", "--role", "organizer", "--topics", FIRST), "new is an organizer, and judges nothing"),
+        (("ann", "--role", "organizer", "--topics", FIRST), "ann is an organizer, and judges nothing"),
         (("ann", "--disable", "--topics", FIRST), "ann is not allowed to sign in, and judges nothing"),
         (("new", "--topics", "999"), "there is no topic '999'"),
     ],
@@ -215,9 +215,9 @@ def test_sharing_out_says_why_it_goes_no_further(people: Project, call: Call) ->
 
 def test_who_cannot_judge_now_keeps_the_topics_that_others_are_given(people: Project, call: Call) -> None:
     ann, bob = people.store.assessors()
-    organising.assign(people, FIRST, [ann.name])
+    organizing.assign(people, FIRST, [ann.name])
     call("user", ann.name, "--disable")
-    assert organising.assign(people, FIRST, [bob.name]) == 1
+    assert organizing.assign(people, FIRST, [bob.name]) == 1
     assert people.store.assigned() == [(FIRST, bob)]
     call("user", ann.name, "--enable")
     assert [(topic, one.name) for topic, one in people.store.assigned()] == [
@@ -226,7 +226,7 @@ def test_who_cannot_judge_now_keeps_the_topics_that_others_are_given(people: Pro
     ]
 
 
-def test_what_awaits_another_assessor_or_an_organiser_is_listed(people: Project, command: Command) -> None:
+def test_what_awaits_another_assessor_or_an_organizer_is_listed(people: Project, command: Command) -> None:
     assert {"again", "unsettled"}.isdisjoint(command("topics")[0])
     command("settings", "--overlap", "2", "--feed", "adjudicated")
     command("topics", "--share-out")
@@ -241,7 +241,7 @@ def test_what_awaits_another_assessor_or_an_organiser_is_listed(people: Project,
     assert (rows[FIRST], rows[SECOND]) == ((2, 2, 1), (0, 0, 0))
     listed = command("status", "--view", "topics")
     assert {row["topic"]: (row["judged"], row["again"], row["unsettled"]) for row in listed} == rows
-    [found] = [one for one in organising.topic_states(people) if one.topic.id == FIRST]
+    [found] = [one for one in organizing.topic_states(people) if one.topic.id == FIRST]
     assert (found.counts.judged, found.counts.again, found.counts.unsettled) == rows[FIRST]
     command("settings", "--feed", "first")
     assert "unsettled" not in command("status", "--view", "topics")[0]
@@ -257,9 +257,9 @@ def test_a_larger_overlap_says_which_topics_have_too_few_people_for_it(people: P
     assert call("settings", "--overlap", "3", "--quiet")[2] == ""
     assert call("settings", "--title", "x")[2] == ""  # nothing that it depends on has changed
     olga = signed_in(people, "olga")
-    assert short in olga.get("/organise/project").text
-    organising.change_settings(people, overlap=2)
-    assert "Too few" not in olga.get("/organise/project").text
+    assert short in olga.get("/organize/project").text
+    organizing.change_settings(people, overlap=2)
+    assert "Too few" not in olga.get("/organize/project").text
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_a_larger_overlap_says_which_topics_have_too_few_people_for_it(people: P
     [
         (("--drop", FIRST, "--choose", "no-such"), 1, "there is no topic 'no-such'; there are 4"),
         (("--drop", FIRST, "--assign", f"{SECOND}=an"), 1, "unknown assessor 'an'; did you mean ann?"),
-        (("--drop", FIRST, "--assign", f"{SECOND}=olga"), 1, "olga is an organiser, and judges nothing"),
+        (("--drop", FIRST, "--assign", f"{SECOND}=olga"), 1, "olga is an organizer, and judges nothing"),
         (("--drop", FIRST, "--assign", SECOND), 2, "expected a topic and names, such as 301=ann,bob"),
         (("--drop", FIRST, "--choose", FIRST), 2, f"topic {FIRST}: --choose and --drop; give one"),
         (("--each", "2"), 2, "--each is for --share-out"),
@@ -376,7 +376,7 @@ def test_what_could_not_be_recorded_is_forgotten(people: Project, monkeypatch: p
     with monkeypatch.context() as broken:
         broken.setattr(Store, "set_status", until_the_second)
         with pytest.raises(StoreError):
-            organising.set_statuses(people, [FIRST, SECOND], "dropped")
+            organizing.set_statuses(people, [FIRST, SECOND], "dropped")
     assert people.store.last_sequence() == before
     people.engine.catch_up()
     assert people.engine.catch_up() == before
@@ -388,14 +388,14 @@ def test_nobody_who_is_closed_is_given_a_topic(people: Project) -> None:
     assert ann is not None
     people.store.set_active(ann.id, False)
     with pytest.raises(DataError, match="ann is not allowed to sign in"):
-        organising.assign(people, FIRST, ["ann"])
+        organizing.assign(people, FIRST, ["ann"])
 
 
 def test_an_order_that_is_in_force_keeps_its_batch(people: Project) -> None:
-    organising.set_order(people, [FIRST], Order(policy="rank", batch=4))
+    organizing.set_order(people, [FIRST], Order(policy="rank", batch=4))
     before = people.engine.next("assessor-1", FIRST, 4)
-    assert organising.set_order(people, [FIRST], Order(policy="rank", batch=4)) == 0
-    assert organising.set_order(people, None, Order(policy="rank", batch=4)) == 3
+    assert organizing.set_order(people, [FIRST], Order(policy="rank", batch=4)) == 0
+    assert organizing.set_order(people, None, Order(policy="rank", batch=4)) == 3
     assert [one.doc for one in people.engine.next("assessor-1", FIRST, 4)] == [one.doc for one in before]
 
 
@@ -422,21 +422,21 @@ def test_an_order_that_is_in_force_keeps_its_batch(people: Project) -> None:
 def test_the_order_in_force_in_other_words_is_no_other_order(
     people: Project, order: Order, other: Order, different: Order
 ) -> None:
-    organising.set_order(people, None, order)
+    organizing.set_order(people, None, order)
     before, log = people.engine.next("assessor-1", FIRST, 4), people.store.last_sequence()
     for topics in ([FIRST], None):
-        assert organising.set_order(people, topics, other) == 0
+        assert organizing.set_order(people, topics, other) == 0
     assert people.store.last_sequence() == log
     assert [one.doc for one in people.engine.next("assessor-1", FIRST, 4)] == [one.doc for one in before]
-    assert organising.set_order(people, [FIRST], different) == 1
+    assert organizing.set_order(people, [FIRST], different) == 1
 
 
 @pytest.mark.parametrize("strata", ["x", "4", "4:2", 4.0, ""])
 def test_strata_that_cannot_be_read_are_refused_and_not_recorded(people: Project, strata: Any) -> None:
-    organising.set_order(people, None, Order(policy="stratified-sample"))
+    organizing.set_order(people, None, Order(policy="stratified-sample"))
     log = people.store.last_sequence()
     with pytest.raises(DataError, match=r"strata|sampling rate"):
-        organising.set_order(
+        organizing.set_order(
             people, [FIRST], Order(policy="stratified-sample", parameters={"strata": strata})
         )
     assert people.store.last_sequence() == log
@@ -448,26 +448,26 @@ def test_strata_that_cannot_be_read_are_refused_and_not_recorded(people: Project
 def test_a_program_does_what_the_commands_do(people: Project) -> None:
     olga = signed_in(people, "olga")
     ask = olga.client.get
-    assert olga.send("/api/organise/status", {"topics": [FIRST, SECOND], "status": "dropped"}).json() == {
+    assert olga.send("/api/organize/status", {"topics": [FIRST, SECOND], "status": "dropped"}).json() == {
         "changed": 2
     }
     assert last(people).assessor == people.store.user_by_name("olga").pseudonym  # type: ignore[union-attr]
-    assert olga.send("/api/organise/assign", {"topic": THIRD, "assessors": ["ann"]}).json() == {"changed": 1}
-    assert olga.send("/api/organise/share-out", {"count": 2}).json() == {"changed": 3}
+    assert olga.send("/api/organize/assign", {"topic": THIRD, "assessors": ["ann"]}).json() == {"changed": 1}
+    assert olga.send("/api/organize/share-out", {"count": 2}).json() == {"changed": 3}
     order = {"policy": "uniform-sample", "parameters": {"rate": 0.5}, "batch": 2}
-    assert olga.send("/api/organise/order", {"topics": [THIRD], **order}).json() == {"changed": 1}
-    rows = {row["topic"]: row for row in ask("/api/organise/topics").json()}
+    assert olga.send("/api/organize/order", {"topics": [THIRD], **order}).json() == {"changed": 1}
+    rows = {row["topic"]: row for row in ask("/api/organize/topics").json()}
     assert rows[FIRST]["status"] == "dropped"
     assert rows[THIRD]["assessors"] == ["ann", "bob"]
     assert (rows[THIRD]["unsettled"], rows[THIRD]["again"]) == (0, 0)
     assert rows[THIRD]["order"] == {**order, "warm_up": 0}
     assert rows[FOURTH]["order"]["policy"] == "mtc"
-    assert olga.send("/api/organise/order", {"policy": "rank"}).json() == {"changed": 4}
-    assert olga.send("/api/organise/settings", {"overlap": 2, "lease": 3}).json()["lease"] == 3
-    assert ask("/api/organise/settings").json()["overlap"] == 2
+    assert olga.send("/api/organize/order", {"policy": "rank"}).json() == {"changed": 4}
+    assert olga.send("/api/organize/settings", {"overlap": 2, "lease": 3}).json()["lease"] == 3
+    assert ask("/api/organize/settings").json()["overlap"] == 2
     assert people.engine.general_order().policy == "rank"
-    assert olga.send("/api/organise/instructions", {"text": " Read. "}).json() == {"text": "Read."}
-    assert ask("/api/organise/instructions").json() == {"text": "Read."}
+    assert olga.send("/api/organize/instructions", {"text": " Read. "}).json() == {"text": "Read."}
+    assert ask("/api/organize/instructions").json() == {"text": "Read."}
     assert people.store.setting("instructions") == "Read."
     assert verify(people).problems == ()
 
@@ -486,7 +486,7 @@ CONTENT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
-def test_it_is_for_organisers_from_their_own_pages_alone(people: Project, method: str, path: str) -> None:
+def test_it_is_for_organizers_from_their_own_pages_alone(people: Project, method: str, path: str) -> None:
     app = create_app(people)
     content = CONTENT.get(path.rpartition("/")[2])
     before = people.store.last_sequence()
@@ -514,7 +514,7 @@ def test_what_cannot_be_is_refused_in_one_line(
     people: Project, path: str, content: dict[str, Any], message: str
 ) -> None:
     before = people.store.last_sequence()
-    answer = signed_in(people, "olga").send(f"/api/organise/{path}", content)
+    answer = signed_in(people, "olga").send(f"/api/organize/{path}", content)
     assert answer.status_code == 400
     assert message in answer.json()["detail"]
     assert people.store.last_sequence() == before

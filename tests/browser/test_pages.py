@@ -581,7 +581,7 @@ def test_a_screen_reader_hears_what_happens(site: Site, visit: Visit) -> None:
     press(page, "1")
     assert page.text_content("#status") == f"1 relevant: {first}."
     assert page.get_attribute("#status", "aria-live") == "polite"
-    assert page.get_attribute("#document", "aria-labeledby") == "doc"
+    assert page.get_attribute("#document", "aria-labelledby") == "doc"
     assert page.get_attribute("[data-grade='1.0']", "aria-keyshortcuts") == "1"
     names = [
         page.keyboard.press("Tab") or page.evaluate("document.activeElement.textContent.trim()")

@@ -1,10 +1,17 @@
-"""The examples of a page, run as a reader would run them: in one folder, from top to bottom."""
+"""Run the examples of a page as a reader would: in one folder, from top to bottom.
+
+`python -m tests.docs_examples [--whole] PAGE...` runs the commands of each page again and updates the output it shows.
+"""
 
 from __future__ import annotations
 
+import difflib
+import os
 import re
 import shlex
-from collections.abc import Mapping
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -14,15 +21,16 @@ from click.testing import CliRunner
 from sounding.cli import cli
 
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+PROMPT = "$ sounding "
+LIKENESS = 0.6  # a shown line gives way to a printed one that is at least this similar; otherwise it goes
 
 
 def run_page(
     page: Path, given: Mapping[str, Any] = MappingProxyType({}), *, whole: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """Run every block in the folder that one is in; what a block shows must come out. Gives Python's names.
+    """Run every block in the current folder, check the output that is shown, and return Python's names.
 
-    `given` are names that a page speaks of as the reader's own. Of commands that begin like one of `whole`,
-    all that comes out must be shown.
+    `given` are names that a page treats as the reader's own. Commands that begin like one of `whole` must show their whole output.
     """
     names: dict[str, Any] = dict(given)
     blocks = BLOCK.findall(page.read_text("utf-8"))
@@ -31,38 +39,102 @@ def run_page(
         if language == "python":
             exec(compile(text, page.name, "exec"), names)
         else:
-            _run_console(text, page.name, whole)
+            _check_console(text, page.name, whole)
     return names
 
 
 def run_commands(page: Path) -> int:
-    """Run every command of a page in the folder that one is in, whatever it shows; gives how many there are.
-
-    What goes into a file with `> FILE` is written there.
-    """
+    """Run every command of a page in the current folder without checking its output; return their number."""
     blocks = [text for language, text in BLOCK.findall(page.read_text("utf-8")) if language == "console"]
-    lines = [line for text in blocks for line in text.splitlines() if line.startswith("$ sounding ")]
+    lines = [line for text in blocks for line in text.splitlines() if line.startswith(PROMPT)]
     for line in lines:
-        words, _, target = line.removeprefix("$ sounding ").partition(" > ")
-        done = CliRunner().invoke(cli, shlex.split(words), catch_exceptions=False)
-        assert done.exit_code == 0, f"{page.name}: {line}: {done.output}"
-        if target:
-            Path(target).write_text(done.stdout)
+        _run(line, page.name)
     return len(lines)
 
 
-def _run_console(text: str, page: str, whole: tuple[str, ...]) -> None:
-    """Commands stand behind a dollar sign; lines below one are lines of its output, perhaps not all of them."""
-    printed: list[str] = []
-    for line in text.splitlines():
-        if line.startswith("$ sounding "):
-            done = CliRunner().invoke(cli, shlex.split(line)[2:], catch_exceptions=False)
-            assert done.exit_code == 0, f"{page}: {line}: {done.output}"
-            printed = done.stdout.splitlines()
-            if line.removeprefix("$ sounding ").startswith(whole):
-                assert "\n".join([line, *printed]) in text, (
-                    f"{page}: {line}: not all is shown:\n{done.stdout}"
-                )
-        elif line.strip():
-            assert not line.startswith("$"), f"{page}: only commands of this package: {line}"
-            assert line in printed, f"{page}: not printed: {line!r}; printed:\n" + "\n".join(printed)
+def update_page(page: Path, *, whole: bool = False) -> str:
+    """Return the text of a page with its examples run again in the current folder and the shown output updated.
+
+    Where a page shows only some lines of the output, it keeps those that are still printed or their likeliest successors;
+    with `whole`, every command that shows any output shows all of it.
+    """
+    names: dict[str, Any] = {}
+
+    def rerun(block: re.Match[str]) -> str:
+        language, text = block.groups()
+        if language == "console":
+            text = "".join(
+                f"{line}\n" for command in _commands(text) for line in _updated(*command, page.name, whole)
+            )
+        else:
+            exec(compile(text, page.name, "exec"), names)
+        return f"```{language}\n{text}```"
+
+    return BLOCK.sub(rerun, page.read_text("utf-8"))
+
+
+def _run(line: str, page: str) -> list[str]:
+    """Run the command behind a prompt and return the lines it prints; `> FILE` writes them to the file instead."""
+    words, _, target = line.removeprefix(PROMPT).partition(" > ")
+    done = CliRunner().invoke(cli, shlex.split(words), catch_exceptions=False)
+    assert done.exit_code == 0, f"{page}: {line}: {done.output}"
+    if target:
+        Path(target).write_text(done.stdout)
+        return []
+    return done.stdout.splitlines()
+
+
+def _commands(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each command of a console block with the lines shown below it."""
+    for part in re.split(r"^(?=\$)", text, flags=re.MULTILINE):
+        if part:
+            line, *shown = part.splitlines()
+            yield line, shown
+
+
+def _updated(line: str, shown: list[str], page: str, whole: bool) -> list[str]:
+    """Return a command and the lines that should be shown below it."""
+    printed = _run(line, page)
+    filled = [text for text in shown if text.strip()]
+    if whole and filled:
+        return [line, *printed]
+    free = [text for text in printed if text not in shown]
+    kept: list[str] = []
+    for text in shown:
+        likely = [text] if text in printed or not text.strip() else []
+        likely = likely or difflib.get_close_matches(text, free, n=1, cutoff=LIKENESS)
+        if not likely:
+            sys.stderr.write(f"{page}: no longer printed: {text}\n")
+        kept += likely
+        free = [other for other in free if other not in likely]
+    return [line, *kept]
+
+
+def _check_console(text: str, page: str, whole: tuple[str, ...]) -> None:
+    """Commands follow a dollar sign; the lines below one are lines of its output, not necessarily all of them."""
+    for line, shown in _commands(text):
+        assert line.startswith(PROMPT), f"{page}: only commands of this package: {line}"
+        printed = _run(line, page)
+        if line.removeprefix(PROMPT).startswith(whole):
+            assert printed == shown[: len(printed)], f"{page}: {line}: not all is shown:\n" + "\n".join(
+                printed
+            )
+        for text in filter(str.strip, shown):
+            assert text in printed, f"{page}: not printed: {text!r}; printed:\n" + "\n".join(printed)
+
+
+def main(arguments: list[str]) -> None:
+    """Update the pages in place, each in an empty folder of its own."""
+    here = Path.cwd()
+    for page in [here / name for name in arguments if name != "--whole"]:
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            try:
+                text = update_page(page, whole="--whole" in arguments)
+            finally:
+                os.chdir(here)
+        page.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -152,7 +152,7 @@ def _filled(line: str, shape: str, inputs: Path) -> str:
     info = {"graded": "files/graded-info.tsv", "campaign": "campaign/info.tsv", "trec8": "trec8/info.tsv"}
     words = {
         "qrels": f"{shape}/qrels.txt",
-        "runs": f"{shape}/runs" + (" --duplicates first" if shape == "dirty" else ""),
+        "runs": f"{shape}/runs" + (" --policy duplicates=first" if shape == "dirty" else ""),
         "folder": f"{shape}/runs",
         "info": f"--info {info[shape]}" if shape in info else "",
         "second": f"files/{shape}-second.txt",

@@ -12,6 +12,7 @@ from tests.docs_examples import run_page
 import sounding
 from sounding.cli import COMMANDS, cli, main
 from sounding.core.policies import Policies
+from sounding.terminal.declare import spelling
 
 ROOT = Path(__file__).parent.parent
 SHARED = ("quiet", "format_name", "output", "help_all")  # options of every command, which the README has
@@ -62,7 +63,7 @@ def test_every_option_of_a_command_is_on_its_page(command: str) -> None:
 def test_every_policy_and_value_is_on_the_page_of_evaluate() -> None:
     page = (ROOT / "docs" / "evaluate.md").read_text()
     for name in Policies().__dataclass_fields__:
-        assert f"--{name.replace('_', '-')}" in page, name
+        assert spelling(name) in page, name
 
 
 def test_every_public_name_has_a_docstring() -> None:

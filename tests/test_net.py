@@ -21,7 +21,7 @@ NOT_CALLED = {  # options without a call, and why
     "demo --port": "serves until it is stopped",
 }
 ADDED = {"--format", "--jobs"}  # options that the net adds to the lines of the table
-SHAPE = {"{info}": "--info files/graded-info.tsv", "{runs}": "dirty/runs --duplicates first"}
+SHAPE = {"{info}": "--info files/graded-info.tsv", "{runs}": "dirty/runs --policy duplicates=first"}
 
 
 def record(folder: Path, texts: dict[str, str], verbs: str = net.ALL) -> Path:

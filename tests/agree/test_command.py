@@ -372,14 +372,14 @@ def test_help_lists_no_option_that_is_always_refused(call: Call) -> None:
         "--universe",
         "--at-most",
         "--prior ",
-        "--moments",
+        "moments",
         "--draws",
         "bounds",
         "expected",
         "skip",
     ):
         assert option not in out
-    for option in ("--unjudged", "--missing", "--ties", "--depth"):
+    for option in ("--unjudged", "--policy", "missing", "--depth"):
         assert option in out
 
 
@@ -390,10 +390,13 @@ def test_help_lists_no_option_that_is_always_refused(call: Call) -> None:
         ((*THREE, "-m", "AP"), "--measure changes nothing without --runs"),
         ((*THREE, "--tau", "tau_a"), "--tau changes nothing without --runs"),
         ((*THREE, "--samples", "100"), "--samples changes nothing without --runs"),
-        ((*THREE, "--missing", "error"), "--missing changes nothing without --runs"),
+        ((*THREE, "--policy", "missing=error"), "--policy missing changes nothing without --runs"),
         ((*THREE, "--unjudged", "condensed"), "--unjudged changes nothing without --runs"),
         ((*THREE, "--runs", "runs", "--unjudged", "bounds"), "'bounds' is not one of 'nonrelevant'"),
-        ((*THREE, "--runs", "runs", "--missing", "skip"), "'skip' is not one of 'zero', 'error'"),
+        (
+            (*THREE, "--runs", "runs", "--policy", "missing=skip"),
+            "'missing=skip'; write missing=zero or missing=error",
+        ),
         ((*THREE, "--runs", "runs", "--draws", "9"), "No such option '--draws'"),
         ((*THREE, "--pool-relevant", "3"), "--pool-relevant changes nothing without --secondary-pool"),
         ((*THREE, "--runs"), "--runs without runs; name files, folders or globs behind it"),

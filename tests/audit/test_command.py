@@ -310,7 +310,11 @@ def test_charts_are_written_to_a_folder(call: Call, tmp_path: Path) -> None:
             "--remove changes nothing in section runs; it is",
         ),
         (("--section", "pool", "--unjudged", "condensed"), 2, "--unjudged changes nothing in section pool;"),
-        (("--parts", "prefix:2", "--missing", "skip"), 2, "--missing changes nothing in section parts;"),
+        (
+            ("--parts", "prefix:2", "--policy", "missing=skip"),
+            2,
+            "--policy missing changes nothing in section parts;",
+        ),
         (("-o", "audit.foo"), 2, "no format goes by '.foo'"),
         (("--chart-format", "svg"), 2, "--chart-format changes nothing without --chart DIR"),
         (("--chart", "x.png"), 2, "expected a folder, for there are several charts; the format is"),
@@ -319,7 +323,7 @@ def test_charts_are_written_to_a_folder(call: Call, tmp_path: Path) -> None:
         (("-m", "infAP"), 1, "infAP is an estimate from a sample"),
         (("-m", "nope"), 1, "unknown measure 'nope'"),
         (("--new", "nowhere.txt"), 1, "'nowhere.txt': no such file"),
-        (("--ties", "average"), 2, "'average' is not one of"),
+        (("--policy", "ties=average"), 2, "'ties=average'; write ties=trec or"),
     ],
 )
 def test_what_cannot_be_done_is_refused_in_one_line(

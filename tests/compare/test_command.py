@@ -95,7 +95,7 @@ def test_topics_stand_in_the_table_where_pairs_differ_in_them(
     (tmp_path / "short.txt").write_text(
         "".join(line for line in lines if line.split()[0] != lines[0].split()[0])
     )
-    asked = ("qrels.txt", *whole, str(tmp_path / "short.txt"), "-m", "P@5", "--missing", "skip")
+    asked = ("qrels.txt", *whole, str(tmp_path / "short.txt"), "-m", "P@5", "--policy", "missing=skip")
     _, out, _ = call(*asked)
     head, _, *rows = out.splitlines()
     place = head.index("topics")
@@ -475,11 +475,20 @@ def test_runs_without_common_topics_are_refused_or_not_tested_whatever_the_polic
             "".join(line for line in lines if int(line.split()[0]) % 2 == odd)
         )
     halves = [str(tmp_path / f"{name}.txt") for name in (first, second)]
-    status, out, err = call("qrels.txt", *halves, "-m", "P@5", "--missing", missing)
+    status, out, err = call("qrels.txt", *halves, "-m", "P@5", "--policy", f"missing={missing}")
     assert (status, out) == (1, "")
     assert "15 of the 30 judged topics" in err
     assert "and none in common; expected runs for the same topics" in err
-    asked = ("qrels.txt", *halves, f"runs/{third}.txt", "-m", "P@5", "--missing", missing, "--format")
+    asked = (
+        "qrels.txt",
+        *halves,
+        f"runs/{third}.txt",
+        "-m",
+        "P@5",
+        "--policy",
+        f"missing={missing}",
+        "--format",
+    )
     _, out, err = call(*asked, "json")
     body = json.loads(out)
     (row,) = [row for row in body["rows"] if third not in (row["run_a"], row["run_b"])]

@@ -596,7 +596,7 @@ def test_charts_are_written(call: Call, tmp_path: Path) -> None:
         (("--each-depth",), 2, "--each-depth is for programs"),
         (("--volatility", "--subsets", "--format", "csv"), 2, "csv holds one table"),
         (("--chart", "x.bmp"), 2, "no chart format has the suffix '.bmp'"),
-        (("--ties", "average"), 2, "need one order of the documents"),
+        (("--policy", "ties=average"), 2, "need one order of the documents"),
         (("--unjudged", "bounds"), 2, "residuals stand beside the values anyway"),
         (
             ("--unjudged", "expected"),
@@ -681,8 +681,8 @@ def test_measures_keep_the_parameters_that_were_typed(call: Call) -> None:
 def test_help_has_no_option_that_is_always_refused(call: Call) -> None:
     status, out, _ = call("--help-all")
     assert status == 0
-    assert "--missing" in out
-    for name in ("--universe", "--at-most", "--prior", "--moments", "--draws"):
+    assert "missing" in out
+    for name in ("--universe", "--at-most", "--prior", "moments", "--draws"):
         assert name not in out, name
 
 

@@ -173,8 +173,8 @@ def test_a_folder_and_standard_input_are_runs(call: Call, monkeypatch: pytest.Mo
         (("qrels.txt", "mine.txt", "-m", "nDGC@10"), "Error: unknown measure"),
         (("mine.txt", "mine.txt"), "Error: mine.txt:1: 6 fields; expected 4: topic iteration doc grade"),
         (("qrels.txt", "qrels.txt"), "Error: qrels.txt:1: 4 fields; expected 6: topic Q0 doc rank score tag"),
-        (("qrels.txt", "mine.txt", "--ties", "average", "-m", "IPrec@0.1"), "Error: IPrec@0.1: the average"),
-        (("qrels.txt", "mine.txt", "--ties", "average", "--depth", "5"), "Error: ties average needs"),
+        (("qrels.txt", "mine.txt", "--policy", "ties=average", "-m", "IPrec@0.1"), "Error: IPrec@0.1: the average"),
+        (("qrels.txt", "mine.txt", "--policy", "ties=average", "--depth", "5"), "Error: ties average needs"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line_and_exit_1(call: Call, arguments: tuple[str, ...], message: str) -> None:

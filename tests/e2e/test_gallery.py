@@ -104,7 +104,7 @@ def arguments(shape: Shape) -> tuple[str, ...]:
 
 
 def also(shape: Shape) -> tuple[str, ...]:
-    return ("--duplicates", "first") if shape.name == "dirty" else ()
+    return ("--policy", "duplicates=first") if shape.name == "dirty" else ()
 
 
 def with_info(shape: Shape) -> tuple[str, ...]:

@@ -160,7 +160,7 @@ def test_ties_are_broken_as_the_policy_says(call: Call, tmp_path: Path) -> None:
     (tmp_path / "run.txt").write_text("1 Q0 a 1 5 x\n1 Q0 b 2 5 x\n1 Q0 c 3 5 x\n")
     asked = (str(tmp_path / "run.txt"), "--depth", "1")
     assert call(*asked)[1] == "1 c\n"
-    assert call(*asked, "--ties", "file")[1] == "1 a\n"
+    assert call(*asked, "--policy", "ties=file")[1] == "1 a\n"
 
 
 def test_batches_with_qrels_begin_after_what_was_judged(call: Call, tmp_path: Path) -> None:

@@ -291,7 +291,7 @@ def test_the_command_repeats_how_files_are_read(gather_files: Gather) -> None:
     runs = {"a": same("rel", "non"), "b": same("u1", "u2", "rel")}
     policies = Policies(duplicates="first")
     (screen,) = first_screens(gather_files(runs, JUDGED, measures=("RR",), policies=policies))
-    assert "--duplicates first" in screen.next_step.command
+    assert "--policy duplicates=first" in screen.next_step.command
 
 
 def test_judgments_that_were_cut_to_a_pool_have_no_command(trial: Path) -> None:

@@ -17,7 +17,7 @@ Repeated = Literal["error", "first", "last", "highest", "lowest", "majority", "m
 
 SECTIONS = ("pairs", "grades", "confusions", "rejected", "bias", "topics", "taus", "systems", "swaps", "top")
 # Policies of bounds and expected values, which give no single ranking; and two that have fewer choices here.
-OTHERWISE = ("universe", "at_most", "prior", "moments", "draws", "unjudged", "missing")
+OTHERWISE = ("universe", "at_most", "prior", "moments", "draws", "unjudged")
 FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -98,17 +98,8 @@ class AgreeOptions(declare.PolicyOptions, declare.FileOptions):
     chart: Path | None = declare.chart("Draw the agreement, and with --runs the rankings")
     _formats: ClassVar[declare.Declaration] = declare.formats
     _workers: ClassVar[declare.Declaration] = declare.workers
-    _policies: ClassVar[declare.Declaration] = declare.policies(without=OTHERWISE)
-    unjudged: names.Unjudged = declare.choice(
-        ("nonrelevant", "condensed"),
-        "Count unjudged documents as nonrelevant, or remove them (condensed).",
-        default="nonrelevant",
-    )
-    missing: names.Missing = declare.choice(
-        ("zero", "error"),
-        "Score a judged topic that a run lacks as zero, or stop with an error.",
-        default="zero",
-    )
+    _policies: ClassVar[declare.Declaration] = declare.policies(without=OTHERWISE, missing=("zero", "error"))
+    unjudged: names.Unjudged = declare.only_condensed
 
 
 def _refuse_no_runs(taken: int | None, context: click.Context) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from sounding.agree import sentences, tables
 from sounding.agree.charts import charts_of
@@ -33,6 +32,7 @@ from sounding.data.writing import write_qrels
 from sounding.render.save import require_suffix, save, together
 from sounding.render.style import require_charts
 from sounding.statistics.rank_correlation import find_coefficient
+from sounding.terminal.declare import spelling, typed
 from sounding.terminal.options import NO_NOTES, policies_of, progress_bar, remark, write_tables
 
 OF_RUNS = (
@@ -110,8 +110,9 @@ def _check_idle(options: AgreeOptions) -> None:
         (OF_POOLS, "--secondary-pool", options.secondary_pool is not None),
     ):
         for name in names:
-            if not given and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-                raise click.UsageError(f"{spelled[name]} changes nothing without {needed}")
+            if not given and typed(name):
+                option = spelled.get(name, spelling(name))
+                raise click.UsageError(f"{option} changes nothing without {needed}")
 
 
 def _check_files(options: AgreeOptions, runs: Sequence[str]) -> None:

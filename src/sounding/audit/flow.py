@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
 from sounding.audit import tables
 from sounding.audit.auditing import DEFAULT_MEASURES, audit
@@ -22,6 +21,7 @@ from sounding.core.policies import Policies
 from sounding.data.finding import find_runs
 from sounding.render.save import save
 from sounding.render.tables import Table, render
+from sounding.terminal.declare import POLICIES, spelling, typed
 from sounding.terminal.options import (
     NO_NOTES,
     PEOPLE,
@@ -91,15 +91,13 @@ def _check(options: AuditOptions) -> None:
 
 def _check_idle(options: AuditOptions) -> None:
     """Refuse options that would change nothing for want of another."""
-    context = click.get_current_context()
     shown, drawn = options.every or bool(options.sections), options.chart is not None
     assessed = options.every or drawn or "assessment" in options.sections
     chosen = [] if options.every or drawn else options.sections
     for name, concerned in IDLE_ELSEWHERE.items():
-        typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if typed and chosen and not set(chosen) & set(concerned):
+        if typed(name) and chosen and not set(chosen) & set(concerned):
             raise click.UsageError(
-                f"--{name.removesuffix('s').replace('_', '-')} changes nothing in section"
+                f"{spelling(name if name in POLICIES else name.removesuffix('s'))} changes nothing in section"
                 f" {', '.join(chosen)}; it is for the verdict and --section {', '.join(concerned)}"
             )
     for name, used, needed in (
@@ -108,7 +106,7 @@ def _check_idle(options: AuditOptions) -> None:
         ("seed", assessed, "--section assessment, --all or --chart"),
         ("chart_format", drawn, "--chart DIR"),
     ):
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE and not used:
+        if typed(name) and not used:
             raise click.UsageError(f"--{name.replace('_', '-')} changes nothing without {needed}")
     suffix = "" if options.chart is None else options.chart.suffix.lower().removeprefix(".")
     if suffix in CHART_FORMATS:

@@ -165,13 +165,13 @@ def _run_remarks(run: Run) -> list[str]:
 
 
 def _rank_remarks(content: Content) -> list[str]:
-    """Whether the rank column, which only `--ties rank` reads, says what the lines say."""
+    """Whether the rank column, which only `--policy ties=rank` reads, says what the lines say."""
     strange = Problems(content.source)
     run = parse_run(content, strange, with_ranks=True)
     wrong = sum(problem.times for problem in strange.found if problem.text.startswith("rank "))
     if wrong:
         strange_ranks = _counted(wrong, "rank is not a number", "ranks are not numbers")
-        return [f"{strange_ranks}: --ties rank will refuse this run"]
+        return [f"{strange_ranks}: --policy ties=rank will refuse this run"]
     if run.ranks is None:
         return []
     inner = np.ones(len(run.ranks), np.bool_)
@@ -197,7 +197,7 @@ def _qrels_remarks(qrels: Qrels) -> list[str]:
     remarks = []
     for count, text in (
         (int(np.count_nonzero(qrels.grades == -1)), "grade -1: pooled and not judged, by default"),
-        (int(np.count_nonzero(qrels.grades < -1)), "grade -2 or less: unjudged by default, see --negative"),
+        (int(np.count_nonzero(qrels.grades < -1)), "grade -2 or less: unjudged unless --policy negative"),
     ):
         if count:
             remarks.append(f"{_counted(count, 'judgment has', 'judgments have')} {text}")

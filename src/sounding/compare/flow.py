@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import click
-from click.core import ParameterSource
 
 from sounding.compare import sentences, tables
 from sounding.compare.charts import chart_of
@@ -34,7 +33,7 @@ from sounding.render.save import require_suffix, save
 from sounding.render.style import require_charts
 from sounding.render.tables import Table, first_said, with_notes
 from sounding.statistics.pairwise import OWN, Procedure, find_test
-from sounding.terminal.declare import by_suffix
+from sounding.terminal.declare import by_suffix, typed
 from sounding.terminal.options import (
     NO_NOTES,
     PEOPLE,
@@ -140,14 +139,12 @@ def run(options: CompareOptions) -> int:
 
 def make_request(options: CompareOptions) -> CompareRequest:
     """Return what is asked for; all that can be refused before files are read is."""
-    context = click.get_current_context()
     # What a plan fixes is no mistake of the call.
-    typed = {
-        name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    }
+    names = (field.name for field in fields(options))
+    given = {name for name in names if typed(name)}
     plan = None if options.plan is None else read_plan(options.plan)
     if plan is not None:
-        options = _with_choices(options, plan.choices, typed)
+        options = _with_choices(options, plan.choices, given)
     with options_refused():
         policies = policies_of(options, always_bounds=True)
         procedure = Procedure(
@@ -160,7 +157,7 @@ def make_request(options: CompareOptions) -> CompareRequest:
         options=options, collections=collections, depths=depths, measures=(), dropped=(), policies=policies,
         procedure=procedure, plan=plan,
     )  # fmt: skip
-    _check_view(request, typed)
+    _check_view(request, given)
     with options_refused():
         parse_conditions(options.fail_on)
     if options.fail_on and not (options.baselines or options.pair):
@@ -170,7 +167,7 @@ def make_request(options: CompareOptions) -> CompareRequest:
     return replace(request, measures=measures, dropped=dropped)
 
 
-def _with_choices(options: CompareOptions, choices: PlanChoices, typed: Collection[str]) -> CompareOptions:
+def _with_choices(options: CompareOptions, choices: PlanChoices, given: Collection[str]) -> CompareOptions:
     """Return the options with what a plan fixes and the command line does not say."""
     fixed = choices.made()
     if "depths" in fixed:
@@ -179,7 +176,7 @@ def _with_choices(options: CompareOptions, choices: PlanChoices, typed: Collecti
         baselines = fixed.pop("baseline")
         if not (options.pair or options.matrix):  # one pair, or all: a deviation, which is named
             fixed["baselines"] = baselines
-    return replace(options, **{name: value for name, value in fixed.items() if name not in typed})
+    return replace(options, **{name: value for name, value in fixed.items() if name not in given})
 
 
 def _collections(options: CompareOptions, depths: Sequence[int]) -> list[Source]:
@@ -242,14 +239,14 @@ def _parse_depths(texts: Sequence[str]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(word) for word in words))
 
 
-def _check_view(request: CompareRequest, typed: Collection[str]) -> None:
+def _check_view(request: CompareRequest, given: Collection[str]) -> None:
     """Refuse options that would change nothing, so that nobody believes that they did."""
     options, test = request.options, request.procedure.test
     for view, others in VIEWS.items():
         for other in others:
             if other == "info" and options.pool_depth:
                 continue  # it says which runs made the pool that is cut
-            if getattr(options, view) and getattr(options, other) and other in typed:
+            if getattr(options, view) and getattr(options, other) and other in given:
                 raise click.UsageError(f"{_spelt(view)} and {_spelt(other)} do not go together; give one")
     if options.pair and options.pair[0] == options.pair[1]:
         a, b = options.pair
@@ -261,15 +258,15 @@ def _check_view(request: CompareRequest, typed: Collection[str]) -> None:
         _check_chart(options, options.chart)
     if options.each_pair and not request.depths:
         raise click.UsageError("--each-pair changes nothing without --depths; every pair is shown anyway")
-    if "permutations" in typed and not find_test(test).draws:
+    if "permutations" in given and not find_test(test).draws:
         raise click.UsageError(f"--permutations changes nothing with --test {test}, which makes no draws")
     if options.until is not None and not options.holds:
         raise click.UsageError("--until says what --holds is about; give --holds as well")
     if request.counts_only:
-        _check_counts(options, typed)
+        _check_counts(options, given)
 
 
-def _check_counts(options: CompareOptions, typed: Collection[str]) -> None:
+def _check_counts(options: CompareOptions, given: Collection[str]) -> None:
     """Refuse what is about pairs where they are only counted."""
     if options.holds:
         raise click.UsageError("--holds is about pairs, and --depths counts them; give --each-pair as well")
@@ -278,7 +275,7 @@ def _check_counts(options: CompareOptions, typed: Collection[str]) -> None:
             f"--top shortens the list of pairs that move, which {options.format_name} does not have;"
             " use --format json, or --each-pair"
         )
-    if "margin" in typed and not options.fail_on and not options.design:
+    if "margin" in given and not options.fail_on and not options.design:
         raise click.UsageError("--margin changes no case; give --each-pair to see it beside every pair")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import click
 
@@ -10,8 +11,16 @@ from sounding.core import policies as names
 from sounding.terminal import declare
 
 
+@dataclass(frozen=True, kw_only=True)
+class CleaningOptions:
+    """The policies of --policy: what to do with what a table cannot hold."""
+
+    duplicates: names.Duplicates = "error"
+    fractional: names.Fractional = "accept"
+
+
 @declare.options
-class ConvertOptions(declare.WorkerOptions):
+class ConvertOptions(CleaningOptions, declare.WorkerOptions):
     """What `sounding convert` is asked for."""
 
     files: tuple[str, ...] = declare.argument(nargs=-1, required=True, metavar="FILE...")
@@ -33,14 +42,7 @@ class ConvertOptions(declare.WorkerOptions):
         "Set the format of the files if it is not recognized.", metavar="F", spelled="--from"
     )
     without_ranks: bool = declare.flag("Leave out the rank column of runs.")
-    duplicates: names.Duplicates = declare.choice(
-        get_args(names.Duplicates),
-        "Stop if a topic lists a document twice (error), or keep the first or the best entry.",
-        default="error",
-    )
-    fractional: names.Fractional = declare.choice(
-        get_args(names.Fractional), "Refuse, accept or round grades such as 0.5.", default="accept"
-    )
+    _policy: ClassVar[declare.Declaration] = declare.policy("duplicates", "fractional")
     quiet: bool = declare.quiet
 
 

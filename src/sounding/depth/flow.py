@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from sounding.core.errors import DataError
 from sounding.core.text import filled
@@ -25,6 +24,7 @@ from sounding.measures.cumulative import name_of
 from sounding.render.save import require_suffix, save, together
 from sounding.render.tables import Table
 from sounding.statistics.pairwise import Procedure, find_test
+from sounding.terminal.declare import typed
 from sounding.terminal.options import (
     NO_NOTES,
     PEOPLE,
@@ -78,11 +78,11 @@ def run(options: DepthOptions) -> None:
 
 def _planned(options: DepthOptions, plan: Plan) -> DepthOptions:
     """The options, with what the plan fixes and the command line does not say."""
-    context = click.get_current_context()
+    known = {field.name for field in fields(options)}
     fixed: dict[str, Any] = {
         key: ",".join(map(str, value)) if key == "depths" else value
         for key, value in plan.choices.made().items()
-        if key in context.params and context.get_parameter_source(key) is not ParameterSource.COMMANDLINE
+        if key in known and not typed(key)
     }
     return replace(options, **fixed)
 
@@ -125,9 +125,8 @@ def _check_views(options: DepthOptions) -> None:
 
 def _refuse_idle(options: DepthOptions) -> None:
     """Refuse what rows alone do not show: how orderings agree between depths, and what is stable."""
-    context = click.get_current_context()
     for name, idle in (("threshold", True), ("coefficient", not options.volatility)):
-        if idle and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if idle and typed(name):
             other = " --volatility or" if name == "coefficient" else ""
             raise DataError(
                 f"--{name} changes nothing in {options.format_name} without{other} --chart; json and"

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import click
-from click.core import ParameterSource
 
 from sounding.core.errors import DataError
 from sounding.core.text import plural
@@ -22,6 +21,7 @@ from sounding.render.save import require_suffix, save
 from sounding.render.tables import Table
 from sounding.selection.samples import check_rate, parse_strata
 from sounding.selection.strategies import Kind, find_strategy
+from sounding.terminal.declare import typed
 from sounding.terminal.options import PEOPLE, bars_for, remark, write_tables, write_text
 
 SUFFIXES = {".tsv": "tsv", ".qrels": QRELS}  # beside those that all commands know
@@ -127,14 +127,14 @@ def _without_use(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str
     for name, spelled in (("rate", "--rate"), ("strata", "--strata"), ("level", "--level"), ("p", "-p")):
         if getattr(options, name) is not None and name not in used:
             yield f"{spelled} changes nothing with {named}"
-    if _typed("seed") and ahead:
+    if typed("seed") and ahead:
         yield f"--seed changes nothing with --{ahead[0]}"
-    if _typed("seed") and not (options.batches or any(kind.drawn for kind in kinds)):
+    if typed("seed") and not (options.batches or any(kind.drawn for kind in kinds)):
         yield f"--seed changes nothing with {named}: nothing is drawn"
-    if _typed("depth") and options.residual is not None:
+    if typed("depth") and options.residual is not None:
         yield "--residual finds the depth; leave --depth out"
     for name in ("qrels_format", "pool_depth"):
-        if _typed(name) and options.qrels is None:
+        if typed(name) and options.qrels is None:
             yield f"--{name.replace('_', '-')} is about judgments: give them with --qrels"
     if options.seconds <= 0:
         yield f"--seconds {options.seconds:g}: expected more than 0"
@@ -143,16 +143,12 @@ def _without_use(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str
             yield f"{dashes} {value:g}: expected a number between 0 and 1"
 
 
-def _typed(name: str) -> bool:
-    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
-
-
 def _format_of(options: PoolingOptions) -> str:
     """Return the layout: lines unless a table was asked for, or what the suffix of the output says."""
     ahead = bool(_looking_ahead(options))
     replayed = options.simulate and options.output is not None
     chosen = options.format_name
-    if not _typed("format_name") and chosen == "table":
+    if not typed("format_name") and chosen == "table":
         suffix = "" if options.output is None else options.output.suffix.lower()
         chosen = SUFFIXES.get(suffix, QRELS if replayed else LINES)
         if chosen == LINES and (ahead or options.simulate):

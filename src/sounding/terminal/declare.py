@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform, get_args
 
 import click
+from click.core import ParameterSource
 
 from sounding.core import policies as names
 from sounding.core.files import refuse_unwritable
@@ -57,9 +58,9 @@ class PolicyOptions(PlainPolicyOptions):
 class RankingOptions:
     """What `ranking` declares: the policies that decide which documents a run has, and in which order."""
 
-    ties: names.Ties
-    compat: names.Compat
-    duplicates: names.Duplicates
+    ties: names.Ties = DEFAULT.ties
+    compat: names.Compat = DEFAULT.compat
+    duplicates: names.Duplicates = DEFAULT.duplicates
 
     def policies(self) -> names.Policies:
         """Return them as policies; grades of any kind are taken, since only the order is asked for."""
@@ -138,8 +139,8 @@ def taking(kind: type[Kind]) -> Callable[[Callable[[Kind], Given]], Callable[...
 
     def take(command: Callable[[Kind], Given]) -> Callable[..., Given]:
         @wraps(command)
-        def called(**given: Any) -> Given:
-            return command(kind(**given))
+        def called(policy: Sequence[str] = (), **given: Any) -> Given:
+            return command(kind(**given, **parse_policies(policy)))
 
         return joined(*_DECLARED[kind])(called)
 
@@ -304,37 +305,17 @@ workers = joined(
 # Policies.
 
 
-def _policy(name: str, values: Sequence[str], about: str) -> Any:
-    return choice(values, about, default=getattr(DEFAULT, name))
-
-
-_ONE_ORDER = _policy(
-    "ties",
-    names.ORDERS,
-    "Break ties in score by doc id (trec) or line (score-file); file and rank ignore the scores.",
-)
-_MISSING = _policy(
-    "missing",
-    get_args(names.Missing),
-    "Score a judged topic that a run lacks as zero, skip it, or stop with an error.",
-)
-_NEGATIVE = _policy(
-    "negative",
-    get_args(names.Negative),
-    "Treat negative grades as unjudged (trec), only -1 as unjudged (split), or all as nonrelevant.",
-)
-_FRACTIONAL = _policy("fractional", get_args(names.Fractional), "Refuse, accept or round grades such as 0.5.")
-_DUPLICATES = _policy(
-    "duplicates",
-    get_args(names.Duplicates),
-    "Stop if a topic lists a document twice (error), or keep the first or the best entry.",
-)
-_COMPAT = _policy(
-    "compat",
-    get_args(names.Compat),
-    "Match trec_eval 10, or trec_eval 9, which compares scores in single precision.",
-)
-_POLICIES: Mapping[str, Any] = {
+POLICIES: Mapping[str, Sequence[str]] = {  # the policies that --policy sets, and their values
+    "ties": get_args(names.Ties),
+    "missing": get_args(names.Missing),
+    "negative": get_args(names.Negative),
+    "fractional": get_args(names.Fractional),
+    "duplicates": get_args(names.Duplicates),
+    "compat": get_args(names.Compat),
+    "moments": get_args(names.Moments),
+}
+_ONE_ORDER = {"ties": names.ORDERS}  # where documents stand in one order, ties cannot be averaged over
+_OPTIONS: Mapping[str, Any] = {  # the policies that have an option of their own
     "depth": count("Cut each ranking at this depth.", spelled="-M --depth"),
     "universe": text(
         "Choose which unjudged documents may be relevant: the run's own (run), all runs' (runs), or its own"
@@ -356,48 +337,92 @@ _POLICIES: Mapping[str, Any] = {
     "seed": option(
         type=int, default=DEFAULT.seed, show_default=True, help="Set the seed of all random draws."
     ),
-    "ties": _policy(
-        "ties", get_args(names.Ties),
-        "Break ties in score by doc id (trec) or line (score-file), or average over them; file and rank"
-        " ignore the scores.",
-    ),
-    "unjudged": _policy(
-        "unjudged", get_args(names.Unjudged),
+    "unjudged": choice(
+        get_args(names.Unjudged),
         "Count unjudged documents as nonrelevant, remove them (condensed), or add bounds or expected values.",
+        default=DEFAULT.unjudged,
     ),
-    "missing": _MISSING,
-    "negative": _NEGATIVE,
-    "fractional": _FRACTIONAL,
-    "duplicates": _DUPLICATES,
-    "moments": _policy(
-        "moments", get_args(names.Moments),
-        "Compute expected values exactly if possible (best), by sampling, or approximately (ratio, paper).",
-    ),
-    "compat": _COMPAT,
 }  # fmt: skip
+only_condensed = choice(
+    ("nonrelevant", "condensed"),
+    "Count unjudged documents as nonrelevant, or remove them (condensed).",
+    default=DEFAULT.unjudged,
+)
 
 
-def policies(*, without: Sequence[str] = ()) -> Declaration:
-    """Declare one option for every policy but those that a command has no use for."""
-    return together(**{name: option for name, option in _POLICIES.items() if name not in without})
+class PolicyValue(click.ParamType[str]):
+    """The type of --policy: a text NAME=VALUE with the name and a value of a policy."""
+
+    name = "policy"
+
+    def __init__(self, offered: Mapping[str, Sequence[str]]) -> None:
+        self.offered = offered
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text if the policy and its value exist."""
+        name, equals, chosen = str(value).partition("=")
+        if name not in self.offered:
+            self.fail(f"{name!r} is not a policy here; choose one of {', '.join(self.offered)}", param, ctx)
+        if chosen not in self.offered[name]:
+            seen = f"{value!r}" if equals else f"{value!r} has no value"
+            right = " or ".join(f"{name}={other}" for other in self.offered[name])
+            self.fail(f"{seen}; write {right}", param, ctx)
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        """Return the policies and values that begin with what was typed."""
+        from click.shell_completion import CompletionItem  # only a shell that completes needs it
+
+        known = (f"{name}={value}" for name, values in self.offered.items() for value in values)
+        return [CompletionItem(text) for text in known if text.startswith(incomplete)]
+
+
+def policy(*offered: str, **narrowed: Sequence[str]) -> Declaration:
+    """Declare --policy for some policies; `narrowed` has those of which a command takes only some values."""
+    values = {name: narrowed.get(name, POLICIES[name]) for name in offered}
+    return option(
+        type=PolicyValue(values), multiple=True, metavar="NAME=VALUE",
+        help=f"Set a policy ({', '.join(values)}), such as {_example(values)}; repeatable.",
+    )("policy")  # fmt: skip
+
+
+def _example(values: Mapping[str, Sequence[str]]) -> str:
+    """A policy with a value that is not its default."""
+    name = next(iter(values))
+    return f"{name}={next(value for value in values[name] if value != getattr(DEFAULT, name))}"
+
+
+def parse_policies(texts: Sequence[str]) -> dict[str, str]:
+    """Return the policies that were given with --policy, by name; the last of several counts."""
+    return {name: value for name, _, value in (text.partition("=") for text in texts)}
+
+
+def typed(name: str) -> bool:
+    """Return whether the command line sets an option or a policy; a default does not count."""
+    context = click.get_current_context()
+    if name in parse_policies(context.params.get("policy", ())):
+        return True
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def spelling(name: str) -> str:
+    """Return how an option or a policy is typed."""
+    return f"--policy {name}" if name in POLICIES else "--" + name.replace("_", "-")
+
+
+def policies(*, without: Sequence[str] = (), **narrowed: Sequence[str]) -> Declaration:
+    """Declare the options for all policies but those that a command has no use for."""
+    own = {name: option for name, option in _OPTIONS.items() if name not in without}
+    return joined(together(**own), policy(*(name for name in POLICIES if name not in without), **narrowed))
 
 
 # The policies that have a use where documents stand in one order and values need no bounds.
-plain_policies = together(
-    ties=_ONE_ORDER,
-    unjudged=_policy(
-        "unjudged",
-        ("nonrelevant", "condensed"),
-        "Count unjudged documents as nonrelevant, or remove them (condensed).",
-    ),
-    missing=_MISSING,
-    negative=_NEGATIVE,
-    fractional=_FRACTIONAL,
-    duplicates=_DUPLICATES,
-    compat=_COMPAT,
+plain_policies = joined(
+    together(unjudged=only_condensed),
+    policy("ties", "missing", "negative", "fractional", "duplicates", "compat", **_ONE_ORDER),
 )
 # The policies that decide which documents a run has, and in which order.
-ranking = together(ties=_ONE_ORDER, compat=_COMPAT, duplicates=_DUPLICATES)
+ranking = policy("ties", "compat", "duplicates", **_ONE_ORDER)
 
 
 _SUFFIXES = {

@@ -19,13 +19,13 @@ GROUPS: Mapping[str, Collection[str]] = {
         "baselines", "baseline", "test", "correction", "alpha", "margin", "permutations", "design", "tau",
         "samples", "resamples", "seed", "draws",
     ),
-    "Unjudged documents": ("unjudged", "holds", "until", "universe", "at_most", "prior", "moments"),
+    "Unjudged documents": ("unjudged", "holds", "until", "universe", "at_most", "prior"),
     "Output": (
         "per_topic", "stats", "top", "sections", "chosen", "every", "everything", "view", "matrix",
         "each_pair", "each_run", "each_depth", "notes", "chart", "chart_format", "documents", "fail_on",
         "into", "format_name", "output", "quiet",
     ),
-    "Policies": ("ties", "missing", "negative", "fractional", "duplicates", "compat"),
+    "Policies": ("policy",),
     "Work": ("jobs", "dask"),
 }  # fmt: skip
 WIDEST = 30  # characters of an option that stand beside what it does

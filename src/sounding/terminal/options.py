@@ -22,7 +22,14 @@ from sounding.core.workers import Bars, Progress
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import RunInfo, read_run_info
 from sounding.render.tables import Table, parquet, render
-from sounding.terminal.declare import OutputOptions, PlainPolicyOptions, PolicyOptions, ReadingOptions
+from sounding.terminal.declare import (
+    OutputOptions,
+    PlainPolicyOptions,
+    PolicyOptions,
+    ReadingOptions,
+    spelling,
+    typed,
+)
 
 if TYPE_CHECKING:
     from sounding.runs.pool import Pool
@@ -97,13 +104,10 @@ def policies_of(options: PolicyOptions, *, always_bounds: bool = False) -> names
 
     `always_bounds`: the command computes bounds whatever the policy for unjudged documents.
     """
-    context = click.get_current_context()
     for name, needed in _ONLY_WITH.items():
-        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         idle = options.unjudged not in needed and not (always_bounds and "bounds" in needed)
-        if given and idle:
-            option = "--" + name.replace("_", "-")
-            raise DataError(f"{option} changes nothing without --unjudged {' or '.join(needed)}")
+        if typed(name) and idle:
+            raise DataError(f"{spelling(name)} changes nothing without --unjudged {' or '.join(needed)}")
     return names.Policies(**{field.name: getattr(options, field.name) for field in fields(names.Policies)})
 
 

@@ -21,12 +21,12 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PARTS = ("Formula", "Source", "What it assumes", "When it misleads")
 METHODS = (
-    "assessment", "bounds", "expected", "sampled", "cases", "settled", "holds", "agreement", "stability",
-    "growth", "leave-out", "ties", "strategies", "mtc", "design", "tests",
+    "assessment", "bounds", "expected", "sampled", "settled", "holds", "agreement", "pool-quality", "ties",
+    "strategies", "mtc", "design", "tests",
 )  # fmt: skip
 EXAMPLES = (
-    "tutorial", "organizers", "cases", "growth", "leave-out", "stability", "python", "bounds", "charts", "evaluate",
-    "sample", "sampled",
+    "tutorial", "organizers", "settled", "pool-quality", "python", "bounds", "charts", "evaluate", "sample",
+    "sampled",
 )  # fmt: skip
 
 

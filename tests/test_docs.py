@@ -15,7 +15,13 @@ from sounding.core.policies import Policies
 from sounding.terminal.declare import spelling
 
 ROOT = Path(__file__).parent.parent
-SHARED = ("quiet", "format_name", "output", "help_all")  # options of every command, which the README has
+SHARED = (
+    "quiet",
+    "notes",
+    "format_name",
+    "output",
+    "help_all",
+)  # options of every command, which the README has
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 

@@ -148,6 +148,8 @@ def test_nicknames_hold_only_names_of_the_table() -> None:
     [
         ("map.5", "takes no parameters"),
         ("P.x", "'x' is not a number"),
+        ("P.5\x1d,10", r"'5\x1d' is not a number"),
+        ("Rndcg.1=1,\x1e2=7", r"'\x1e2' is not a number"),
         ("P.", "'' is not a number"),
         ("P.0", "whole number from 1 to"),
         ("utility.1,2", "takes 4 numbers, not 2"),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.render.tables import (
+    Answer,
     Cell,
     Column,
     Table,
@@ -23,6 +24,7 @@ from sounding.render.tables import (
     markdown_text,
     parquet,
     render,
+    render_answer,
     shown_cell,
 )
 
@@ -71,26 +73,80 @@ def test_display_width_counts_places_on_a_terminal(text: str, width: int) -> Non
     assert display_width(text) == width
 
 
-def test_a_wide_table_is_folded_and_every_part_names_its_rows() -> None:
+def header(text: str) -> list[str]:
+    """The names above the columns of a text table."""
+    return text.splitlines()[0].split()
+
+
+def test_a_wide_table_drops_columns_from_the_right_and_names_them() -> None:
     table = Table(
         [Column("run", ["a", "b"])]
         + [Column(f"measure-{n}", [0.1, 0.2], joined=n % 2 == 1) for n in range(8)]
     )
     text = render([table], "table", width=40)
     assert max(map(display_width, text.splitlines())) <= 40
-    assert sum(line.startswith("run") for line in text.splitlines()) == 4
-    for pair in range(4):
-        assert any(f"measure-{2 * pair}  measure-{2 * pair + 1}" in line for line in text.splitlines())
+    assert header(text) == ["run", "measure-0", "measure-1"]
+    for dropped in range(2, 8):
+        assert f"measure-{dropped}" in " ".join(text.split()).partition("width: ")[2]
 
 
-def test_every_part_of_a_folded_table_repeats_all_the_columns_that_name_its_rows() -> None:
+def test_optional_columns_go_first_and_those_that_name_a_row_never() -> None:
     keys = [Column("run_a", ["a", "a"]), Column("run_b", ["b", "c"]), Column("measure", ["P@5", "P@5"])]
-    table = Table([*keys, *(Column(f"number-{n}", [0.1, 0.2]) for n in range(4))], keys=3)
-    parts = render([table], "table", width=45).split("\n\n")
-    assert len(parts) == 2
-    for part in parts:
-        assert part.startswith("run_a  run_b  measure  number-")
-        assert "\na      c      P@5      " in part
+    numbers = [Column(f"number-{n}", [0.1, 0.2], optional=3 - n) for n in range(4)]
+    text = render([Table([*keys, *numbers], keys=3)], "table", width=45)
+    assert header(text) == ["run_a", "run_b", "measure", "number-2", "number-3"]
+    narrow = render([Table([*keys, *numbers], keys=3)], "table", width=10)
+    assert header(narrow) == ["run_a", "run_b", "measure", "number-3"]
+
+
+def test_without_a_width_all_columns_are_shown() -> None:
+    table = Table([Column(f"measure-{n}", [0.1]) for n in range(50)])
+    assert len(header(render([table], "table", prose=40))) == 50
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 30), st.booleans(), st.integers(0, 3)), min_size=2), st.integers(1, 90)
+)
+def test_no_row_is_wider_than_the_terminal_unless_one_column_is(
+    columns: list[tuple[int, bool, int]], width: int
+) -> None:
+    table = Table(
+        [Column("n" * size, [1], joined=joined, optional=optional) for size, joined, optional in columns]
+    )
+    shown = render([table], "table", width=width, prose=1000).splitlines()
+    kept, gone = shown[0].split(), shown[4:]
+    assert (len(kept) == len(columns)) == (not gone)
+    if display_width(shown[0]) > width:  # then nothing is left to drop: the key and one group of columns
+        assert len(kept) <= 1 + 1 + sum(joined for _, joined, _ in columns[2:])
+
+
+ANSWER = Answer("bm25 wins.", [Table([Column("run", ["bm25"])], facts={"topics": 3})],
+                [f"note {n}" for n in range(5)], "sounding report q r")  # fmt: skip
+
+
+def test_an_answer_begins_with_its_headline_and_ends_with_what_to_type() -> None:
+    lines = render_answer(ANSWER, "table").splitlines()
+    assert (lines[0], lines[-1]) == ("bm25 wins.", "Next: sounding report q r")
+    assert [line for line in lines if line.startswith("note")] == ["note 0", "note 1", "note 2"]
+    assert any("2 more" in line and "--notes" in line for line in lines)
+    assert sum("note" in line for line in render_answer(ANSWER, "table", all_notes=True).splitlines()) == 5
+    for name in ("md", "latex"):
+        text = render_answer(ANSWER, name)
+        assert text.index("bm25 wins.") < text.index("run")
+    facts = json.loads(render_answer(ANSWER, "json"))
+    assert facts["headline"] == "bm25 wins."
+    assert facts["notes"] == [f"note {n}" for n in range(5)]
+    assert facts["next"] == "sounding report q r"
+    assert facts["topics"] == 3
+    assert render_answer(ANSWER, "csv") == "run\nbm25\n"
+
+
+def test_a_terminal_shows_the_best_in_bold_and_tones_in_color() -> None:
+    column = Column("p", ["0.01", "0.9"], best=frozenset({0}), tones={0: "good", 1: "weak"})
+    marked = render([Table([column])], "table", marks=True)
+    assert "\x1b[1m\x1b[32m0.01" in marked
+    assert "\x1b[33m0.9" in marked
+    assert "\x1b" not in render([Table([column])], "table")
 
 
 @pytest.mark.parametrize(("value", "shown"), [(-0.00001, "0.0000"), (-0.0, "0.0000"), (-0.00006, "-0.0001")])

@@ -27,9 +27,9 @@ from sounding.terminal.options import (
     PEOPLE,
     plain_policies_of,
     progress_bar,
+    prose_width,
     read_info,
     remark,
-    table_width,
     write_tables,
     write_text,
 )
@@ -185,7 +185,7 @@ def _write(found: Audit, extras: Extras, wanted: Sequence[str], options: AuditOp
     statements = found.verdict() if not wanted or options.every else []
     shown = [table for one in made.values() for table in one.tables]
     if format_name == "table" and statements:
-        width = table_width(output)
+        width = prose_width(output)
         text = tables.verdict_text(found, statements, width)
         if shown:
             terminal = output is None and sys.stdout.isatty()

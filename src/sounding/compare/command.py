@@ -66,7 +66,6 @@ class CompareOptions(declare.PolicyOptions, declare.ReadingOptions):
         " default: runs:100.",
         metavar="U",
     )
-    notes: bool = declare.flag("Show all notes.")
     matrix: bool = declare.flag("Show a matrix of all runs, with one sign per pair.")
     each_pair: bool = declare.flag("List every pair with --depths, instead of counts.")
     design: bool = declare.flag("Show power, topics needed and error rates, instead of pairs.")

@@ -42,9 +42,9 @@ from sounding.terminal.options import (
     policies_of,
     pooled_judgments,
     progress_bar,
+    prose_width,
     read_info,
     remark,
-    table_width,
     write_tables,
     write_text,
 )
@@ -396,7 +396,7 @@ def _write(found: Results, request: CompareRequest, echo: Echo | None) -> list[T
         if options.format_name == "md":
             text = explain_in_markdown(found[0][1], more=lines, top=options.top, brief=brief)
         else:
-            width = table_width(options.output)
+            width = prose_width(options.output)
             text = explain(found[0][1], width=width, more=lines, top=options.top, brief=brief)
         write_text(text, options.output)
         return []

@@ -179,7 +179,7 @@ class TopicsOptions(TableOptions):
 class OrderOptions(TableOptions):
     """What `sounding judge order` is asked for."""
 
-    policy: str | None = declare.argument(required=False, metavar="[ORDER]")
+    order: str | None = declare.argument(required=False, metavar="[ORDER]")
     parameter: tuple[str, ...] = _PARAMETER
     batch: int | None = declare.count("Shuffle N documents of a topic together.  [default: 1]", metavar="N")
     warm_up: int | None = declare.count(

@@ -486,7 +486,7 @@ def _people(store: Store, given: Iterable[str]) -> dict[str, list[str]]:
 @run.register(command.OrderOptions)
 def order(options: command.OrderOptions) -> None:
     """Change the order of judging where one is named; then list the orders."""
-    if options.policy is None:
+    if options.order is None:
         for name in ("parameter", "batch", "warm_up"):
             if getattr(options, name) not in (None, ()):
                 raise click.UsageError(
@@ -494,9 +494,9 @@ def order(options: command.OrderOptions) -> None:
                 )
     with open_project(options.folder) as project:
         named = _listed(project.store, options.topics) if options.topics else None
-        if options.policy is not None:
+        if options.order is not None:
             wanted = Order(
-                policy=options.policy, parameters=parse_parameters(options.parameter),
+                policy=options.order, parameters=parse_parameters(options.parameter),
                 batch=options.batch or 1, warm_up=options.warm_up or 0,
             )  # fmt: skip
             changed = organizing.set_order(project, named, wanted)

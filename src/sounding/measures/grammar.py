@@ -356,7 +356,7 @@ def _is_read(text: str) -> bool:
 def _too_much(measure: str, rest: str) -> str:
     """What to say where a text goes on after a whole measure."""
     return (
-        f"expected one measure, found {_shown(rest.strip())} after {measure.strip()};"
+        f"expected one measure, found {_shown(rest.strip())} after {_shown(measure.strip())};"
         " give each measure a text, or a -m, of its own"
     )
 

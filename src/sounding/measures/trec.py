@@ -95,7 +95,9 @@ def _read_pairs(entry: TrecMeasure, text: str) -> list[dict[str, Any]]:
 
 def _number(text: str) -> float:
     """The number that a text spells, whole where it is."""
-    if not re.fullmatch(r"\s*[+-]?([0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?\s*", text):
+    # Blanks of ASCII alone: \s has separators such as \x1e as well, which float() refuses.
+    number = r"[ \t]*[+-]?([0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?[ \t]*"
+    if not re.fullmatch(number, text):
         raise DataError(f"{text!r} is not a number")
     value = float(text)
     return int(value) if value.is_integer() else value

@@ -11,16 +11,20 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from sounding.core.errors import UnknownNameError
 from sounding.core.lazy import polars
 from sounding.core.text import filled, percent, whole_percent
 
 UNKNOWN = "–"
-BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
+BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+MOST_NOTES = 3  # that people see without asking for more
+SCHEMA_VERSION = 1  # of what JSON outputs hold; goes up when a name in them changes its meaning or is gone
 
 Cell = str | float | int | bool | None
+Tone = Literal["good", "weak"]  # what a cell says about a result: it can be relied on, or not
+TONES: Mapping[Tone, str] = {"good": "\x1b[32m", "weak": "\x1b[33m"}  # green, yellow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,9 +37,11 @@ class Column:
     percent: bool = False
     best: frozenset[int] = frozenset()
     right: bool = False  # text that stands to the right, such as numbers that are written already
-    joined: bool = False  # belongs to the column before it: kept together when a table is folded
+    joined: bool = False  # belongs to the column before it: both are shown, or neither
     code: bool = False  # signs that stand for themselves, which no markup may change
     chance: bool = False  # found by draws, which make nothing certain: never 0% or 100%
+    optional: int = 0  # a narrow terminal drops the columns with the highest number first
+    tones: Mapping[int, Tone] = field(default_factory=dict)  # row -> how a terminal colors its cell
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +52,7 @@ class Table:
     title: str | None = None
     notes: Sequence[str] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)  # what json repeats beside the rows
-    keys: int = 1  # first columns that name a row: every part of a folded table repeats them
+    keys: int = 1  # first columns that name a row, which are always shown
 
     @property
     def height(self) -> int:
@@ -58,6 +64,16 @@ class Table:
         names = [column.name for column in self.columns]
         cells = zip(*(column.cells for column in self.columns), strict=True)
         return [dict(zip(names, map(_known, row), strict=True)) for row in cells]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What a command has to say: the answer, the tables behind it, notes and the next step."""
+
+    headline: str  # answers the question of the command in one or two sentences
+    tables: Sequence[Table]
+    notes: Sequence[str] = ()  # the most important first
+    next_command: str | None = None  # what to type next
 
 
 def _known(cell: Cell) -> Cell:
@@ -100,14 +116,72 @@ def first_said(table: Table, sentences: Sequence[str]) -> Table:
 
 
 def render(
-    tables: Sequence[Table], format_name: str, *, width: int | None = None, marks: bool = False
+    tables: Sequence[Table],
+    format_name: str,
+    *,
+    width: int | None = None,
+    prose: int | None = None,
+    marks: bool = False,
 ) -> str:
-    """Tables as text. `width` folds a wide table for a terminal; `marks` uses its bold type."""
+    """Return tables as text.
+
+    A table that is wider than `width` leaves out columns. Sentences are wrapped at `prose`, or at `width`.
+    `marks` uses the colors and bold type of a terminal.
+    """
     if format_name not in FORMATS:
         raise UnknownNameError("format", format_name, FORMATS)
     if format_name == "table":
-        return "\n".join(_text(table, width, marks) for table in tables)
+        return "\n".join(_text(table, width, prose or width, marks) for table in tables)
     return FORMATS[format_name](tables)
+
+
+def render_answer(
+    answer: Answer,
+    format_name: str,
+    *,
+    all_notes: bool = False,
+    width: int | None = None,
+    prose: int | None = None,
+    marks: bool = False,
+) -> str:
+    """Return an answer as text: the headline, the tables, the first notes, and what to type next."""
+    if format_name == "json":
+        return render(with_facts(answer), format_name)
+    body = render(answer.tables, format_name, width=width, prose=prose, marks=marks)
+    notes = shown_notes(answer.notes, all_notes=all_notes)
+    if format_name == "latex":
+        return "".join(f"% {line}\n" for line in [answer.headline, *notes]) + body
+    if format_name == "md":
+        parts = [markdown_text(answer.headline), body.rstrip("\n")]
+        parts += ["\n".join(f"- {markdown_text(note)}" for note in notes)] if notes else []
+        parts += [f"Next: `{answer.next_command}`"] if answer.next_command else []
+        return "\n\n".join(parts) + "\n"
+    if format_name != "table":
+        return body
+    wrap = prose or width
+    lines = [filled(note, wrap) if wrap else note for note in notes]
+    headline = filled(answer.headline, wrap) if wrap else answer.headline
+    parts = [f"{BOLD}{headline}{PLAIN}" if marks else headline, body.rstrip("\n")]
+    parts += ["\n".join(lines)] if lines else []
+    parts += [f"Next: {answer.next_command}"] if answer.next_command else []
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def shown_notes(notes: Sequence[str], *, all_notes: bool) -> list[str]:
+    """Return the notes that people see: all, or the first few and how to see the others."""
+    notes = list(dict.fromkeys(notes))
+    if all_notes or len(notes) <= MOST_NOTES:
+        return notes
+    rest = len(notes) - MOST_NOTES
+    return [*notes[:MOST_NOTES], f"{rest} more note{'s' * (rest > 1)} with --notes."]
+
+
+def with_facts(answer: Answer) -> list[Table]:
+    """Return the tables with the headline, the notes and the next step as facts for programs."""
+    first, *others = answer.tables
+    said = {"headline": answer.headline, "next": answer.next_command}
+    facts = {**said, **first.facts, "notes": list(first.facts.get("notes", answer.notes))}
+    return [replace(first, facts=facts), *others]
 
 
 def parquet(tables: Sequence[Table]) -> bytes:
@@ -173,13 +247,15 @@ def stands_left(column: Column) -> bool:
     return not column.right and any(isinstance(cell, str) for cell in column.cells)
 
 
-def _text(table: Table, width: int | None, marks: bool) -> str:
-    lines = [filled(table.title, width) if width else table.title, ""] if table.title else []
-    for number, columns in enumerate(_folded(table.columns, width, table.keys)):
-        lines += [""] if number else []
-        lines += _aligned(columns, table.height, marks)
-    if table.notes:
-        lines += ["", *(filled(note, width) if width else note for note in table.notes)]
+def _text(table: Table, width: int | None, prose: int | None, marks: bool) -> str:
+    lines = [filled(table.title, prose) if prose else table.title, ""] if table.title else []
+    columns, dropped = _fitting(table.columns, width, table.keys)
+    lines += _aligned(columns, table.height, marks)
+    notes = list(table.notes)
+    if dropped:
+        notes.insert(0, f"Columns left out to fit the width: {', '.join(column.name for column in dropped)}.")
+    if notes:
+        lines += ["", *(filled(note, prose) if prose else note for note in notes)]
     return "\n".join(lines) + "\n"
 
 
@@ -199,7 +275,9 @@ def _aligned(columns: Sequence[Column], height: int, marks: bool) -> list[str]:
         rule.append("─" * widest)
         for row, text in enumerate(shown):
             cell = _padded(text, widest, left)
-            rows[row].append(BOLD + cell + PLAIN if marks and row in column.best else cell)
+            tone = column.tones.get(row)
+            style = BOLD * (row in column.best) + (TONES[tone] if tone else "")
+            rows[row].append(f"{style}{cell}{PLAIN}" if marks and style else cell)
     return ["  ".join(cells).rstrip() for cells in [header, rule, *rows]]
 
 
@@ -208,32 +286,34 @@ def _padded(text: str, width: int, left: bool) -> str:
     return text + blanks if left else blanks + text
 
 
-def _folded(columns: Sequence[Column], width: int | None, keys: int) -> list[list[Column]]:
-    """Columns in blocks that fit the width, each led by the key columns; joined ones stay together."""
+def _fitting(columns: Sequence[Column], width: int | None, keys: int) -> tuple[list[Column], list[Column]]:
+    """Return the columns that fit the width, and those left out: optional ones first, then the rightmost.
+
+    The columns that name a row and the most important of the others are always shown.
+    """
     if width is None or not columns:
-        return [list(columns)]
-    leading, others = columns[:keys], columns[keys:]
-    units: list[list[Column]] = []
-    for column in others:
-        if column.joined and units:
-            units[-1].append(column)
+        return list(columns), []
+    units: list[list[int]] = []  # places of columns that are shown together
+    for place in range(keys, len(columns)):
+        if columns[place].joined and units:
+            units[-1].append(place)
         else:
-            units.append([column])
-    blocks: list[list[Column]] = [[*leading]]
-    for unit in units:
-        if _breadth([*blocks[-1], *unit]) > width and len(blocks[-1]) > len(leading):
-            blocks.append([*leading])
-        blocks[-1].extend(unit)
-    return blocks
+            units.append([place])
+    breadths = [_breadth(column) + 2 for column in columns]  # with the gap behind it
+    order = sorted(units, key=lambda unit: (columns[unit[0]].optional, unit[0]))
+    total = sum(breadths) - 2
+    dropped: set[int] = set()
+    while total > width and len(order) > 1:
+        unit = order.pop()
+        total -= sum(breadths[place] for place in unit)
+        dropped.update(unit)
+    kept = [column for place, column in enumerate(columns) if place not in dropped]
+    return kept, [columns[place] for place in sorted(dropped)]
 
 
-def _breadth(columns: Sequence[Column]) -> int:
-    widest = (
-        max(map(display_width, [column.name, *(shown_cell(cell, column) for cell in column.cells)]))
-        + bool(column.best)
-        for column in columns
-    )
-    return sum(widest) + 2 * (len(columns) - 1)
+def _breadth(column: Column) -> int:
+    shown = [column.name, *(shown_cell(cell, column) for cell in column.cells)]
+    return max(map(display_width, shown)) + bool(column.best)
 
 
 def _markdown(tables: Sequence[Table]) -> str:

@@ -103,6 +103,7 @@ class OutputOptions:
     format_name: str
     output: Path | None
     quiet: bool
+    notes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,6 +267,7 @@ runs = argument(nargs=-1, required=True, metavar="RUN...")
 baselines = texts("Compare the other runs with RUN; repeatable.", metavar="RUN", spelled="--baseline")
 seconds = number("Estimate the work at this many seconds per document.", default=30)
 quiet = flag("Hide the progress bar and all remarks.")
+notes = flag("Show all notes, not only the first three.")
 info = texts(
     "Read which runs were pooled (columns: run, group, kind, priority, pooled); repeatable.", metavar="FILE"
 )
@@ -506,7 +508,7 @@ def _is_file(path: Path, file: Path) -> bool:
 
 
 def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[Command], Command]:
-    """Declare --format, --output and --quiet; `otherwise` is what comes where nothing names a format.
+    """Declare --format, --output, --notes and --quiet; `otherwise` is the default format in words.
 
     A command with something else than a table to give looks at suffixes that promise nothing itself.
     """
@@ -529,7 +531,7 @@ def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[
             "--format", "format_name", type=click.Choice(formats), callback=chosen,
             help=f"Set the output format; default: by the suffix of -o, otherwise {otherwise}.",
         )  # fmt: skip
-        return layout(output(quiet("quiet")(command)))
+        return layout(output(notes("notes")(quiet("quiet")(command))))
 
     return add
 

@@ -29,7 +29,7 @@ GROUPS: Mapping[str, Collection[str]] = {
     "Work": ("jobs", "dask"),
 }  # fmt: skip
 WIDEST = 30  # characters of an option that stand beside what it does
-ALWAYS = ("measures", "measure", "info", "chart", "format_name", "output", "quiet")
+ALWAYS = ("measures", "measure", "info", "chart", "notes", "format_name", "output", "quiet")
 
 # Command -> what --help shows beside these; the commands that are not here show all.
 COMMON: Mapping[str, Collection[str]] = {

@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,15 @@ from sounding.core.files import write_whole
 from sounding.core.workers import Bars, Progress
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import RunInfo, read_run_info
-from sounding.render.tables import Table, parquet, render
+from sounding.render.tables import (
+    SCHEMA_VERSION,
+    Answer,
+    Table,
+    parquet,
+    render,
+    render_answer,
+    shown_notes,
+)
 from sounding.terminal.declare import (
     OutputOptions,
     PlainPolicyOptions,
@@ -39,7 +47,8 @@ NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold rows alone
 
 PARAGRAPH_WIDTH = 88  # of prose
 REFRESH = 0.1  # seconds between two looks at progress
-PIPED_WIDTH = 110  # of tables that go into a pipe or a file, unless COLUMNS says otherwise
+PIPED_WIDTH = 110  # of prose that goes into a pipe or a file, unless COLUMNS says otherwise
+MOST_TYPED = 4  # runs that a suggested command names
 
 _ONLY_WITH = {
     "universe": ("bounds", "expected"), "at_most": ("bounds",), "prior": ("expected",),
@@ -125,16 +134,91 @@ def write_tables(tables: Sequence[Table], format_name: str, output: Path | None)
             raise DataError("parquet is not for a terminal; give a file with -o FILE")
         write_bytes(parquet(tables), output)
         return
-    terminal = output is None and sys.stdout.isatty()
-    write_text(render(tables, format_name, width=table_width(output), marks=terminal), output)
+    text = render(
+        _with_schema(tables, format_name), format_name, width=table_width(output), prose=prose_width(output),
+        marks=uses_color(output),
+    )  # fmt: skip
+    write_text(text, output)
 
 
-def table_width(output: Path | None) -> int:
-    """How wide tables for people may be: as the terminal, or as COLUMNS says, or 110."""
+def write_answer(answer: Answer, options: OutputOptions) -> None:
+    """Print an answer, or write it to a file: for people with its headline, notes and next step.
+
+    Formats that hold rows alone leave these out; they go to stderr.
+    """
+    format_name, output = options.format_name, options.output
+    if format_name in NO_NOTES:
+        write_tables(answer.tables, format_name, output)
+        for text in [answer.headline, *shown_notes(answer.notes, all_notes=options.notes)]:
+            remark(text, quiet=options.quiet)
+        return
+    text = render_answer(
+        replace(answer, tables=_with_schema(answer.tables, format_name)), format_name,
+        all_notes=options.notes, width=table_width(output), prose=prose_width(output),
+        marks=uses_color(output),
+    )  # fmt: skip
+    write_text(text, output)
+
+
+def _with_schema(tables: Sequence[Table], format_name: str) -> Sequence[Table]:
+    """Return the tables with the name and version of what JSON holds; docs/schemas describes each."""
+    context = click.get_current_context(silent=True)
+    if format_name != "json" or context is None or not tables:
+        return tables
+    command = context.command_path.partition(" ")[2].replace(" ", "-") or context.info_name
+    first, *others = tables
+    return [replace(first, facts={"schema": f"sounding/{command}/{SCHEMA_VERSION}", **first.facts}), *others]
+
+
+def uses_color(output: Path | None) -> bool:
+    """Return whether to use color and bold type: on a terminal, unless NO_COLOR is set."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return output is None and sys.stdout.isatty() and not plain
+
+
+def table_width(output: Path | None) -> int | None:
+    """Return how wide a table may be: as the terminal, or as COLUMNS says; None in a file or a pipe."""
     if output is None and sys.stdout.isatty():
         return os.get_terminal_size().columns
-    said = os.environ.get("COLUMNS", "")
-    return int(said) if said.isdigit() and int(said) else PIPED_WIDTH
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdigit() and int(columns) else None
+
+
+def prose_width(output: Path | None) -> int:
+    """Return how wide lines of prose may be: as a table, or 110 where that has no limit."""
+    return table_width(output) or PIPED_WIDTH
+
+
+def suggest(verb: str, *words: str, keep: Sequence[str] = ()) -> str:
+    """Return a command to type next about the same files, such as `sounding compare QRELS RUNS --pair a b`.
+
+    `keep` names options of the present command, such as info, that the next one takes as well.
+    """
+    context = click.get_current_context()
+    parts = ["sounding", verb]
+    if context.params.get("qrels") is not None:
+        parts.append(str(context.params["qrels"]))
+    parts += _short_runs(context.params.get("runs") or ())
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in keep and typed(name):
+            value = context.params[name]
+            for part in value if isinstance(value, tuple) else (value,):
+                parts += [parameter.opts[0], str(part)]
+    return " ".join(map(_quoted, [*parts, *words]))
+
+
+def _short_runs(runs: Sequence[str]) -> list[str]:
+    """Return the runs as a person types them: a folder in place of all its files."""
+    if len(runs) <= MOST_TYPED:
+        return [*runs]
+    folders = {Path(run).parent for run in runs}
+    if len(folders) == 1:
+        (folder,) = folders
+        listed = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+        if listed == {Path(run).name for run in runs}:
+            return [f"{folder}/"]
+    return [*runs[:MOST_TYPED], "..."]
 
 
 def write_text(text: str, output: Path | None) -> None:

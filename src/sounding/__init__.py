@@ -1,6 +1,6 @@
-"""Information-retrieval evaluation that says how far each score and each comparison can be trusted.
+"""Evaluate information retrieval and see how far each score and each comparison can be trusted.
 
-The public names; each is imported when it is first used, so that `import sounding` is quick.
+This module holds the public names. Each is imported when it is first used, so `import sounding` is fast.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# Where each name is defined. A verb is a package that can be called: `sounding.evaluate(...)`.
+# The module of each public name. A verb is a callable package: `sounding.evaluate(...)`.
 _NAMES = {
     "agree.reading": ("read_panel",),
     "agree.result": ("Study",),
@@ -48,7 +48,7 @@ _VERBS = (
 )  # fmt: skip
 _HOME = {name: home for home, names in _NAMES.items() for name in names} | {verb: verb for verb in _VERBS}
 
-if TYPE_CHECKING:  # the same for whoever checks types; a test compares the two
+if TYPE_CHECKING:  # the same names for type checkers; a test compares the two lists
     from sounding.agree.reading import read_panel as read_panel
     from sounding.agree.result import Study as Study
     from sounding.agree.study import agree as agree

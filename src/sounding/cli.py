@@ -1,4 +1,4 @@
-"""The command line: finds the command, shows every error as one line, never a traceback."""
+"""The command line: finds the command and shows every error as one line, never as a traceback."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import click
 
 from sounding import __version__
 from sounding.core.errors import MissingPartError, SoundingError
-from sounding.core.text import quoted
-from sounding.core.workers import Stopped, out_of_memory
+from sounding.core.text import quote
+from sounding.core.workers import Stopped, memory_error
 from sounding.terminal.values import completing, guarded
 
-# Command -> what it does. A command's module is imported only when the command is used.
+# Command -> summary. A command's module is imported only when the command is used.
 COMMANDS = {
     "evaluate": "Score runs, and show how much of each ranking was judged.",
     "compare": "Test which runs differ significantly, and how far to trust each result.",
@@ -36,20 +36,21 @@ COMMANDS = {
     "demo": "Show a complete example on a small simulated collection.",
 }
 FOLDERS = {"measures": "explain"}  # commands whose folder has another name
-JUDGING = ("argon2", "fastapi", "jinja2", "multipart", "nh3", "python_multipart", "uvicorn")  # of an extra
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # what only writing gives
-COMPLETING = "_SOUNDING_COMPLETE"  # set by a shell that wants to know what may come next
+# packages of the extra `judge`
+JUDGING = ("argon2", "fastapi", "jinja2", "multipart", "nh3", "python_multipart", "uvicorn")
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # errors that only writing raises
+COMPLETING = "_SOUNDING_COMPLETE"  # set by a shell that asks for completions
 
 
 class Commands(click.Group):
-    """A group that knows its commands by name and loads only the one that is used."""
+    """A group that knows the names of its commands and loads only the one that is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands."""
+        """Return the names of all commands."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name."""
+        """Return the command of a name, or None."""
         if cmd_name not in COMMANDS:
             return None
         folder = FOLDERS.get(cmd_name, cmd_name)
@@ -65,7 +66,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command to run; an unknown one gets the nearest name."""
+        """Find the command to run; suggest a similar name for an unknown one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             import difflib
 
@@ -87,7 +88,7 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; exit with 0: done; 1: bad input; 2: wrong usage."""
-    # One thread is enough for our arrays, and starting more costs more than they bring.
+    # One thread is enough for our arrays; starting more costs more than it saves.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         status = cli.main(arguments, prog_name="sounding", standalone_mode=False)
@@ -96,43 +97,43 @@ def main(arguments: Sequence[str] | None = None) -> None:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        _leave("stopped", 130)
+        _exit_with("stopped", 130)
     except Stopped as signal:
-        _leave("stopped", int(str(signal.code)))
+        _exit_with("stopped", int(str(signal.code)))
     except SoundingError as error:
-        _leave(f"Error: {error}", 1)
+        _exit_with(f"Error: {error}", 1)
     except BrokenPipeError:
-        # Whoever reads our output has seen enough; keep the interpreter from complaining as well.
+        # The reader has seen enough; keep the interpreter from complaining as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except MemoryError as error:
-        _leave(f"Error: {out_of_memory(error)}", 1)
+        _exit_with(f"Error: {memory_error(error)}", 1)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         if not place and error.errno in NO_ROOM:
             place = "standard output cannot be written: "
-        _leave(f"Error: {place}{error.strerror or error}", 1)
+        _exit_with(f"Error: {place}{error.strerror or error}", 1)
     except Exception as error:
         if os.environ.get("SOUNDING_DEBUG"):
             raise
         if isinstance(error, UnicodeEncodeError) and "surrogates" in error.reason:
-            _leave(_not_utf8(error), 1)
+            _exit_with(_encoding_error(error), 1)
         if isinstance(error, ModuleNotFoundError) and error.name in JUDGING:
-            _leave(f"Error: {MissingPartError(error.name, 'the judging server', 'judge')}", 1)
-        _leave(
-            f"Error: unexpected {type(error).__name__}: {error}; this is a fault of sounding, please report"
+            _exit_with(f"Error: {MissingPartError(error.name, 'the judging server', 'judge')}", 1)
+        _exit_with(
+            f"Error: unexpected {type(error).__name__}: {error}; this is a bug in sounding, please report"
             " it (SOUNDING_DEBUG=1 shows where)",
             1,
         )
 
 
-def _not_utf8(error: UnicodeEncodeError) -> str:
-    """Frames, pictures and JSON cannot hold what files can: ids whose bytes are no UTF-8."""
+def _encoding_error(error: UnicodeEncodeError) -> str:
+    """Explain that frames, charts and JSON need UTF-8, although files may hold other bytes in their ids."""
     around = error.object[max(0, error.start - 20) : error.start + 20]
-    only = "is not UTF-8, and what was asked for holds nothing else"
-    return f"Error: {quoted(around)} {only}; save the files as UTF-8"
+    only = "is not UTF-8, but this output can only hold UTF-8"
+    return f"Error: {quote(around)} {only}; save the files as UTF-8"
 
 
-def _leave(message: str, status: int) -> None:
+def _exit_with(message: str, status: int) -> None:
     click.echo(" ".join(message.splitlines()), err=True)
     sys.exit(status)

@@ -15,7 +15,7 @@ from tests.e2e.calling import Call, Said, caller, sampled
 
 from sounding.compare.result import COLUMNS
 from sounding.compare.tables import shown_interval
-from sounding.core.text import p_is, shown_p
+from sounding.core.text import format_p, p_phrase
 from sounding.evaluate.evaluation import evaluate
 from sounding.statistics.pairwise import TESTS
 
@@ -157,7 +157,7 @@ def test_an_interval_without_limits_says_so_and_minus_zero_is_zero() -> None:
     ],
 )
 def test_p_is_written_one_way(p: float, cell: str, rest: str) -> None:
-    assert (shown_p(p), p_is(p)) == (cell, rest)
+    assert (format_p(p), p_phrase(p)) == (cell, rest)
 
 
 def test_the_table_says_what_to_do_and_csv_why(call: Call) -> None:
@@ -298,7 +298,7 @@ def test_a_margin_adds_equivalence(call: Call) -> None:
     head, _, *rows = out.splitlines()
     places = [(name, head.index(name)) for name in ("equivalence p", "non-inferiority p")]
     shown = [[row[place:].split()[0] for _, place in places] for row in rows[:28]]
-    assert shown == [[shown_p(float(cell)) for cell in row] for row in cells]
+    assert shown == [[format_p(float(cell)) for cell in row] for row in cells]
     assert "two one-sided paired t tests, margin 0.1; correction holm" in out
 
 

@@ -12,7 +12,7 @@ from tests.measures.regrading_data import draw_qrels, draw_runs
 from sounding.compare.holds import holding, holds
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
-from sounding.core.text import shown_chance
+from sounding.core.text import format_chance
 from sounding.data.tables import Qrels, Run
 from sounding.measures import parse_measures
 from sounding.measures.regrading import read_regrading
@@ -195,5 +195,5 @@ def test_too_few_draws_are_refused_in_one_line() -> None:
 
 
 def test_chances_are_shown_with_two_decimals_and_never_as_certain() -> None:
-    shown = [shown_chance(chance) for chance in (0.0, 0.004, 0.5, 0.99, 0.991, 1.0, float("nan"))]
+    shown = [format_chance(chance) for chance in (0.0, 0.004, 0.5, 0.99, 0.991, 1.0, float("nan"))]
     assert shown == ["<0.01", "<0.01", "0.50", "0.99", ">0.99", ">0.99", "–"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sounding.core.text import LONGEST, listed, quoted, shortened
+from sounding.core.text import LONGEST, quote, quote_list, shorten
 
 
 @pytest.mark.parametrize(
@@ -20,16 +20,18 @@ from sounding.core.text import LONGEST, listed, quoted, shortened
     ],
 )
 def test_a_text_stands_in_quotes_with_its_length_where_it_is_cut(text: str, expected: str) -> None:
-    assert quoted(text) == expected
+    assert quote(text) == expected
 
 
 def test_many_texts_are_listed_as_far_as_a_line_bears() -> None:
-    assert listed(["a", "b"]) == "'a', 'b'"
-    assert listed([f"column{number}" for number in range(1000)]).endswith("'column13', ... (1,000 in all)")
-    assert len(listed(["x" * 9000] * 9000)) < 3 * (LONGEST + 30)
+    assert quote_list(["a", "b"]) == "'a', 'b'"
+    assert quote_list([f"column{number}" for number in range(1000)]).endswith(
+        "'column13', ... (1,000 in all)"
+    )
+    assert len(quote_list(["x" * 9000] * 9000)) < 3 * (LONGEST + 30)
 
 
 def test_a_text_without_quotes_ends_in_dots_where_it_is_cut() -> None:
-    assert shortened("x" * 60) == "x" * 60
-    assert shortened("x" * 61) == "x" * 57 + "..."
-    assert shortened("abcdef", 5) == "ab..."
+    assert shorten("x" * 60) == "x" * 60
+    assert shorten("x" * 61) == "x" * 57 + "..."
+    assert shorten("abcdef", 5) == "ab..."

@@ -162,11 +162,11 @@ def test_every_result_is_kept_when_it_is_there_and_no_failure_is(processes: int,
 
 
 @linux
-def test_work_apart_leaves_no_trace_in_this_process_but_its_result() -> None:
+def test_work_in_a_child_leaves_no_trace_in_this_process_but_its_result() -> None:
     program = """
 import sys, os
 from sounding.core.errors import DataError
-from sounding.core.workers import apart, map_items, may_use_polars
+from sounding.core.workers import run_in_child, map_items, may_use_polars
 
 def count() -> int:
     import polars
@@ -175,17 +175,17 @@ def count() -> int:
 def fail() -> None:
     raise DataError("bad")
 
-assert apart(count) == 3
+assert run_in_child(count) == 3
 assert "polars" not in sys.modules
 try:
-    apart(fail)
+    run_in_child(fail)
 except DataError as error:
     assert str(error) == "bad"
 assert map_items(lambda n: count() + n, range(4), processes=2) == [3, 4, 5, 6]  # would hang otherwise
 import polars
 seen = map_items(lambda n: (os.getpid(), may_use_polars()), range(400), processes=2)
 assert may_use_polars() and all(may == (process == os.getpid()) for process, may in seen)
-assert apart(count) == 3
+assert run_in_child(count) == 3
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
 
@@ -230,5 +230,5 @@ def test_a_system_that_gives_no_more_processes_is_said_and_leaves_nothing_open(
     with pytest.raises(SoundingError, match="--jobs 1"):
         map_items(square, range(9), processes=3)
     assert sorted(Path("/proc/self/fd").iterdir()) == before
-    assert workers.apart(lambda: 7) == 7  # which can do without
+    assert workers.run_in_child(lambda: 7) == 7  # which can do without
     assert sorted(Path("/proc/self/fd").iterdir()) == before

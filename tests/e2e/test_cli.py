@@ -309,7 +309,7 @@ def test_a_topic_that_is_not_utf8_where_only_utf8_can_be_held_is_named(call: Cal
     status, _, err = call("audit", "qrels.txt", "mine.txt", "--section", "topics", "--format", "json")
     assert status == 1
     assert err.splitlines() == [
-        r"Error: 'caf\xe9' is not UTF-8, and what was asked for holds nothing else; save the files as UTF-8"
+        r"Error: 'caf\xe9' is not UTF-8, but this output can only hold UTF-8; save the files as UTF-8"
     ]
 
 

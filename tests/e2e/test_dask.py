@@ -187,7 +187,7 @@ def test_a_task_that_kills_every_worker_is_the_failure_of_its_item_alone(two_wor
         stop.set()
         keeper.join()
     assert [made[number] for number in (0, 1, 2, 4, 5, 6, 7)] == [0, 1, 2, 4, 5, 6, 7]
-    assert "the worker that had it was lost, again and again" in str(made[3])
+    assert "out of memory?" in str(made[3])
 
 
 @pytest.fixture
@@ -221,9 +221,7 @@ def test_a_scheduler_that_is_gone_when_results_are_fetched_ends_the_work(
     monkeypatch.setattr(distributed.Client, "_gather", gone)
     with run_on(client):
         made = map_outcomes(lambda number: number, range(3))
-    assert [
-        "given up by the cluster: its scheduler was lost" in str(made[number]) for number in range(3)
-    ] == [True] * 3
+    assert ["scheduler was lost" in str(made[number]) for number in range(3)] == [True] * 3
 
 
 def test_work_that_somebody_cancels_there_ends_here(client: Any) -> None:

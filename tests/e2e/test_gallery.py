@@ -125,7 +125,7 @@ def check_kind(said: Said) -> None:
     for text in (out, err):
         assert "Traceback" not in text
         assert "unexpected" not in text
-        assert "fault of sounding" not in text
+        assert "bug in sounding" not in text
     if status:
         errors = [line for line in err.splitlines() if line.startswith("Error: ")]
         assert 1 <= len(errors) == len(set(errors))

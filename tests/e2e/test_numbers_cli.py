@@ -115,7 +115,7 @@ def test_an_absurd_number_gives_a_result_or_one_line(
         status, _, err = caller(capsys)(*path, *words.format(**where).split(), f"{option}={value}")
         told = f"{' '.join(path)} {option}={value}: {err}"
         assert status in (0, 1, 2), told
-        assert "fault of sounding" not in err, told
+        assert "bug in sounding" not in err, told
         assert "Traceback" not in err, told
         if status:
             assert err.splitlines()[-1].startswith("Error: "), told
@@ -162,7 +162,7 @@ def test_numbers_in_texts_are_limited_as_well(
     words = BASE[command].format(**places).split()
     status, _, err = caller(capsys)(command, *words, *options.split())
     assert status in (0, 1, 2)
-    assert "fault of sounding" not in err
+    assert "bug in sounding" not in err
     assert "memory" not in err
 
 

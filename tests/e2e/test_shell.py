@@ -17,7 +17,7 @@ from tests.e2e.calling import sampled
 
 from sounding.cli import COMMANDS, cli
 from sounding.core.errors import DataError
-from sounding.core.files import write_whole
+from sounding.core.files import write_file
 from sounding.core.policies import DEFAULT_POLICIES
 from sounding.data.finding import find_runs
 from sounding.evaluate.large import results_folder
@@ -228,5 +228,5 @@ def test_the_library_does_not_replace_it_either(tmp_path: Path) -> None:
     target.write_text("kept")
     target.chmod(0o444)
     with pytest.raises(DataError, match="write-protected"):
-        write_whole(target, b"new")
+        write_file(target, b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]

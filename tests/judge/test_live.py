@@ -22,7 +22,7 @@ from sounding.compare.comparison import compare
 from sounding.compare.holds import holds
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES
-from sounding.core.text import shown_chance
+from sounding.core.text import format_chance
 from sounding.judge import api, live
 from sounding.judge import live as background
 from sounding.judge.app import create_app
@@ -556,7 +556,7 @@ def test_prospects_say_what_compare_and_plan_say(project: Project) -> None:
         policies=replace(DEFAULT_POLICIES, depth=20),
     )
     assert [(said, chance) for _, _, said, chance in last["held"]] == [
-        (chances.in_words(0, pair), shown_chance(float(chances.conclusion[0, pair]))) for pair in range(3)
+        (chances.in_words(0, pair), format_chance(float(chances.conclusion[0, pair]))) for pair in range(3)
     ]
     courses = forecast_to(project.engine._replay.session, 0.95, range(5), most=3000)
     assert last["forecast"]["needed"] == [int(one.needed) if one.reached else None for one in courses]

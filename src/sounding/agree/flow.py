@@ -25,7 +25,7 @@ from sounding.agree.reading import read_panel
 from sounding.agree.resampling import TOP
 from sounding.agree.result import Study
 from sounding.agree.study import DEFAULT_MEASURES, agree
-from sounding.core.files import write_whole
+from sounding.core.files import write_file
 from sounding.core.policies import Policies
 from sounding.data.finding import find_runs
 from sounding.data.writing import write_qrels
@@ -177,7 +177,7 @@ def _panel(options: AgreeOptions, policies: Policies) -> Panel:
 
 
 def _write_lines(path: Path, lines: Sequence[str]) -> None:
-    write_whole(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
+    write_file(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
 
 
 def _write_secondary_pool(panel: Panel, primary: int, path: Path, options: AgreeOptions) -> None:

@@ -17,7 +17,7 @@ from sounding.audit.result import Audit
 from sounding.audit.title_bias import TitleBias
 from sounding.audit.verdict import Statement
 from sounding.core.lazy import polars
-from sounding.core.text import natural_places, wrapped
+from sounding.core.text import natural_places, wrap_lines
 from sounding.data.sources import plain_name
 from sounding.render.tables import Cell, Column, Table
 from sounding.runs.pool import depth_by_topic
@@ -82,7 +82,7 @@ def known(value: float) -> float | None:
 def verdict_text(audit: Audit, statements: Sequence[Statement], width: int) -> str:
     """The verdict as a page: an answer, a claim and its reasons, one after the other."""
     width = min(max(width, NARROW) if width else WIDTH, WIDTH)  # some terminals say 0
-    lines = wrapped(headline(audit), width)
+    lines = wrap_lines(headline(audit), width)
     fit = [one for one in statements if one.answer != "note"]
     notes = [one for one in statements if one.answer == "note"]
     for title, group in (("", fit), ("Look out", notes)):
@@ -93,14 +93,14 @@ def verdict_text(audit: Audit, statements: Sequence[Statement], width: int) -> s
             else:
                 lines += _hanging(f"{one.claim}.", width, one.answer.ljust(MARGIN))
                 lines += _hanging(one.why, width, " " * MARGIN)
-    lines += ["", *wrapped(sentences.policies_note(audit.runs.policies.describe()), width)]
-    lines += wrapped(sentences.more_sections(list(sections(audit, Extras()))), width)
+    lines += ["", *wrap_lines(sentences.policies_note(audit.runs.policies.describe()), width)]
+    lines += wrap_lines(sentences.more_sections(list(sections(audit, Extras()))), width)
     return "\n".join(lines) + "\n"
 
 
 def _hanging(text: str, width: int, first: str) -> list[str]:
     """A paragraph whose first line begins with something, and the others with as many blanks."""
-    return wrapped(text, width, first, " " * len(first))
+    return wrap_lines(text, width, first, " " * len(first))
 
 
 def verdict_table(audit: Audit, statements: Sequence[Statement], *, rounded: bool = False) -> Table:

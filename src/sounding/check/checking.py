@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from sounding.core.errors import FormatError
-from sounding.core.text import listed, plural, shortened
+from sounding.core.text import plural, quote_list, shorten
 from sounding.data.columns import NAMES, folded, promises_judgments
 from sounding.data.delimited import first_fields
 from sounding.data.fast.text import split_fields
@@ -77,7 +77,7 @@ def _other_kind(names: list[str]) -> str | None:
         return "a web page"
     about = folded(names[0]) in (*NAMES["topic"], *NAMES["tag"]) and len(names) > 1
     if about and not is_topics_header(names) and not any(map(_belongs_to_input, names[1:])):
-        return f"a table of {listed(names)}"
+        return f"a table of {quote_list(names)}"
     return None
 
 
@@ -123,7 +123,7 @@ def _check_run(content: Content) -> FileCheck:
         run = parse_run(content, problems)
         sizes = f"{plural(len(run.topics), 'topic')}, {plural(len(run.docs), 'document')}"
         remarks = _run_remarks(run) + _rank_remarks(content) + _length_remarks(content)
-        return f"{sizes}, tag {shortened(run.tag)}", remarks
+        return f"{sizes}, tag {shorten(run.tag)}", remarks
 
     return _summarize(content, "run", read)
 
@@ -205,7 +205,7 @@ def _qrels_remarks(qrels: Qrels) -> list[str]:
     relevant = np.bincount(topic[qrels.grades >= 1], minlength=len(qrels.topics))
     barren = [name for name, count in zip(qrels.topics, relevant.tolist(), strict=True) if not count]
     if barren:
-        which = f"first {shortened(barren[0])}" if len(barren) > 1 else shortened(barren[0])
+        which = f"first {shorten(barren[0])}" if len(barren) > 1 else shorten(barren[0])
         remarks.append(f"{_counted(len(barren), 'topic has', 'topics have')} no relevant document: {which}")
     if not np.count_nonzero(qrels.grades == 0):
         remarks.append("no document is judged non-relevant: judged shares and bpref say little")

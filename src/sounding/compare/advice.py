@@ -13,7 +13,7 @@ from typing import Literal
 
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
-from sounding.core.text import p_is, plural, whole_percent
+from sounding.core.text import p_phrase, plural, whole_percent
 
 LOW = 0.5  # a share of judged documents below which more is unknown than known
 
@@ -278,7 +278,7 @@ def _limited(s: Situation) -> str:
 
 
 def _p(p: float) -> str:
-    return f"p {p_is(p)}"
+    return f"p {p_phrase(p)}"
 
 
 def which_completions(policies: Policies) -> str:

@@ -18,7 +18,7 @@ from sounding.compare.depths import (
 from sounding.compare.result import Comparison
 from sounding.compare.sentences import CAUSE_NAMES, CAUSES, EXAMPLES, moves_shown
 from sounding.compare.tables import SHOWN, WIDEST_NAME, Named, facts, p_name, short_names, shown_case
-from sounding.core.text import plural, shown_p, whole_percent
+from sounding.core.text import format_p, plural, whole_percent
 from sounding.measures.summaries import mean_over_topics
 from sounding.render.tables import Cell, Column, Table, columns_of
 from sounding.runs.pool import SCENARIOS
@@ -199,7 +199,7 @@ def _example_table(comparison: Comparison) -> Table:
 
 
 def _shown(tests: PairTests, pair: int) -> str:
-    return shown_p(tests.p_adjusted[pair], bool(tests.floor_adjusted[pair]))
+    return format_p(tests.p_adjusted[pair], bool(tests.floor_adjusted[pair]))
 
 
 def _scenario_table(comparison: Comparison) -> Table:

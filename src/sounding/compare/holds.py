@@ -12,7 +12,7 @@ import numpy as np
 from sounding.core.arrays import NDArray
 from sounding.core.limits import check_count
 from sounding.core.policies import DEFAULT_POLICIES, Policies
-from sounding.core.text import plural, shown_chance
+from sounding.core.text import format_chance, plural
 from sounding.core.workers import Progress, processes_for
 from sounding.data.run_info import RunInfo
 from sounding.measures import Measure, parse_measures
@@ -71,18 +71,20 @@ class Holds:
         return (
             f"a paired t test of the two alone {FOUND[concluded].format(run=runs[0])}; the chance that it"
             f" still {STILL[concluded]} once {self.until_in_words} are judged is"
-            f" {shown_chance(self.conclusion[measure, pair])}; {sign}"
+            f" {format_chance(self.conclusion[measure, pair])}; {sign}"
         )
 
     def tell_sign(self, measure: int, pair: int, runs: tuple[str, str], difference: float) -> str:
         """Who would probably be ahead after full judging, with the chance, as a sentence goes on."""
         chance = float(self.sign[measure, pair])
         if difference == 0:
-            return f"the chance that the two are level then is {shown_chance(chance)}"
+            return f"the chance that the two are level then is {format_chance(chance)}"
         ahead, behind = runs if difference > 0 else runs[::-1]
         if chance < 0.5:
-            return f"{behind}, which is behind now, would probably be ahead then ({shown_chance(1 - chance)})"
-        return f"{ahead} would probably be ahead then as now ({shown_chance(chance)})"
+            return (
+                f"{behind}, which is behind now, would probably be ahead then ({format_chance(1 - chance)})"
+            )
+        return f"{ahead} would probably be ahead then as now ({format_chance(chance)})"
 
     def describe(self) -> str:
         """What the chances are of, in a sentence or two; or why there are none."""

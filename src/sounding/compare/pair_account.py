@@ -11,7 +11,7 @@ from sounding.compare.comparison import TOPICS
 from sounding.compare.documents import OpenDocument, TellingDocument
 from sounding.compare.result import Comparison
 from sounding.compare.tables import WIDEST_NAME, p_name, short_names, shown_interval, signed, yes_or_no
-from sounding.core.text import SMALL, filled, natural_places, p_is
+from sounding.core.text import SMALL, fill_paragraph, natural_places, p_phrase
 from sounding.render.tables import UNKNOWN, Column, Table, markdown_text, render
 from sounding.statistics.cases import strength
 from sounding.statistics.pairwise import PairTests
@@ -68,7 +68,7 @@ def _notes_below(comparison: Comparison, more: Sequence[str], brief: bool) -> li
 
 def _filled(text: str, width: int | None, hanging: str = "") -> str:
     """A text in lines of this width, those after the first set in."""
-    return text if width is None else filled(text, width, others=hanging)
+    return text if width is None else fill_paragraph(text, width, others=hanging)
 
 
 def _by_measure(comparison: Comparison) -> Iterator[PairByMeasure]:
@@ -218,4 +218,4 @@ class PairByMeasure:
 
 
 def _adjusted_p(tests: PairTests) -> str:
-    return f"{p_name(tests)} {p_is(tests.p_adjusted[0], bool(tests.floor_adjusted[0]))}"
+    return f"{p_name(tests)} {p_phrase(tests.p_adjusted[0], bool(tests.floor_adjusted[0]))}"

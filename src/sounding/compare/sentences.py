@@ -14,7 +14,7 @@ from sounding.compare.advice import which_completions
 from sounding.compare.result import Comparison
 from sounding.core.arrays import NDArray
 from sounding.core.policies import Policies
-from sounding.core.text import FLOOR, first_few, p_is, plural, sentence, whole_percent
+from sounding.core.text import FLOOR, first_few, p_phrase, plural, sentence, whole_percent
 from sounding.evaluate.result import FEW_TOPICS, Scores
 from sounding.measures import Measure
 from sounding.statistics.cases import CASES, MEANING, strength
@@ -132,7 +132,7 @@ def _omnibus_notes(comparison: Comparison) -> list[str]:
     """The F of all runs at once, where the test has one."""
     first = comparison.performance_tests[0]
     omnibus = [
-        f"{measure} {tests.omnibus.f:.4g} (p {p_is(tests.omnibus.p)})"
+        f"{measure} {tests.omnibus.f:.4g} (p {p_phrase(tests.omnibus.p)})"
         for measure, tests in zip(comparison.measures, comparison.performance_tests, strict=True)
         if tests.omnibus is not None
     ]
@@ -376,12 +376,12 @@ def pair_settled(answer: str | None, low: str, high: str, policies: Policies, ki
 
 def equivalent(margin: float, p: float, alpha: float) -> str:
     """Whether two runs are as good, within the margin."""
-    return f"the two are {_shown(p, alpha)}within {margin:g} of each other: equivalence p {p_is(p)}"
+    return f"the two are {_shown(p, alpha)}within {margin:g} of each other: equivalence p {p_phrase(p)}"
 
 
 def noninferior(run: str, margin: float, p: float, alpha: float) -> str:
     """Whether a run is no worse, within the margin."""
-    return f"{run} is {_shown(p, alpha)}less than {margin:g} worse: non-inferiority p {p_is(p)}"
+    return f"{run} is {_shown(p, alpha)}less than {margin:g} worse: non-inferiority p {p_phrase(p)}"
 
 
 def _shown(p: float, alpha: float) -> str:
@@ -402,7 +402,7 @@ def passed(comparisons: int, conditions: Sequence[str]) -> str:
 
 def worse(difference: float, p: float, alpha: float) -> str:
     """That a candidate is significantly worse."""
-    return f"significantly worse by {-difference:.4f} (adjusted p {p_is(p)}, alpha {alpha:g})"
+    return f"significantly worse by {-difference:.4f} (adjusted p {p_phrase(p)}, alpha {alpha:g})"
 
 
 def worse_untested(difference: float, reason: str) -> str:
@@ -414,7 +414,7 @@ def inferior(difference: float, margin: float, p: float, alpha: float) -> str:
     """That a candidate may be worse by more than the margin."""
     return (
         f"not shown to be less than {margin:g} worse: difference {difference:+.4f}"
-        f" (non-inferiority p {p_is(p)}, alpha {alpha:g})"
+        f" (non-inferiority p {p_phrase(p)}, alpha {alpha:g})"
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sounding.compare import sentences
 from sounding.compare.designs import Designs
 from sounding.compare.result import MARGIN_COLUMNS, Comparison, Rows
-from sounding.core.text import FLOOR, sentence, shown_chance, shown_p
+from sounding.core.text import FLOOR, format_chance, format_p, sentence
 from sounding.measures import Measure
 from sounding.measures.summaries import mean_over_topics
 from sounding.render.tables import UNKNOWN, Cell, Column, Table, columns_of, decimal, first_said, with_notes
@@ -235,9 +235,9 @@ def _size_columns(comparison: Comparison, rows: Rows, found: Cells, *, full: boo
     if full:
         yield Column("effect size", found["effect_size"], digits=2)
         drawn = [bool(tests[number].floor_drawn[pair]) for number, pair in rows]
-        yield Column("p", list(map(shown_p, found["p"], drawn)))
+        yield Column("p", list(map(format_p, found["p"], drawn)))
     floors = [bool(tests[number].floor_adjusted[pair]) for number, pair in rows]
-    adjusted = list(map(shown_p, found["p_adjusted"], floors))
+    adjusted = list(map(format_p, found["p_adjusted"], floors))
     yield Column("adjusted p" if full else p_name(tests[0]), adjusted)
 
 
@@ -247,11 +247,11 @@ def _trust_columns(comparison: Comparison, found: Cells) -> Iterator[Column]:
     yield Column("case", list(map(shown_case, found["case"], found["strength"])))
     yield Column("settled", [yes_or_no(cell) for cell in found["settled"]])
     if comparison.holds is not None:
-        yield Column("holds", list(map(shown_chance, found["holds"])), right=True)
-        yield Column("sign", list(map(shown_chance, found["sign_holds"])), right=True, joined=True)
+        yield Column("holds", list(map(format_chance, found["holds"])), right=True)
+        yield Column("sign", list(map(format_chance, found["sign_holds"])), right=True, joined=True)
     for name, shown_name in zip(MARGIN_COLUMNS, ("equivalence p", "non-inferiority p"), strict=True):
         if name in found:
-            yield Column(shown_name, [shown_p(p) for p in found[name]])
+            yield Column(shown_name, [format_p(p) for p in found[name]])
 
 
 def _advice_cells(found: Cells, short: Mapping[str, str]) -> list[str]:

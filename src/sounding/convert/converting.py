@@ -20,11 +20,11 @@ from typing import Any, Literal
 import numpy as np
 
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.core.files import located, write_whole, written_whole
+from sounding.core.files import atomic_path, locate_file, write_file
 from sounding.core.lazy import polars
 from sounding.core.policies import Duplicates, Fractional
-from sounding.core.text import quoted
-from sounding.core.workers import Progress, apart
+from sounding.core.text import quote
+from sounding.core.workers import Progress, run_in_child
 from sounding.data.columns import NAMES, Kind, folded, promises_judgments
 from sounding.data.delimited import first_fields, first_record
 from sounding.data.fast.tokens import Tokens
@@ -107,7 +107,7 @@ def convert(
     (topic, doc, score, rank, tag; topic, doc, grade and what else is known) and is compressed. Without
     `ranks` the rank column is left out, and TREC's text gets ranks from 1.
     """
-    path = located(target)
+    path = locate_file(target)
     form = to or ("parquet" if path.suffix.lower() in PARQUET else "trec")
     if form not in ("parquet", "trec"):
         raise UnknownNameError("format to convert to", form, ("parquet", "trec"))
@@ -141,7 +141,7 @@ def _shape(source: str | Path, content: Content | None, form: str | None) -> _Sh
     head = unpacked_head(source) if content is None else content
     known = form or detect(head, source)
     if known == "parquet":
-        columns = apart(lambda: _column_names(source, content))
+        columns = run_in_child(lambda: _column_names(source, content))
         return _Shape(known, frozenset(map(folded, columns)), promises_judgments(str(source), columns), 0)
     if known in ("csv", "tsv"):
         names = first_fields(head)
@@ -156,7 +156,7 @@ def _column_names(source: str | Path, content: Content | None) -> list[str]:
         if content is not None:
             return list(polars.read_parquet_schema(io.BytesIO(content.view)))
         with unpacked(source, "parquet") as table:
-            return polars.scan_parquet(located(table.file)).collect_schema().names()
+            return polars.scan_parquet(locate_file(table.file)).collect_schema().names()
 
 
 def check_target(target: str | Path, to: str | None = None) -> None:
@@ -184,7 +184,7 @@ def _convert_qrels(qrels: Qrels, path: Path, form: str) -> None:
     if form == "trec":
         write_qrels(qrels, path)
         return
-    write_whole(path, apart(lambda: _qrels_table(qrels)))
+    write_file(path, run_in_child(lambda: _qrels_table(qrels)))
 
 
 def _qrels_table(qrels: Qrels) -> bytes:
@@ -291,7 +291,7 @@ def _write_table(blocks: Iterator[Run], tag: str, path: Path, *, with_ranks: boo
             failure.append(error)
 
     # Polars works on a thread of its own, because Python hears of a signal only on this one.
-    with written_whole(path) as part, ThreadPoolExecutor(1) as thread:
+    with atomic_path(path) as part, ThreadPoolExecutor(1) as thread:
         table = register_io_source(frames, schema=schema)
         writing = thread.submit(table.sink_parquet, part, row_group_size=GROUP, statistics=True)
         try:
@@ -323,7 +323,7 @@ def _frame(run: Run, tag: str, *, with_ranks: bool) -> polars.DataFrame:
         if ranks.dtype != np.int64:
             row = int((run.ranks != np.floor(run.ranks)).nonzero()[0][0])
             raise DataError(
-                f"{run.source}: document {quoted(run.docs.text(row))} has rank {run.ranks[row]:g};"
+                f"{run.source}: document {quote(run.docs.text(row))} has rank {run.ranks[row]:g};"
                 " expected whole ranks, or leave them out"
             )
         columns["rank"] = ranks
@@ -332,7 +332,7 @@ def _frame(run: Run, tag: str, *, with_ranks: bool) -> polars.DataFrame:
 
 def _write_text(blocks: Iterator[Run], tag: str, path: Path) -> None:
     """Write the blocks as TREC's text, compressed where the name says so."""
-    with written_whole(path) as part, _packing(part, path.suffix.lower()) as out:
+    with atomic_path(path) as part, _packing(part, path.suffix.lower()) as out:
         for block in blocks:
             lines = run_lines(replace(block, tag=tag))
             out.write("".join(lines).encode("utf-8", "surrogateescape"))

@@ -1,1 +1,1 @@
-"""What everything rests on: errors, limits, policies, text for people, files, and parallel work."""
+"""The base of everything else: errors, limits, policies, text for people, files, and parallel work."""

@@ -1,4 +1,4 @@
-"""How results show themselves in a notebook: as the tables that the commands print, and a chart."""
+"""Show results in notebooks with the same tables that the commands print, and a chart."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from importlib import import_module
 
 
 class Displayed:
-    """A result that a notebook shows as its folder's `display.html` has it: tables and a chart."""
+    """A result that a notebook shows as tables and a chart, built by `display.html` of its folder."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        # By name, when it is shown: a result knows nothing of the tables and charts that are made from it.
+        # Imported by name and only on display, so that a result does not depend on its tables and charts.
         display = import_module(f"{type(self).__module__.rpartition('.')[0]}.display")
         shown: str = display.html(self)
         return shown

@@ -1,10 +1,10 @@
-"""The one error tree, and how a message reads: place, what was seen, what would be right.
+"""The exceptions of sounding. Each message names the place, what is wrong there, and what to write instead.
 
 SoundingError
-├── FormatError        a file cannot be read as what it is said to be (file and line)
-├── DataError          inputs are readable and do not fit together
-├── UnknownNameError   a measure, policy or format that does not exist (with near names)
-└── MissingPartError   an optional package is needed and not installed
+├── FormatError        a file cannot be read in its format (file and line)
+├── DataError          the inputs can be read but do not fit together
+├── UnknownNameError   a measure, policy or format does not exist (with similar names)
+└── MissingPartError   an optional package is needed but not installed
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-MOST_NAMES = 80  # names that a message lists
-LONGEST_NAME = 60  # characters of a mistyped name that a message repeats
+MOST_NAMES = 80  # a message lists at most this many names
+LONGEST_NAME = 60  # a message repeats at most this many characters of a mistyped name
 
 
 class SoundingError(Exception):
-    """Whatever a user can put right; shown as one line, never as a traceback."""
+    """An error that the user can fix; shown as one line, never as a traceback."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Errors travel between processes, and pickle would call __init__ with the message alone.
-        return _restored, (type(self), str(self), dict(self.__dict__))
+        # Errors travel between processes, but pickle would call __init__ with the message alone.
+        return _restore, (type(self), str(self), dict(self.__dict__))
 
 
-def _restored(kind: type[SoundingError], message: str, details: dict[str, Any]) -> SoundingError:
+def _restore(kind: type[SoundingError], message: str, details: dict[str, Any]) -> SoundingError:
     error = kind.__new__(kind, message)
     error.__dict__.update(details)
     return error
 
 
 class FormatError(SoundingError):
-    """A problem at a place of a file; `more` counts the further problems that were found."""
+    """A problem at one place in a file; `more` counts the other problems in it."""
 
     def __init__(self, source: str, line: int | None, problem: str, more: int = 0) -> None:
         self.source = source
@@ -48,19 +48,19 @@ class DataError(SoundingError):
 
 
 def expect(value: object, kinds: type | tuple[type, ...], name: str, expected: str) -> None:
-    """Raise an error in one line where an argument is no such thing."""
+    """Raise a one-line error if an argument has the wrong type."""
     if not isinstance(value, kinds):
         raise DataError(f"{name}: an object of type {type(value).__name__}; expected {expected}")
 
 
 class UnknownNameError(SoundingError):
-    """A name nobody knows, with the nearest that somebody does."""
+    """An unknown name, reported with the known names most similar to it."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], *, meant: str | None = None) -> None:
-        """`meant`: the name that is surely meant, however little the two look alike."""
+        """Build the message; `meant` is the right name when it is certain, even if it looks different."""
         import difflib
 
-        name = str(name)  # whatever a program passed
+        name = str(name)  # a program may pass any object
         names = sorted(set(known))
         folded = {other.lower(): other for other in names}
         near = difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.6)
@@ -75,7 +75,7 @@ class UnknownNameError(SoundingError):
 
 
 class MissingPartError(SoundingError):
-    """An optional package is needed; says what for and how to get it."""
+    """An optional package is missing; the message says what needs it and how to install it."""
 
     def __init__(self, package: str, purpose: str, extra: str) -> None:
         super().__init__(

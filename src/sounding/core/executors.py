@@ -1,7 +1,7 @@
-"""Work on executors: a Dask cluster, or anything that has the interface of `concurrent.futures`.
+"""Run work on a Dask cluster or any other `concurrent.futures` executor.
 
-What is sent travels as one pickle for all items; a task names the items it is for. Results are placed
-by the number of their item, so that neither the executor nor the order of completion can change them.
+The work is pickled once for all items; a task names its items. Results are placed by item number, so neither
+the executor nor the order of completion can change them.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from typing import Any, TypeVar
 from sounding import __version__
 from sounding.core.errors import DataError, MissingPartError, SoundingError
 from sounding.core.files import sent_from
-from sounding.core.workers import Progress, in_force, settle_memory, unexpected
+from sounding.core.workers import Progress, item_error, run_elsewhere, settle_memory
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-MOST_TASKS = 1000  # a task costs a scheduler about a millisecond: many small items share one
-ANSWER_WITHIN = 10  # seconds that a scheduler has to answer
-WORKERS_WITHIN = 30  # seconds that it has to find a worker
+MOST_TASKS = 1000  # a task costs a scheduler about a millisecond, so many small items share one
+ANSWER_WITHIN = 10  # seconds to wait for a scheduler's answer
+WORKERS_WITHIN = 30  # seconds to wait for its first worker
 
-_held = threading.local()  # the last work that this thread was sent: (pickle, work, folder)
+_held = threading.local()  # the last work that this thread received: (pickle, work, folder)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Elsewhere:
-    """Where work goes: an executor, and how one pickle reaches all of its workers."""
+class RemoteWorkers:
+    """An executor, and a way to send one pickle to all of its workers."""
 
     executor: Executor
-    share: Callable[[bytes], Any]  # gives what stands for the pickle among a task's arguments
+    share: Callable[[bytes], Any]  # returns the object that represents the pickle in a task's arguments
 
     def outcomes(
         self,
@@ -47,16 +47,19 @@ class Elsewhere:
         *,
         stop: bool,
     ) -> dict[int, Any]:
-        """Item -> what `work` made of it, or its error; with `stop`, not all behind the first error."""
-        payload = _pickled(work)
+        """Return the result or error of each item number.
+
+        With `stop`, items after the first error may be missing.
+        """
+        payload = _pickle_work(work)
         outcomes: dict[int, Any] = {}
 
         def settle(numbers: Sequence[int], made: list[Any]) -> bool:
-            """Take what a task gave; whether all of it is well."""
-            found = dict(zip(numbers, made, strict=False))
-            outcomes.update(found)
+            """Record the results of a task; return whether all of them succeeded."""
+            results = dict(zip(numbers, made, strict=False))
+            outcomes.update(results)
             if kept:
-                for number, outcome in found.items():
+                for number, outcome in results.items():
                     if not isinstance(outcome, Exception):
                         kept(items[number], outcome)
             if progress:
@@ -66,11 +69,11 @@ class Elsewhere:
         tasks, lost = self._submitted(self.share(payload), items, stop)
         try:
             for task in as_completed(tasks):
-                made = _answer(task, len(tasks[task]))
+                made = _task_results(task, len(tasks[task]))
                 if made is None:
                     lost += tasks[task]
                 elif not settle(tasks[task], made) and stop:
-                    _give_up_behind(tasks, tasks[task])
+                    _cancel_after(tasks, tasks[task])
             for number in sorted(lost):
                 settle([number], [self._done_alone(payload, items[number], stop)])
         finally:
@@ -81,72 +84,74 @@ class Elsewhere:
     def _submitted(
         self, shared: Any, items: Sequence[Any], stop: bool
     ) -> tuple[dict[Future[list[Any]], range], list[int]]:
-        """The tasks, each with the numbers of its items; and items that a broken executor does not take."""
+        """Submit all items; return the tasks with their item numbers, and the items that were refused."""
         tasks: dict[Future[list[Any]], range] = {}
         refused: list[int] = []
-        for numbers in _tasks(len(items)):
+        for numbers in _task_ranges(len(items)):
             part = _cloudpickle().dumps([items[number] for number in numbers])
             try:
-                tasks[self.executor.submit(_done, shared, part, stop)] = numbers
+                tasks[self.executor.submit(_run_items, shared, part, stop)] = numbers
             except BrokenExecutor:
                 refused += numbers
         return tasks, refused
 
     def _done_alone(self, payload: bytes, item: Any, stop: bool) -> Any:
-        """The outcome of an item whose worker was lost, perhaps to what stood beside it there."""
+        """Retry one item whose worker was lost, alone, because another item may have crashed the worker."""
         made = None
         with suppress(BrokenExecutor):
-            made = _answer(
-                self.executor.submit(_done, self.share(payload), _cloudpickle().dumps([item]), stop), 1
+            made = _task_results(
+                self.executor.submit(_run_items, self.share(payload), _cloudpickle().dumps([item]), stop), 1
             )
-        lost = SoundingError("the worker that had it was lost, again and again (out of memory?)")
+        lost = SoundingError(
+            "its worker process was lost repeatedly (out of memory?); give it more memory or a smaller file"
+        )
         return lost if made is None else made[0]
 
 
 @contextmanager
 def run_on(executor: Any) -> Iterator[None]:
-    """Within this context, all that maps over runs, groups, seeds or samples is done on an executor.
+    """Run everything within this context that maps over runs, groups, seeds or samples on an executor.
 
     `executor` is the address of a Dask scheduler (tcp://host:8786), a Dask client, or any
-    `concurrent.futures.Executor`. What comes out is the same as in one process.
+    `concurrent.futures.Executor`. The results are the same as in one process.
     """
     if isinstance(executor, str):
-        with _connected(executor) as client, run_on(client):
+        with _connect(executor) as client, run_on(client):
             yield
         return
-    token = in_force.set(_elsewhere(executor).outcomes)
+    token = run_elsewhere.set(_wrap_executor(executor).outcomes)
     try:
         yield
     finally:
-        in_force.reset(token)
+        run_elsewhere.reset(token)
 
 
-def _elsewhere(executor: Any) -> Elsewhere:
+def _wrap_executor(executor: Any) -> RemoteWorkers:
     if isinstance(executor, Executor):
-        return Elsewhere(executor, lambda payload: payload)
+        return RemoteWorkers(executor, lambda payload: payload)
     if hasattr(executor, "get_executor"):
         client = executor
-        # As a task and not as scattered data: when the worker that holds it is lost, it is made again.
-        return Elsewhere(_Cluster(client), lambda payload: client.submit(bytes, payload, pure=False))
+        # A task, not scattered data: if the worker that holds it is lost, Dask computes it again.
+        return RemoteWorkers(_Cluster(client), lambda payload: client.submit(bytes, payload, pure=False))
     raise DataError(
-        f"work cannot be sent to {executor!r}; expected the address of a Dask scheduler, a Dask client or a"
+        f"cannot run work on {executor!r}; expected the address of a Dask scheduler, a Dask client or a"
         " concurrent.futures.Executor"
     )
 
 
 class _Cluster(Executor):
-    """The workers of a Dask client.
+    """The workers of a Dask client, as an executor.
 
-    Dask's own executor looks once more whether a task is finished after it has fetched what it gave. A worker
-    that is lost in between makes an error of what is well, and an error while fetching leaves who waits
-    waiting for ever. Here a task is what fetching it gives.
+    Dask's own executor checks whether a task is finished again after fetching its result. If a worker is lost
+    in between, a good result becomes an error, and an error during the fetch leaves the caller waiting
+    forever. Here the outcome of a task is the outcome of fetching it.
     """
 
     def __init__(self, client: Any) -> None:
         self._client = client
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
-        """Send a task; cancelling what stands for it here cancels it there."""
+        """Send a task; canceling the future also cancels the task on the cluster."""
         sent = self._client.submit(fn, *args, pure=False, **kwargs)
         future: Future[Result] = Future()
 
@@ -159,14 +164,14 @@ class _Cluster(Executor):
         return future
 
     async def _fetch(self, sent: Any, future: Future[Any]) -> None:
-        """Wait for a task, and hand on what comes of it."""
+        """Wait for a task and pass on its result or error."""
         result, problem = None, None
         try:
             result = await self._client.gather(sent, asynchronous=True)
         except BaseException as error:
             problem = error
         if isinstance(problem, CancelledError | asyncio.CancelledError) or (problem and sent.cancelled()):
-            future.cancel()  # where who waits has not done so
+            future.cancel()  # unless the caller has canceled it already
         if not future.set_running_or_notify_cancel():
             return
         if problem is None:
@@ -176,18 +181,18 @@ class _Cluster(Executor):
 
 
 @contextmanager
-def _connected(address: str) -> Iterator[Any]:
-    """A client of the Dask scheduler at this address, whose workers have this version of sounding."""
+def _connect(address: str) -> Iterator[Any]:
+    """Connect to a Dask scheduler and check that its workers have this version of sounding."""
     try:
         dask = importlib.import_module("dask")
         distributed = importlib.import_module("distributed")
     except ImportError as error:
         raise MissingPartError("distributed", "work on a Dask cluster", "dask") from error
-    # A large set of judgments is one large task, which is what we want.
+    # A large set of judgments makes one large task, which is intended.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "100 GB"}):
         try:
             client = distributed.Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
-        except (OSError, ValueError) as error:  # a TimeoutError is an OSError
+        except (OSError, ValueError) as error:  # TimeoutError is an OSError
             raise DataError(
                 f"no Dask scheduler answers at {address!r}; expected an address such as tcp://host:8786"
             ) from error
@@ -204,7 +209,8 @@ def _check_workers(client: Any, address: str) -> None:
             f"the Dask scheduler at {address!r} has no workers; start one: dask worker {address} --nthreads 1"
         ) from error
 
-    def installed() -> str | None:  # a function within another is sent as a whole: a worker may lack ours
+    # a nested function is pickled by value, so a worker without sounding can run it
+    def installed() -> str | None:
         try:
             return str(importlib.import_module("sounding").__version__)
         except ImportError:
@@ -216,9 +222,9 @@ def _check_workers(client: Any, address: str) -> None:
             raise DataError(f"the worker {worker} has {has}; install sounding {__version__} there, as here")
 
 
-def _pickled(work: Callable[[Any], Any]) -> bytes:
-    """The work with all it refers to, and the folder from which it names files."""
-    return _cloudpickle().dumps((work, os.getcwd()))  # noqa: PTH109 - a text travels to any system
+def _pickle_work(work: Callable[[Any], Any]) -> bytes:
+    """Pickle the work with everything it refers to, and the folder that its file names are relative to."""
+    return _cloudpickle().dumps((work, os.getcwd()))  # noqa: PTH109 - a string can be sent to any system
 
 
 def _cloudpickle() -> Any:
@@ -228,18 +234,18 @@ def _cloudpickle() -> Any:
         raise MissingPartError("cloudpickle", "work on an executor", "dask") from error
 
 
-def _tasks(count: int) -> Iterator[range]:
-    """The items in stretches, each a task."""
+def _task_ranges(count: int) -> Iterator[range]:
+    """Split the item numbers into ranges, one for each task."""
     length = max(1, -(-count // MOST_TASKS))
     return (range(begin, min(begin + length, count)) for begin in range(0, count, length))
 
 
-def _done(payload: bytes, part: bytes, stop: bool) -> list[Any]:
-    """On a worker: what the work makes of each item, or its error; with `stop`, nothing behind one."""
+def _run_items(payload: bytes, part: bytes, stop: bool) -> list[Any]:
+    """On a worker, return the result or error of each item; with `stop`, end at the first error."""
     import pickle
 
     if getattr(_held, "payload", None) != payload:
-        _held.work, _held.folder = pickle.loads(payload)  # noqa: S301 - sent by whoever uses the worker
+        _held.work, _held.folder = pickle.loads(payload)  # noqa: S301 - sent by the user of the worker
         _held.payload = payload
         settle_memory()
     outcomes: list[Any] = []
@@ -255,30 +261,30 @@ def _done(payload: bytes, part: bytes, stop: bool) -> list[Any]:
             except Exception as error:
                 if stop:
                     raise
-                outcomes.append(unexpected(error))
+                outcomes.append(item_error(error))
     finally:
         sent_from.reset(token)
     return outcomes
 
 
-def _answer(task: Future[list[Any]], count: int) -> list[Any] | None:
-    """What a task gave; None where its worker was lost again and again."""
+def _task_results(task: Future[list[Any]], count: int) -> list[Any] | None:
+    """Return what a task returned; None if its worker was lost repeatedly."""
     try:
         return task.result()
     except BrokenExecutor:
         return None
     except Exception as error:
-        kind = type(error).__name__  # Dask's are not to be imported where there is none
+        kind = type(error).__name__  # by name, because Dask may not be installed
         if kind == "KilledWorker":
             return None
         if isinstance(error, CancelledError) or kind == "CommClosedError":
-            problem = "given up by the cluster: its scheduler was lost, or somebody cancelled the work"
+            problem = "canceled by the cluster: its scheduler was lost, or somebody canceled the work"
             return [SoundingError(problem)] * count
         raise
 
 
-def _give_up_behind(tasks: dict[Future[list[Any]], range], failed: range) -> None:
-    """Cancel what stands behind a task that failed: only what stands before it can matter."""
+def _cancel_after(tasks: dict[Future[list[Any]], range], failed: range) -> None:
+    """Cancel the tasks after a failed one, because only an earlier error could still matter."""
     for task, numbers in tasks.items():
         if numbers.start > failed.start:
             task.cancel()

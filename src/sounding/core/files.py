@@ -1,4 +1,4 @@
-"""Files appear whole or not at all."""
+"""Write files atomically: a file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from typing import BinaryIO
 
 from sounding.core.errors import DataError
 
-# On a worker of a cluster: the folder from which whoever sent the work counts names of files.
+# On a cluster worker: the folder that relative file names refer to, which is that of the sender.
 sent_from: ContextVar[str | None] = ContextVar("sent_from", default=None)
 
-# The standard streams that were closed when the command began: what has their numbers now only keeps them.
+# Standard streams that were closed when the command started. Their numbers now belong to placeholders.
 closed: set[int] = set()
 
 
-def located(name: str | Path) -> Path:
-    """Where a file is; on a worker, names count from the folder that the work was sent from."""
+def locate_file(name: str | Path) -> Path:
+    """Return the path of a file; on a worker, relative names refer to the sender's folder."""
     folder = sent_from.get()
     return Path(name) if folder is None else Path(folder, name)
 
 
-def beside(path: Path) -> Path:
-    """Where a file or folder is made before it takes its place: hidden, and of this process alone."""
+def temporary_path(path: Path) -> Path:
+    """Return the path under which a file or folder is prepared: hidden, and unique to this process."""
     target = path.resolve()
     return target.with_name(f".{target.name}.{os.getpid()}.part")
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Refuse a file that cannot take its place: its folder is missing, or it is write-protected.
+    """Raise an error if a file cannot be written: its folder is missing, or the file is write-protected.
 
-    Replacing a file needs no right to write to it, so that a system would let a protected one go.
+    Replacing a file needs no permission to write to it, so the system itself would not protect it.
     """
     descriptor = _descriptor(path)
     if descriptor in closed:
@@ -50,57 +50,57 @@ def refuse_unwritable(path: Path) -> None:
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """A name to write a file of any size under, which takes its place when all of it is there.
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a path to write to; the file replaces `path` once it is complete.
 
-    A link stays a link. What is no regular file (a pipe, a device) cannot be replaced and is written to;
-    an open file of this process (/dev/stdout, /dev/fd/63) gets all of it at the end.
+    A symbolic link stays a link. A pipe or device cannot be replaced, so it is written to directly. An open
+    file of this process (/dev/stdout, /dev/fd/63) receives everything at the end.
     """
     try:
         refuse_unwritable(path)
         descriptor = _descriptor(path)
         if descriptor is not None:
-            import shutil  # which takes a few milliseconds, as the next one does
+            import shutil  # takes a few milliseconds to import, as does tempfile
             from tempfile import TemporaryDirectory
 
             with TemporaryDirectory(prefix="sounding-") as folder:
                 part = Path(folder, path.name)
                 yield part
-                with part.open("rb") as made, _opened(descriptor) as stream:
+                with part.open("rb") as made, _open_descriptor(descriptor) as stream:
                     shutil.copyfileobj(made, stream)
             return
         target = path.resolve()
         if target.exists() and not target.is_file() and not target.is_dir():
             yield target
             return
-        part = beside(target)
+        part = temporary_path(target)
         try:
             yield part
             part.replace(target)
         finally:
             part.unlink(missing_ok=True)
-    except BrokenPipeError:  # whoever reads it has seen enough
+    except BrokenPipeError:  # the reader has seen enough
         raise
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Put a whole file in place, or leave what was there."""
-    with written_whole(path) as part, part.open("wb") as stream:
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file completely, or leave the old one unchanged."""
+    with atomic_path(path) as part, part.open("wb") as stream:
         stream.write(content)
 
 
 def _descriptor(path: Path) -> int | None:
-    """The number of the open file of this process that a path stands for; None: it names another file."""
-    found = re.fullmatch(r"/dev/(stdin|stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})", str(path))
-    if found is None:
+    """Return the number of this process's open file that a path names; None if it names another file."""
+    match = re.fullmatch(r"/dev/(stdin|stdout|stderr)|/(?:dev|proc/self)/fd/([0-9]{1,6})", str(path))
+    if match is None:
         return None
-    return ("stdin", "stdout", "stderr").index(found[1]) if found[1] else int(found[2])
+    return ("stdin", "stdout", "stderr").index(match[1]) if match[1] else int(match[2])
 
 
-def _opened(descriptor: int) -> BinaryIO:
-    """A stream to an open file, which stays open, and whose place in it is kept."""
+def _open_descriptor(descriptor: int) -> BinaryIO:
+    """Open a stream to an open file of this process, which keeps its position and stays open afterwards."""
     if sys.stdout is not None:
         sys.stdout.flush()
     return os.fdopen(os.dup(descriptor), "wb")

@@ -1,6 +1,7 @@
-"""Packages that are slow to load and seldom needed: each is loaded when something of it is first used.
+"""Packages that are slow to import and rarely needed; each is imported when it is first used.
 
-So they are imported at the top of a file as any other, and a command that draws nothing does without them.
+They can be named at the top of a file like any other package, and a command that draws nothing never loads
+them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ __all__ = ["alt", "polars", "special", "stats"]
 
 
 class LazyModule:
-    """A module that is imported when one of its names is asked for."""
+    """A stand-in for a module that imports it when an attribute is first read."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""The largest numbers that anybody can want: beyond them work would take for ever, or all memory."""
+"""Upper limits of all numbers that users can give; larger ones would take forever or fill the memory."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from numbers import Integral
 
 from sounding.core.errors import DataError
 
-COUNT = 1_000_000_000  # of what has no limit of its own and costs nothing: a depth, a budget, rows shown
-ROWS = 100_000_000  # of a simulated collection, all runs together
+# for numbers without their own limit that cost nothing: a depth, a budget, rows to show
+COUNT = 1_000_000_000
+ROWS = 100_000_000  # rows of a simulated collection, over all runs
 
 MOST = {
     "seed": 2**63 - 1,
     "jobs": 1_024,
-    "k": 10_000_000,  # of a measure
-    "depths": 100_000,  # that a table is computed for at every rank
-    # What is drawn at random: the error of a share from so many draws is far below what is printed.
+    "k": 10_000_000,  # the cut-off of a measure
+    "depths": 100_000,  # depths of a table that is computed at every rank
+    # Random draws. The sampling error at these counts is far below the digits that are printed.
     "draws": 100_000,
     "repeats": 10_000,
     "resamples": 100_000,
@@ -23,7 +24,7 @@ MOST = {
     "permutations": 10_000_000,
     "sets": 100_000,
     "worlds": 10_000,
-    # The sizes of a simulated collection.
+    # Sizes of a simulated collection.
     "topics": 1_000_000,
     "groups": 100_000,
     "systems": 100_000,
@@ -34,17 +35,17 @@ MOST = {
 
 
 def most(name: str) -> int:
-    """Return the largest value of a number, by the name of its option or parameter."""
+    """Return the largest allowed value of an option or parameter."""
     return MOST.get(name, COUNT)
 
 
 def is_count(name: str, value: object, least: int) -> bool:
-    """Return whether a value is a whole number from `least` to the limit of that name."""
+    """Return whether a value is an integer from `least` to the limit of `name`."""
     return isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= most(name)
 
 
 def check_count(name: str, value: object, least: int) -> None:
-    """Refuse a number that is not whole, or too small, or beyond the limit of its name."""
+    """Raise an error unless a value is an integer from `least` to the limit of `name`."""
     if is_count(name, value, least):
         return
     if isinstance(value, Integral) and int(value) > most(name):
@@ -53,6 +54,6 @@ def check_count(name: str, value: object, least: int) -> None:
 
 
 def check_finite(name: str, value: float) -> None:
-    """Refuse nan and infinities."""
+    """Raise an error if a value is NaN or infinite."""
     if not math.isfinite(value):
         raise DataError(f"{name} is {value}; give a number")

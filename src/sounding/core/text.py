@@ -1,4 +1,4 @@
-"""How people read things: counts and lists in words, percentages, p-values, quoted input, paragraphs."""
+"""Format text for people: counts and lists in words, percentages, p-values, quotations, paragraphs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from math import isnan
 
 
 def plural(count: int, thing: str) -> str:
-    """A number of things in words: `1 topic`, `2,000 topics`."""
+    """Return a count with its noun: `1 topic`, `2,000 topics`."""
     return f"{count:,} {thing}{'s' * (count != 1)}"
 
 
 def percent(share: float) -> str:
-    """A share in per cent: `49.9%`; only all of it is 100%, and only nothing 0%, however near others come.
+    """Return a share as a percentage: `49.9%`; 100% stands only for all, and 0% only for none.
 
-    A dash where the share is not known.
+    An unknown share (NaN) is a dash.
     """
     if isnan(share):
         return "–"
@@ -26,38 +26,38 @@ def percent(share: float) -> str:
 
 
 def whole_percent(share: float) -> str:
-    """The same without decimals, `50%`, but for shares that would come out as all or nothing: `99.7%`."""
+    """Return a share as a whole percentage, `50%`, with decimals only near 0% and 100%: `99.7%`."""
     rounded = "–" if isnan(share) else f"{100 * share:.0f}%"
     return percent(share) if rounded in ("–", "0%", "-0%", "100%") else rounded
 
 
 def sentence(text: str) -> str:
-    """A text as a sentence: with a capital letter, and a full stop."""
+    """Turn a text into a sentence with a capital letter and a period."""
     return f"{text[:1].upper()}{text[1:]}."
 
 
 def natural_order(name: str) -> list[tuple[int, int, str, str]]:
-    """The key by which people sort names with numbers in them: topics 2, 10, 11 and not 10, 11, 2."""
+    """Return a sort key that orders numbers within names by value: topics 2, 10, 11."""
     return [_natural_key(part) for part in re.split(r"(\d+)", name) if part]
 
 
 def _natural_key(part: str) -> tuple[int, int, str, str]:
     if not part.isdecimal():
         return 1, 0, "", part
-    # Not int(part): Python reads no number of more than 4,300 digits. Digits of other scripts count as well.
+    # Not int(part): Python refuses numbers of more than 4,300 digits. Digits of other scripts count too.
     number = "".join(str(int(digit)) for digit in part).lstrip("0")
     return 0, len(number), number, part
 
 
 def natural_places(names: Sequence[str]) -> list[int]:
-    """The places of the names when people sort them."""
+    """Return the positions of the names in natural order (2, 10, 11)."""
     return sorted(range(len(names)), key=lambda place: natural_order(names[place]))
 
 
-def wrapped(text: str, width: int, first: str = "", others: str = "") -> list[str]:
-    """The lines of a paragraph, the first and the others set in as is said.
+def wrap_lines(text: str, width: int, first: str = "", others: str = "") -> list[str]:
+    """Return the lines of a paragraph, with an indent for the first line and one for the others.
 
-    No word is broken, nor at its hyphens: a path or a run's name can be copied from the screen.
+    Words are never broken, not even at hyphens, so that a path or a run's name can be copied.
     """
     import textwrap
 
@@ -67,24 +67,24 @@ def wrapped(text: str, width: int, first: str = "", others: str = "") -> list[st
     )  # fmt: skip
 
 
-def filled(text: str, width: int, first: str = "", others: str = "") -> str:
-    """The same as one text."""
-    return "\n".join(wrapped(text, width, first, others))
+def fill_paragraph(text: str, width: int, first: str = "", others: str = "") -> str:
+    """Return a wrapped paragraph as one text; the arguments are those of `wrap_lines`."""
+    return "\n".join(wrap_lines(text, width, first, others))
 
 
-LONGEST = 60  # characters of a text that a message shows
-LONGEST_LIST = 120  # of several texts together
+LONGEST = 60  # characters of one text that a message shows
+LONGEST_LIST = 120  # characters of a list of texts that a message shows
 
-_STRAY_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")  # how Python spells a byte that is not UTF-8
+_STRAY_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")  # Python's spelling of a byte that is not UTF-8
 
 
-def shortened(text: str, most: int = LONGEST) -> str:
-    """A text, or its beginning and three dots."""
+def shorten(text: str, most: int = LONGEST) -> str:
+    """Return the text, or its beginning and three dots if it is too long."""
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-def quoted(text: str) -> str:
-    r"""A text in quotes, bytes that are not UTF-8 as \xe9; of a long one the beginning, and its length."""
+def quote(text: str) -> str:
+    r"""Return the text in quotes; cut a long one and give its length; show invalid bytes as \xe9."""
     begin = text[:LONGEST]
     while len(repr(begin)) > LONGEST + 2:
         begin = begin[:-1]
@@ -93,19 +93,19 @@ def quoted(text: str) -> str:
 
 
 def first_few(texts: Sequence[str], most: int, count: int | None = None) -> str:
-    """Texts with commas between; of more than `most` the first, and how many more there are.
+    """Join at most `most` texts with commas and add how many more there are.
 
-    `count` is how many there are where `texts` are only the first of them.
+    `count` is the total when `texts` holds only the first ones.
     """
     rest = (len(texts) if count is None else count) - most
     return ", ".join(texts[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def listed(texts: Sequence[str]) -> str:
-    """Texts in quotes with commas between; of many the first, and how many there are."""
+def quote_list(texts: Sequence[str]) -> str:
+    """Quote texts and join them with commas; cut a long list and give its length."""
     shown: list[str] = []
     for text in texts:
-        shown.append(quoted(text))
+        shown.append(quote(text))
         if sum(map(len, shown)) > LONGEST_LIST:
             break
     rest = f", ... ({len(texts):,} in all)" if len(shown) < len(texts) else ""
@@ -113,29 +113,29 @@ def listed(texts: Sequence[str]) -> str:
 
 
 NOT_TESTED = "–"
-FLOOR = "≤"  # before the least p that draws can show
-SMALL = 0.001  # a p below it is shown as such, never as 0
+FLOOR = "≤"  # marks the smallest p-value that this number of permutations can show
+SMALL = 0.001  # a smaller p-value is shown as <0.001, never as 0
 
 
-def shown_p(p: float, floor: bool = False) -> str:
-    """A p-value as a cell: four decimals, or `<0.001`; `floor` marks the least that draws can show."""
+def format_p(p: float, floor: bool = False) -> str:
+    """Format a p-value for a table cell: four decimals or `<0.001`; `floor` adds the mark ≤."""
     if math.isnan(p):
         return NOT_TESTED
     return f"{FLOOR * floor}{p:.4f}" if p >= SMALL else f"<{SMALL}"
 
 
-def p_is(p: float, floor: bool = False) -> str:
-    """A p-value as a sentence goes on after the letter: `= 0.0123`, `≤ 0.0123`, or `< 0.001`."""
+def p_phrase(p: float, floor: bool = False) -> str:
+    """Format a p-value to follow the letter p in a sentence: `= 0.0123`, `≤ 0.0123` or `< 0.001`."""
     return f"{FLOOR if floor else '='} {p:.4f}" if p >= SMALL else f"< {SMALL}"
 
 
-def shown_chance(chance: float) -> str:
-    """A chance with two decimals as people read it: never 0 or 1, a dash where it is not known."""
+def format_chance(chance: float) -> str:
+    """Format a probability with two decimals; never 0 or 1, and a dash if unknown."""
     if isnan(chance):
         return "–"
     return ">0.99" if chance > 0.99 else "<0.01" if chance < 0.01 else f"{chance:.2f}"
 
 
 def hours(documents: int, seconds: float) -> float:
-    """How many hours it takes to judge so many documents, at so many seconds each."""
+    """Return the hours needed to judge documents at `seconds` each."""
     return documents * seconds / 3600

@@ -1,7 +1,7 @@
-"""The same work on many items, on one process, several, or a cluster; results in the items' order.
+"""Apply a function to many items in one process, several processes or a cluster, and keep their order.
 
-Where the work is done is decided here and nowhere else: on the executor that `sounding.core.executors` put
-in force, otherwise on forked processes, otherwise in this one.
+Only this module decides where work runs: on the executor that `sounding.core.executors` set, otherwise in
+forked processes, otherwise in this process.
 """
 
 from __future__ import annotations
@@ -23,42 +23,43 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Progress = Callable[[int], None]  # called with how many more items are done
-Bars = Callable[[int, str], "AbstractContextManager[Progress | None]"]  # items and label -> who hears of them
+Progress = Callable[[int], None]  # called with the number of items done since the last call
+# (items, label) -> the progress callback
+Bars = Callable[[int, str], "AbstractContextManager[Progress | None]"]
 
-_LENGTH = 8  # bytes that say how long a child's answer is
+_LENGTH = 8  # bytes that hold the length of a child's answer
 STOPPING = [  # the signals that ask a process to end; not every system has all of them
     signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
-TIME_TO_LEAVE = 5.0  # seconds that a child has to remove what it had begun, before it is killed
-WORTH_FORKING = 20_000_000  # bytes of input below which a second process costs more than it brings
-_PR_SET_PDEATHSIG = 1  # of Linux's prctl: the signal that a process gets when its parent dies
+TIME_TO_LEAVE = 5.0  # seconds that a child has to remove partial files before it is killed
+WORTH_FORKING = 20_000_000  # bytes of input below which a second process costs more than it saves
+_PR_SET_PDEATHSIG = 1  # option of Linux's prctl: the signal that a process receives when its parent dies
 
-_child = False  # whether this process was forked by us
-_hindered = False  # and whether the one that forked it had used Polars
-_leaving: list[int] = []  # children that have answered, and may not be gone yet
+_child = False  # whether sounding forked this process
+_hindered = False  # whether the parent of this process had used Polars
+_leaving: list[int] = []  # children that have answered but may still be running
 
-# The function of `sounding.core.executors` that has the work done elsewhere; None: it is done here.
-in_force: ContextVar[Callable[..., dict[int, Any]] | None] = ContextVar("in_force", default=None)
+# The function of `sounding.core.executors` that runs work on an executor; None: run it here.
+run_elsewhere: ContextVar[Callable[..., dict[int, Any]] | None] = ContextVar("run_elsewhere", default=None)
 
 
 def no_bars(_items: int, _label: str) -> AbstractContextManager[Progress | None]:
-    """Nobody hears of progress."""
+    """Report progress to nobody."""
     return nullcontext()
 
 
 class Stopped(SystemExit):
-    """A signal asked this process to end; the code is what a shell gives for the signal."""
+    """Raised when a signal asks this process to end; the code is the shell's exit status for the signal."""
 
 
 class NoProcessError(SoundingError):
-    """The system has no room for another process."""
+    """The system cannot start another process."""
 
 
 def unwind(number: int, _: object) -> NoReturn:
-    """Handle a signal: leave by an exception, so that whatever is half-written is removed.
+    """Handle a signal by raising an exception, so that partial files are removed.
 
-    Only the first one counts; a second would interrupt the cleaning up.
+    Only the first signal counts; a second one would interrupt the cleanup.
     """
     for other in STOPPING:
         signal.signal(other, signal.SIG_IGN)
@@ -66,20 +67,20 @@ def unwind(number: int, _: object) -> NoReturn:
 
 
 def settle_memory() -> None:
-    """Keep the C library from handing memory back to the system between one array and the next.
+    """Keep the C library from returning memory to the system between two arrays.
 
-    It learns from the largest block that was freed; taking and freeing one that is never touched costs
-    nothing, and saves most page faults of the work that follows: a third of its time.
+    The library adapts to the largest block that was freed. Allocating and freeing a block that is never
+    touched costs nothing and saves most page faults of later work, a third of its time.
     """
     bytes(31 << 20)
 
 
 def processes_for(size: int, items: int, jobs: int | None) -> int:
-    """How many processes to use: what was asked for, or as many as there are cores where that pays.
+    """Return the number of processes to use: `jobs`, or one for each core if the input is large enough.
 
-    Only Linux forks safely; elsewhere it is always one. More than one where an executor is in force.
+    Only Linux forks safely; other systems always use one. With an executor, the result is more than one.
     """
-    if in_force.get() is not None:
+    if run_elsewhere.get() is not None:
         return 2
     if sys.platform != "linux":
         return 1
@@ -89,7 +90,7 @@ def processes_for(size: int, items: int, jobs: int | None) -> int:
 
 
 def worth_sharing(items: int, jobs: int | None) -> int:
-    """How many processes to use for items that each take a while."""
+    """Return the number of processes to use for items that take a while each."""
     return processes_for(WORTH_FORKING + 1, items, jobs)
 
 
@@ -100,9 +101,9 @@ def map_items(
     processes: int = 1,
     progress: Progress | None = None,
 ) -> list[Result]:
-    """[work(item) for item in items]. Where several items fail, the first one's error is raised."""
+    """Return [work(item) for item in items]; if several items fail, raise the error of the first."""
     outcomes = _outcomes(_Task(work, items, stop=True), processes, progress)
-    # Items are taken in order, so none before the first that failed is missing.
+    # Items are started in order, so every item before the first failure has a result.
     for _, outcome in sorted(outcomes.items()):
         if isinstance(outcome, Exception):
             raise outcome
@@ -117,35 +118,35 @@ def map_outcomes(
     progress: Progress | None = None,
     kept: Callable[[Item, Result], None] | None = None,
 ) -> list[Result | SoundingError]:
-    """What `work` makes of each item, or why it could not: an item that fails does not lose the others.
+    """Return the result of each item or its error; one failing item does not affect the others.
 
-    `kept` is called with every result as soon as it is there: by the process that made it, or by this
-    one where an executor is in force.
+    `kept` is called with each result as soon as it exists: by the process that made it, or by this one with
+    an executor.
     """
     outcomes = _outcomes(_Task(work, items, kept), processes, progress)
     return [outcomes[number] for number in range(len(items))]
 
 
-def out_of_memory(error: MemoryError) -> SoundingError:
-    """What to do where memory does not suffice, with how much was asked for where that is known."""
-    found = re.search(r"allocate (\S+ \S+) for", str(error))  # as NumPy says it
-    wanted = "" if found is None else f" ({found[1]} more did not fit)"
+def memory_error(error: MemoryError) -> SoundingError:
+    """Return an error that says what to do about a lack of memory and, if known, how much was needed."""
+    match = re.search(r"allocate (\S+ \S+) for", str(error))  # the wording of NumPy's message
+    wanted = "" if match is None else f" ({match[1]} more did not fit)"
     return SoundingError(f"out of memory{wanted}; use --jobs 1, or give fewer or smaller files")
 
 
-def unexpected(error: Exception) -> SoundingError:
-    """The outcome of one item that failed by a fault of ours, or for want of memory."""
+def item_error(error: Exception) -> SoundingError:
+    """Return the error for an item that failed because of a bug in sounding or a lack of memory."""
     if isinstance(error, MemoryError):
-        return out_of_memory(error)
+        return memory_error(error)
     return SoundingError(
-        f"unexpected {type(error).__name__}: {error}; this is a fault of sounding, please report it"
+        f"unexpected {type(error).__name__}: {error}; this is a bug in sounding, please report it"
     )
 
 
-def apart(work: Callable[[], Result]) -> Result:
-    """What `work` gives, made by a child process that leaves no threads behind in this one.
+def run_in_child(work: Callable[[], Result]) -> Result:
+    """Return work(), computed in a child process so that no threads stay behind in this one.
 
-    A process that has used Polars cannot fork children that use it as well: they would wait for ever.
+    If a process has used Polars, children that it forks later would hang when they use Polars.
     """
     import threading
 
@@ -165,33 +166,33 @@ def apart(work: Callable[[], Result]) -> Result:
 
 
 def may_use_polars() -> bool:
-    """Whether Polars works here: not in a child of a process that had used it."""
+    """Return whether Polars works here; it does not in a child of a process that had used it."""
     return not _hindered
 
 
 class _Task(NamedTuple):
-    """The same work on many items; with `stop`, not all behind the first error."""
+    """A function and its items; with `stop`, items after the first error may be skipped."""
 
     work: Callable[[Any], Any]
     items: Sequence[Any]
-    kept: Callable[[Any, Any], None] | None = None  # called with every result as soon as it is there
+    kept: Callable[[Any, Any], None] | None = None  # called with each result as soon as it exists
     stop: bool = False
 
 
 def _outcomes(task: _Task, processes: int, progress: Progress | None) -> dict[int, Any]:
-    """Item -> what was made of it, or its error."""
-    elsewhere = in_force.get()
+    """Return the result or error of each item number."""
+    elsewhere = run_elsewhere.get()
     if elsewhere is not None:
         return elsewhere(task.work, task.items, progress, task.kept, stop=task.stop)
     if processes == 1:
-        return _made(task, range(len(task.items)), progress)
-    return _forked(task, processes, progress)
+        return _work_here(task, range(len(task.items)), progress)
+    return _work_in_children(task, processes, progress)
 
 
-def _made(task: _Task, numbers: Iterable[int], progress: Progress | None = None) -> dict[int, Any]:
-    """Item -> outcome, in this process."""
+def _work_here(task: _Task, numbers: Iterable[int], progress: Progress | None = None) -> dict[int, Any]:
+    """Return the result or error of each item number, computed in this process."""
     outcomes: dict[int, Any] = {}
-    told = 0
+    reported = 0
     for number in numbers:
         try:
             outcomes[number] = task.work(task.items[number])
@@ -204,35 +205,35 @@ def _made(task: _Task, numbers: Iterable[int], progress: Progress | None = None)
         except Exception as error:
             if task.stop:
                 raise
-            outcomes[number] = unexpected(error)
+            outcomes[number] = item_error(error)
         if progress:
-            progress(number + 1 - told)  # those before it are done as well, or nearly
-            told = number + 1
+            progress(number + 1 - reported)  # the items before this one are done or nearly done
+            reported = number + 1
     return outcomes
 
 
-def _forked(task: _Task, processes: int, progress: Progress | None) -> dict[int, Any]:
-    """Item -> outcome, by this process and its children.
+def _work_in_children(task: _Task, processes: int, progress: Progress | None) -> dict[int, Any]:
+    """Return the result or error of each item number, computed by this process and its children.
 
-    Children share what is in memory, take the next item when they are done with one, and hand back
-    what they made at the end. What a child had that is gone is done again, by one that is alone.
+    Children share the memory of this process, take the next item when one is done, and send their results at
+    the end. Items of a child that died are repeated by a single new child.
     """
     count = len(task.items)
-    queue = _queue_of(count)
+    queue = _open_queue(count)
     with _children() as children:
         try:
             for _ in range(1, processes):
-                _start(children, task, _taken_from(queue, count))
-            outcomes = _made(task, _taken_from(queue, count), progress)
+                _start(children, task, _take_items(queue, count))
+            outcomes = _work_here(task, _take_items(queue, count), progress)
         finally:
             os.close(queue)
         while children:
             outcomes |= _collect(children)
-        lost = _lacking(outcomes, count, stop=task.stop)
+        lost = _missing_items(outcomes, count, stop=task.stop)
         if lost:
             _start(children, task, lost)
             outcomes |= _collect(children)
-            if again := _lacking(outcomes, count, stop=task.stop):
+            if again := _missing_items(outcomes, count, stop=task.stop):
                 raise SoundingError(
                     f"a worker process was lost twice at item {again[0] + 1} of {count} (out of memory?);"
                     " use --jobs 1, or give fewer or smaller files"
@@ -240,36 +241,36 @@ def _forked(task: _Task, processes: int, progress: Progress | None) -> dict[int,
     return outcomes
 
 
-def _lacking(outcomes: dict[int, Any], count: int, *, stop: bool) -> list[int]:
-    """The items that nobody has done; with `stop`, only those before the first error."""
+def _missing_items(outcomes: dict[int, Any], count: int, *, stop: bool) -> list[int]:
+    """Return the items without a result; with `stop`, only those before the first error."""
     failed = (number for number, outcome in outcomes.items() if isinstance(outcome, Exception))
     end = min(failed, default=count) if stop else count
     return [number for number in range(end) if number not in outcomes]
 
 
-def _stretch(count: int) -> int:
-    """How many items are taken at a time: a pipe holds the beginnings of so many stretches at once."""
+def _range_size(count: int) -> int:
+    """Return how many items a process takes at a time, so that a pipe can hold the start of every range."""
     return max(1, -(-count // 4096))
 
 
-def _queue_of(count: int) -> int:
-    """A pipe that holds the number of the first item of every stretch, for whoever reads it first."""
+def _open_queue(count: int) -> int:
+    """Return a pipe with the first item number of every range; each reader takes the next range."""
     ours, theirs = os.pipe()
-    beginnings = range(0, count, _stretch(count))
+    beginnings = range(0, count, _range_size(count))
     os.write(theirs, b"".join(number.to_bytes(8, "little") for number in beginnings))
     os.close(theirs)
     return ours
 
 
-def _taken_from(queue: int, count: int) -> Iterator[int]:
-    """The numbers of the items that this process takes."""
+def _take_items(queue: int, count: int) -> Iterator[int]:
+    """Yield the item numbers that this process takes from the queue."""
     while begin := os.read(queue, 8):
         first = int.from_bytes(begin, "little")
-        yield from range(first, min(first + _stretch(count), count))
+        yield from range(first, min(first + _range_size(count), count))
 
 
 class _Child(NamedTuple):
-    """A forked process at work, and the pipe that will hold its outcomes."""
+    """A forked process and the pipe that receives its results."""
 
     process: int
     pipe: int
@@ -277,7 +278,7 @@ class _Child(NamedTuple):
 
 @contextmanager
 def _children() -> Iterator[list[_Child]]:
-    """The children whose answers are still to come; none of them outlives an error or a signal."""
+    """Yield a list of running children; an error or a signal ends them all."""
     children: list[_Child] = []
     try:
         yield children
@@ -288,14 +289,13 @@ def _children() -> Iterator[list[_Child]]:
 
 def _start(children: list[_Child], task: _Task, numbers: Iterable[int]) -> None:
     """Fork a child that works on the items."""
-    _let_go()
+    _reap()
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # closed by whoever started this process
+        if stream is not None:  # None if the caller of this process closed it
             stream.flush()
     ours, theirs = os.pipe()
     parent = os.getpid()
-    # A signal that arrives now waits: the child must not unwind what its parent is doing, and the
-    # parent must know of the child.
+    # Hold signals back: the child must not unwind the parent's work, and the parent must know the child.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
         try:
@@ -307,16 +307,18 @@ def _start(children: list[_Child], task: _Task, numbers: Iterable[int]) -> None:
             ) from error
         if child == 0:
             for pipe in (ours, *(other.pipe for other in children)):
-                os.close(pipe)  # with a reader left, whoever writes would wait for it when the parent is gone
-            _work_and_leave(lambda: _made(task, _while_wanted(numbers, parent)), theirs, parent, before)
+                os.close(pipe)  # a reader left open would block the writer once the parent is gone
+            _work_and_leave(
+                lambda: _work_here(task, _while_parent_lives(numbers, parent)), theirs, parent, before
+            )
         children.append(_Child(child, ours))
     finally:
         os.close(theirs)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _while_wanted(numbers: Iterable[int], parent: int) -> Iterator[int]:
-    """Yield the items until the process that wants them is gone."""
+def _while_parent_lives(numbers: Iterable[int], parent: int) -> Iterator[int]:
+    """Yield the items as long as the parent process lives."""
     for number in numbers:
         if os.getppid() != parent:
             sys.exit(1)
@@ -336,9 +338,9 @@ def _work_and_leave(
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         try:
             outcomes = made()
-        except Exception as error:  # a fault of ours: raised where somebody sees it
+        except Exception as error:  # a bug in sounding; the parent raises it
             outcomes = {0: error}
-        # Written at the end and in one go: a full pipe would stall the work.
+        # Written in one go at the end, because a full pipe would stall the work.
         answer = pickle.dumps(outcomes)
         with os.fdopen(pipe, "wb") as stream:
             stream.write(len(answer).to_bytes(_LENGTH, "little"))
@@ -349,7 +351,7 @@ def _work_and_leave(
 
 
 def _end_with(parent: int) -> None:
-    """Have this child unwind, and so remove half-written files, when it is told to or its parent dies.
+    """Make this child remove its partial files and exit when it is asked to or its parent dies.
 
     It ignores the signals that its parent ignores (nohup).
     """
@@ -361,19 +363,19 @@ def _end_with(parent: int) -> None:
 
         ends = signal.SIGKILL if signal.getsignal(signal.SIGTERM) is signal.SIG_IGN else signal.SIGTERM
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ends)
-    if os.getppid() != parent:  # which was gone before the system knew that this matters
+    if os.getppid() != parent:  # the parent died before prctl took effect
         sys.exit(1)
 
 
 def _end(children: list[_Child]) -> None:
-    """End children whose answers nobody waits for any more; those that do not clean up in time are killed."""
+    """End children whose results are no longer needed; kill those that do not clean up in time."""
     for child in children:
         os.close(child.pipe)
         with suppress(ProcessLookupError):
             os.kill(child.process, signal.SIGTERM)
     until = time.monotonic() + TIME_TO_LEAVE
     for child in children:
-        with suppress(ChildProcessError):  # asked for elsewhere
+        with suppress(ChildProcessError):  # already waited for elsewhere
             while os.waitpid(child.process, os.WNOHANG)[0] == 0:
                 if time.monotonic() > until:
                     os.kill(child.process, signal.SIGKILL)
@@ -383,9 +385,9 @@ def _end(children: list[_Child]) -> None:
 
 
 def _collect(children: list[_Child]) -> dict[int, Any]:
-    """What the first of the children made; nothing where it was gone before it had said all.
+    """Return the results of the first child; none if it died before it had sent everything.
 
-    Once it has, its end is not waited for: giving back its memory takes longer than what is left to do here.
+    Its exit is not awaited, because releasing its memory takes longer than the remaining work here.
     """
     import pickle
 
@@ -395,15 +397,15 @@ def _collect(children: list[_Child]) -> dict[int, Any]:
     child = children.pop(0)
     os.close(child.pipe)
     _leaving.append(child.process)
-    whole = len(length) == _LENGTH and len(answer) == int.from_bytes(length, "little")
-    return pickle.loads(answer) if whole else {}  # noqa: S301 - written by our own child
+    complete = len(length) == _LENGTH and len(answer) == int.from_bytes(length, "little")
+    return pickle.loads(answer) if complete else {}  # noqa: S301 - written by our own child
 
 
-def _let_go() -> None:
-    """Forget the children that are gone by now: until somebody asks, the system keeps their names."""
+def _reap() -> None:
+    """Reap children that have ended, because the system keeps their entries until then."""
     for child in list(_leaving):
         gone = child
-        with suppress(ChildProcessError):  # one of the process that forked this one, or asked for elsewhere
+        with suppress(ChildProcessError):  # a child of the parent process, or already waited for elsewhere
             gone, _ = os.waitpid(child, os.WNOHANG)
         if gone:
             _leaving.remove(child)

@@ -1,1 +1,1 @@
-"""Files to tables: the only place that knows how text becomes runs, qrels and topics."""
+"""Read files into tables: only this folder knows how text becomes runs, qrels and topics."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.policies import Duplicates, Fractional
-from sounding.core.text import quoted, shortened
+from sounding.core.text import quote, shorten
 from sounding.data.columns import NAMES, Records, numbered
 from sounding.data.fast.keys import pair_keys, repeated_rows
 from sounding.data.fast.numbers import is_too_large, parse_numbers
@@ -126,7 +126,7 @@ def _probabilities(records: Records, problems: Problems) -> Numbers | None:
     wrong = ((values <= 0) | (values > 1)).nonzero()[0]
     problems.add(
         numbered(records.lines, wrong),
-        lambda i: f"probability {quoted(column.text(int(wrong[i])))}; expected more than 0 and at most 1",
+        lambda i: f"probability {quote(column.text(int(wrong[i])))}; expected more than 0 and at most 1",
     )
     return values
 
@@ -146,7 +146,7 @@ def _note_unusable_ids(records: Records, problems: Problems) -> None:
         problems.add(
             numbered(records.lines, rows),
             lambda i, role=role, ids=ids, rows=rows: (  # type: ignore[misc]
-                f"the {role} {quoted(ids.text(int(rows[i])))} holds a control character; expected plain text"
+                f"the {role} {quote(ids.text(int(rows[i])))} holds a control character; expected plain text"
             ),
         )
 
@@ -163,7 +163,7 @@ def _only_tag(records: Records, problems: Problems) -> str | None:
     problems.add(
         numbered(records.lines, others),
         lambda i: (
-            f"tag {quoted(tags[others[i]])} after {quoted(tags[0])}; expected one run, so one tag, in a file"
+            f"tag {quote(tags[others[i]])} after {quote(tags[0])}; expected one run, so one tag, in a file"
         ),
     )
     return tags[0] if tags else None
@@ -177,8 +177,8 @@ def checked_numbers(tokens: Tokens, lines: Places | None, what: str, problems: P
     def describe(number: int) -> str:
         text = tokens.text(int(rows[number]))
         if is_too_large(text):
-            return f"{what} {quoted(text)} is too large; expected a number below 1.8e308"
-        return f"{what} {quoted(text)} is not a number; expected one such as {EXAMPLES.get(what, '1')}"
+            return f"{what} {quote(text)} is too large; expected a number below 1.8e308"
+        return f"{what} {quote(text)} is not a number; expected one such as {EXAMPLES.get(what, '1')}"
 
     problems.add(numbered(lines, rows), describe)
     return values
@@ -191,7 +191,7 @@ def checked_whole(tokens: Tokens, lines: Places | None, what: str, problems: Pro
     wrong = (np.isfinite(values) & ~fit).nonzero()[0]
     problems.add(
         numbered(lines, wrong),
-        lambda i: f"{what} {quoted(tokens.text(int(wrong[i])))}; expected a whole number from 0",
+        lambda i: f"{what} {quote(tokens.text(int(wrong[i])))}; expected a whole number from 0",
     )
     values[wrong] = 0
     return np.nan_to_num(values).astype(np.int64)
@@ -209,7 +209,7 @@ def checked_grades(
         problems.add(
             numbered(lines, rows),
             lambda i: (
-                f"grade {quoted(tokens.text(int(rows[i])))} is not a whole number;"
+                f"grade {quote(tokens.text(int(rows[i])))} is not a whole number;"
                 " the policy `fractional` may accept or round such grades"
             ),
         )
@@ -268,7 +268,7 @@ def _describe_repeat(
         row, first = int(later[number]), int(earlier[number])
         topic = table.topics[int(np.searchsorted(table.starts, row, side="right")) - 1]
         line = problems.line(first + 1 if table.lines is None else int(table.lines[first]))
-        seen = f"topic {shortened(topic)} lists document {quoted(table.docs.text(row))}"
+        seen = f"topic {shorten(topic)} lists document {quote(table.docs.text(row))}"
         return f"{seen} already in line {line}; expected it once"
 
     return describe

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from sounding.core.errors import DataError
-from sounding.core.text import listed, quoted, shortened
+from sounding.core.text import quote, quote_list, shorten
 from sounding.data.fast.tokens import Tokens
 from sounding.data.problems import Problems
 from sounding.data.tables import Numbers, Places
@@ -94,7 +94,7 @@ def recognize(names: Sequence[str], kind: Kind, line: int, problems: Problems) -
         if role == "grade" and not found:
             found = [place for place, name in enumerate(spelled) if name == "score"]
         if len(found) > 1:
-            both = " and ".join(quoted(names[place]) for place in found[:2])
+            both = " and ".join(quote(names[place]) for place in found[:2])
             problems.note(line, f"the columns {both} both name the {role}; keep one of them")
             return {}
         if found:
@@ -107,7 +107,9 @@ def recognize(names: Sequence[str], kind: Kind, line: int, problems: Problems) -
     for role in ("topic", "doc", value):
         if role not in places and not (role == "score" and "rank" in places):
             expected = ", ".join((*NAMES[role], *(("score",) if role == "grade" else ())))
-            problems.note(line, f"no column for the {role} among {listed(names)}; expected one of {expected}")
+            problems.note(
+                line, f"no column for the {role} among {quote_list(names)}; expected one of {expected}"
+            )
             return {}
     return places
 
@@ -176,7 +178,7 @@ def _tokens(texts: list[str], role: str, lines: Places | None, problems: Problem
         bad = np.array([row for row, text in enumerate(texts) if text != whole[row]], np.int64)
         problems.add(
             numbered(lines, bad),
-            lambda i: f"the {role} {quoted(texts[bad[i]])} is not Unicode; expected whole characters",
+            lambda i: f"the {role} {quote(texts[bad[i]])} is not Unicode; expected whole characters",
         )
         return Tokens.from_strings(whole)
 
@@ -184,14 +186,14 @@ def _tokens(texts: list[str], role: str, lines: Places | None, problems: Problem
 def shown(item: Any) -> str:
     """A value as messages quote it."""
     if isinstance(item, NumberText):
-        return f"the number {shortened(item)}"
+        return f"the number {shorten(item)}"
     if isinstance(item, str):
-        return f"the text {quoted(str(item))}"
+        return f"the text {quote(str(item))}"
     if item is None or isinstance(item, bool):
         return {None: "null", True: "true", False: "false"}[item]
     if isinstance(item, list | dict):
         return "a list" if type(item) is list else "an object"
-    return shortened(repr(item))
+    return shorten(repr(item))
 
 
 _FRAMES = (

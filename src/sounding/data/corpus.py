@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple
 
 from sounding.core.errors import FormatError
-from sounding.core.text import quoted
+from sounding.core.text import quote
 from sounding.data.finding import find_files
 from sounding.data.sources import Content, unpacked_pieces
 
@@ -64,7 +64,7 @@ def read_corpus(
             elif text.startswith("<"):
                 placed = _markup(source, line, text, stream, wanted)
             else:
-                problem = f"{quoted(text.strip())} begins no document; expected <DOC> or JSON lines"
+                problem = f"{quote(text.strip())} begins no document; expected <DOC> or JSON lines"
                 raise FormatError(source, line, problem)
             for line, document in placed:
                 if wrong is not None and (problem := wrong(document.doc)):

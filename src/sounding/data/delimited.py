@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sounding.core.text import listed, quoted
+from sounding.core.text import quote, quote_list
 from sounding.data.columns import Kind, Records, is_header, recognize
 from sounding.data.fast.numbers import is_too_large, parse_numbers
 from sounding.data.fast.text import LONE_RETURN, line_at, note_lone_returns
@@ -206,7 +206,7 @@ def _places_without_header(grid: Grid, kind: Kind, problems: Problems) -> dict[s
     width, line = int(grid.size[0]), int(grid.lines[0])
     shapes = " or ".join(" ".join(names) for names in known.values())
     if width not in known:
-        seen = f"{_counted(width)}, and {listed(grid.texts(0))} is no header with known names"
+        seen = f"{_counted(width)}, and {quote_list(grid.texts(0))} is no header with known names"
         problems.note(line, f"{seen}; expected {shapes}, or a header")
         return {}
     places = recognize(known[width], kind, line, problems)
@@ -214,7 +214,7 @@ def _places_without_header(grid: Grid, kind: Kind, problems: Problems) -> dict[s
     if parse_numbers(Tokens.from_strings([value]))[1][0] and not is_too_large(value):
         problems.note(
             line,
-            f"{quoted(value)} is not a number, and {listed(grid.texts(0))} is no header with known names;"
+            f"{quote(value)} is not a number, and {quote_list(grid.texts(0))} is no header with known names;"
             f" expected {shapes}, or a header such as topic, doc, {'score' if kind == 'run' else 'grade'}",
         )
         return {}

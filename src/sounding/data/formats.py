@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sounding.core.errors import DataError, MissingPartError, SoundingError, UnknownNameError
-from sounding.core.files import located
+from sounding.core.files import locate_file
 from sounding.core.policies import Duplicates, Fractional
-from sounding.core.text import quoted, shortened
+from sounding.core.text import quote, shorten
 from sounding.data.assembly import qrels_of, run_of
 from sounding.data.columns import (
     VALUE,
@@ -130,7 +130,7 @@ def run_sources(runs: Any) -> list[Place]:
     alone = isinstance(runs, str | Path) or _in_memory(runs)
     if not alone and not isinstance(runs, Iterable):
         raise DataError(
-            f"cannot read runs from {shortened(repr(runs))}; expected files, dicts of dicts or frames"
+            f"cannot read runs from {shorten(repr(runs))}; expected files, dicts of dicts or frames"
         )
     given = [runs] if alone else [held(source) for source in runs]
     if all(isinstance(source, str | Path) for source in given):
@@ -414,7 +414,7 @@ def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
     for topic, docs in source.items():
         if not isinstance(docs, Mapping):
             raise DataError(
-                f"{problems.source}: topic {quoted(str(topic))} is {shown(docs)};"
+                f"{problems.source}: topic {quote(str(topic))} is {shown(docs)};"
                 f" expected {{topic: {{doc: {value}}}}}"
             )
         columns["topic"] += [topic] * len(docs)
@@ -470,7 +470,7 @@ def quick_tag(source: Any, run_format: str | None = None) -> str | None:
             return None
     except SoundingError:  # told where the run is read
         return None
-    with located(source).open("rb") as file:
+    with locate_file(source).open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(0, size - TAIL))
         tail = file.read()

@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from sounding.core.errors import DataError, FormatError
-from sounding.core.files import located
+from sounding.core.files import locate_file
 from sounding.core.lazy import polars
 from sounding.core.policies import Duplicates
-from sounding.core.workers import Progress, apart
+from sounding.core.workers import Progress, run_in_child
 from sounding.data.assembly import run_of
 from sounding.data.columns import Records, recognize
 from sounding.data.fast.text import split_fields
@@ -183,8 +183,8 @@ def _pieces(source: str | Path) -> Iterator[bytes]:
 def cut(large: Large) -> list[Part]:
     """The parts of a file, in its order: no topic whose lines stand together is in two of them."""
     if large.form == "parquet":
-        return apart(lambda: _cut_table(large))
-    with located(large.file).open("rb") as file:
+        return run_in_child(lambda: _cut_table(large))
+    with locate_file(large.file).open("rb") as file:
         size = file.seek(0, 2)
         file.seek(0)
         begin = 3 if file.read(3) == b"\xef\xbb\xbf" else 0
@@ -215,7 +215,7 @@ def _next_topic(file: BinaryIO, place: int, size: int) -> int:
 def _cut_table(large: Large) -> list[Part]:
     check_polars(large.source)
     with readable(large.source):
-        table = polars.scan_parquet(located(large.file))
+        table = polars.scan_parquet(locate_file(large.file))
         topic = _topic_column(large, table)
         rows = table.select(polars.len()).collect().item()
         edges = [
@@ -277,7 +277,7 @@ def _numbered(part: Part) -> Problems:
     if part.form == "parquet":
         return Problems(part.source, lines_before=part.begin)
     before = 0
-    with located(part.file).open("rb") as file:
+    with locate_file(part.file).open("rb") as file:
         while file.tell() < part.begin:
             before += file.read(min(1 << 24, part.begin - file.tell())).count(b"\n")
     return Problems(part.source, lines_before=before)
@@ -285,7 +285,7 @@ def _numbered(part: Part) -> Problems:
 
 def _bytes_of(part: Part) -> Content:
     buffer = np.zeros(part.end - part.begin + MARGIN, np.uint8)
-    with located(part.file).open("rb") as file:
+    with locate_file(part.file).open("rb") as file:
         file.seek(part.begin)
         filled = file.readinto(buffer[: part.end - part.begin].data)
     return Content(part.source, buffer, filled)
@@ -305,7 +305,7 @@ def _rows_of(part: Part, *more: str) -> polars.DataFrame:
     """The rows of a part, of the columns that a run needs; more if asked for: rank, or the rows' numbers."""
     check_polars(part.source)
     with readable(part.source):
-        table = polars.scan_parquet(located(part.file))
+        table = polars.scan_parquet(locate_file(part.file))
         names = table.collect_schema().names()
         problems = Problems(part.source)
         places = recognize(names, "run", 1, problems)
@@ -414,7 +414,7 @@ def _stretches(topics: Tokens) -> tuple[list[str], Places]:
 def is_scattered(part: Part) -> bool:
     """Whether a topic's lines return within a part, after those of another topic."""
     if part.form == "parquet":
-        return apart(lambda: _is_scattered_table(part))
+        return run_in_child(lambda: _is_scattered_table(part))
     names, _ = _stretches(_lines(part)[-1])
     return len(names) > len(set(names))
 

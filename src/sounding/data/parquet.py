@@ -11,8 +11,8 @@ import numpy as np
 
 from sounding.core.errors import FormatError, SoundingError
 from sounding.core.lazy import polars
-from sounding.core.text import LONGEST_LIST, shortened
-from sounding.core.workers import apart, may_use_polars
+from sounding.core.text import LONGEST_LIST, shorten
+from sounding.core.workers import may_use_polars, run_in_child
 from sounding.data.columns import NUMBERS, Kind, Records, recognize, records_of_frame
 from sounding.data.fast.tokens import MARGIN, Tokens, refuse_stray_bytes
 from sounding.data.problems import Problem, Problems
@@ -29,7 +29,7 @@ def read_parquet(content: Content, kind: Kind, problems: Problems) -> Records | 
             frame = polars.read_parquet(io.BytesIO(content.view))
         return records_of_table(frame, kind, problems), problems.found, problems.more
 
-    records, problems.found, problems.more = apart(read)
+    records, problems.found, problems.more = run_in_child(read)
     return records
 
 
@@ -125,7 +125,7 @@ def readable(source: str) -> Iterator[None]:
     except SoundingError:
         raise
     except (Exception, polars.exceptions.PanicException) as error:
-        reason = shortened((str(error).splitlines() or [type(error).__name__])[0], LONGEST_LIST)
+        reason = shorten((str(error).splitlines() or [type(error).__name__])[0], LONGEST_LIST)
         raise FormatError(source, None, f"not a readable Parquet file ({reason})") from error
 
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
-from sounding.core.text import quoted, shortened
+from sounding.core.text import quote, shorten
 from sounding.core.workers import Bars, Progress, map_items, processes_for, settle_memory
 from sounding.data.finding import run_names
 from sounding.data.formats import Place, read_qrels, read_run, run_sources
@@ -127,12 +127,12 @@ def check_topics_had(source: str, had: Sequence[str], topics: Sequence[str], pol
     having = set(had)
     lacking = [topic for topic in topics if topic not in having]
     if len(lacking) == len(topics) and having:
-        theirs, ours = (", ".join(shortened(topic, 40) for topic in some[:3]) for some in (topics, had))
+        theirs, ours = (", ".join(shorten(topic, 40) for topic in some[:3]) for some in (topics, had))
         raise DataError(f"{source}: no topic in common: the qrels have {theirs}, ..., the run {ours}, ...")
     if policies.missing == "error" and lacking:
         raise DataError(
             f"{source}: no documents for {len(lacking)} of {len(topics)} judged topics, first"
-            f" {quoted(lacking[0])}; the policy `missing` may be zero or skip"
+            f" {quote(lacking[0])}; the policy `missing` may be zero or skip"
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sounding.core.errors import expect
-from sounding.core.text import plural, quoted
+from sounding.core.text import plural, quote
 from sounding.data.delimited import guess_separator, split_grid
 from sounding.data.finding import RunIndex
 from sounding.data.problems import Problems
@@ -68,11 +68,11 @@ def parse_run_info(content: Content, problems: Problems) -> dict[str, RunInfo]:
         row = dict(zip(header, cells, strict=True))
         priority, pooled = row.get("priority") or "0", _TRUTH.get(row["pooled"].lower())
         if pooled is None:
-            problems.note(line, f"pooled is {quoted(row['pooled'])}; expected yes or no")
+            problems.note(line, f"pooled is {quote(row['pooled'])}; expected yes or no")
         elif not (priority.isascii() and priority.isdigit()):
-            problems.note(line, f"priority is {quoted(priority)}; expected a whole number")
+            problems.note(line, f"priority is {quote(priority)}; expected a whole number")
         elif row["run"] in found:
-            problems.note(line, f"run {quoted(row['run'])} is listed twice")
+            problems.note(line, f"run {quote(row['run'])} is listed twice")
         else:
             found[row["run"]] = RunInfo(
                 run=row["run"], group=row["group"], kind=row.get("kind", ""), priority=int(priority),

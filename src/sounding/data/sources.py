@@ -18,7 +18,7 @@ from weakref import WeakSet
 import numpy as np
 
 from sounding.core.errors import DataError, FormatError, MissingPartError, SoundingError
-from sounding.core.files import located, sent_from
+from sounding.core.files import locate_file, sent_from
 from sounding.data.fast.tokens import MARGIN, Bytes
 
 STDIN = "-"
@@ -120,7 +120,7 @@ def refuse_stdin_twice(sources: Iterable[Any]) -> None:
 
 def _read_file(source: str | Path) -> Content:
     name = str(source)
-    with _problems_of_files(source), located(source).open("rb", buffering=0) as file:
+    with _problems_of_files(source), locate_file(source).open("rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or not status.st_size:
             return Content.from_bytes(name, file.readall())  # a pipe, or a file of unknown size
@@ -143,7 +143,7 @@ def opened(source: str | Path) -> Iterator[BinaryIO]:
         with open_remote(str(source)) as remote:
             yield remote
         return
-    with _problems_of_files(source), located(source).open("rb") as file:
+    with _problems_of_files(source), locate_file(source).open("rb") as file:
         yield file
 
 
@@ -163,7 +163,7 @@ def size_of(source: str | Path) -> int:
 def _size_here(source: str | Path) -> int:
     """Bytes of a file of this machine; 0 for anything else. One question to the system, not two."""
     try:
-        status = located(source).stat()
+        status = locate_file(source).stat()
     except (OSError, ValueError):  # whoever reads it says what is wrong
         return 0
     return status.st_size if stat.S_ISREG(status.st_mode) else 0
@@ -176,7 +176,7 @@ def _problems_of_files(source: str | Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise FormatError(name, None, no_such_file(located(source))) from error
+        raise FormatError(name, None, no_such_file(locate_file(source))) from error
     except IsADirectoryError as error:
         raise FormatError(name, None, "this is a folder; expected a file") from error
     except PermissionError as error:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sounding.core.errors import FormatError
-from sounding.core.text import listed, quoted
+from sounding.core.text import quote, quote_list
 from sounding.data.columns import (
     NAMES,
     VALUE,
@@ -67,7 +67,7 @@ def read_json(content: Content, kind: Kind, problems: Problems) -> Records | Non
     places: list[int] = []  # of the doc ids among all member names
     for topic, docs in table:
         if not isinstance(docs, _Members):
-            problems.note(int(lines[place]), f"topic {quoted(topic)} is {shown(docs)}; expected {example}")
+            problems.note(int(lines[place]), f"topic {quote(topic)} is {shown(docs)}; expected {example}")
             place += 1 + _names_inside(docs)
             continue
         place += 1
@@ -187,7 +187,7 @@ class _RowReader:
             return self._row(line, members)
         topics = [(name, value) for name, value in members if folded(name) in NAMES["topic"]]
         if len(lists) > 1 or len(topics) != 1:
-            names = listed([name for name, _ in members])
+            names = quote_list([name for name, _ in members])
             expected = f"one topic ({', '.join(NAMES['topic'])}) with one of {', '.join(LISTS)}"
             self._problems.note(line, f"members {names}; expected {expected}")
             return []

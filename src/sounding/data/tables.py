@@ -16,7 +16,7 @@ import numpy as np
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, expect
 from sounding.core.lazy import polars
-from sounding.core.text import plural, quoted, shortened
+from sounding.core.text import plural, quote, shorten
 from sounding.data.fast.keys import pair_keys, repeated_rows
 from sounding.data.fast.tokens import Tokens, Words, digests, refuse_stray_bytes
 
@@ -45,7 +45,7 @@ class Run:
     def __repr__(self) -> str:
         place = "" if self.source == self.name else f" from {self.source}"
         size = f"{plural(len(self.topics), 'topic')}, {plural(len(self.docs), 'document')}"
-        return f"<Run {quoted(self.name)}{place}: {size}>"
+        return f"<Run {quote(self.name)}{place}: {size}>"
 
     @property
     def sizes(self) -> Places:
@@ -273,7 +273,7 @@ def _refuse_endless(
     if len(bad):
         row = int(bad[0])
         raise DataError(
-            f"{source}: topic {shortened(topics[row])} gives document {quoted(docs[row])}"
+            f"{source}: topic {shorten(topics[row])} gives document {quote(docs[row])}"
             f" the {what} {values[row]}; expected a finite number"
         )
 
@@ -285,7 +285,7 @@ def _refuse_repeats(table: Run | Qrels, keys: Words, source: str) -> None:
         row = int(later[0])
         topic = table.topics[int(np.searchsorted(table.starts, row, side="right")) - 1]
         raise DataError(
-            f"{source}: topic {shortened(topic)} lists document {quoted(table.docs.text(row))} twice;"
+            f"{source}: topic {shorten(topic)} lists document {quote(table.docs.text(row))} twice;"
             " expected it once"
         )
 

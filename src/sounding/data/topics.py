@@ -14,7 +14,7 @@ import numpy as np
 
 from sounding.core.errors import FormatError, expect
 from sounding.core.lazy import polars
-from sounding.core.text import listed, quoted
+from sounding.core.text import quote, quote_list
 from sounding.data.columns import NAMES, NumberText, folded, shown
 from sounding.data.delimited import COMMA, TAB, first_record, split_grid
 from sounding.data.fast.text import NEWLINE, note_lone_returns
@@ -131,17 +131,17 @@ def _note_mistakes(topics: list[_Topic], problems: Problems) -> None:
             mistakes.note(
                 "repeated",
                 topic.line,
-                f"topic {quoted(topic.id)} stands already in line {earlier}; expected it once",
+                f"topic {quote(topic.id)} stands already in line {earlier}; expected it once",
             )
         elif len(topic.id.split()) > 1:
             mistakes.note(
-                "blanks", topic.line, f"topic id {quoted(topic.id)} has blanks in it; expected one word"
+                "blanks", topic.line, f"topic id {quote(topic.id)} has blanks in it; expected one word"
             )
         elif not any(topic[2:]):
             mistakes.note(
                 "no text",
                 topic.line,
-                f"topic {quoted(topic.id)} has no text; expected a title or a description",
+                f"topic {quote(topic.id)} has no text; expected a title or a description",
             )
         lines.setdefault(topic.id, topic.line)
     mistakes.tell(problems)
@@ -215,7 +215,7 @@ def _read_lines_of_json(content: Content, problems: Problems) -> list[_Topic]:
     for line, members in decoded_lines(content, problems):
         places = _places([name for name, _ in members])
         if places is None:
-            names = listed([name for name, _ in members])
+            names = quote_list([name for name, _ in members])
             mistakes.note("members", line, f"members {names}; expected an id and a text, as in {_EXAMPLE}")
             continue
         found: dict[str, str] = {}
@@ -251,7 +251,7 @@ def _read_table(content: Content, problems: Problems) -> list[_Topic]:
             mistakes.note(
                 "fields",
                 line,
-                f"{quoted(' '.join(row))} where {width} fields are needed: id and text with a tab between",
+                f"{quote(' '.join(row))} where {width} fields are needed: id and text with a tab between",
             )
             continue
         found = {field: " ".join(row[place].split()) for field, place in places.items()}

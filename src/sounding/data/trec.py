@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sounding.core.text import quoted
+from sounding.core.text import quote
 from sounding.data.assembly import checked_numbers
 from sounding.data.columns import Records
 from sounding.data.fast.numbers import parse_numbers
@@ -94,7 +94,7 @@ def _note_wrong_lengths(content: Content, second: Tokens, rank: Tokens, problems
         _note_lines(
             content, problems, _moved,
             lambda fields: (
-                f"{len(fields)} fields, and the rank is {quoted(_text(fields[3]))};"
+                f"{len(fields)} fields, and the rank is {quote(_text(fields[3]))};"
                 f" expected 6 fields: {RUN_SHAPE}"
             ),
         )  # fmt: skip

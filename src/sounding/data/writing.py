@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.core.files import write_whole
-from sounding.core.text import quoted
+from sounding.core.files import write_file
+from sounding.core.text import quote
 from sounding.data.formats import read_qrels, read_run
 from sounding.data.sources import compress_zstd
 from sounding.data.tables import Numbers, Places, Run
@@ -93,7 +93,7 @@ def _column(texts: Iterable[str], what: str, source: str) -> list[str]:
 def _refuse_unwritable(texts: list[str], what: str, source: str) -> None:
     for text in texts:
         if not text or _BLANKS.search(text) or (what == "topic" and text.startswith("#")):
-            seen = f"{what} {quoted(text)}"
+            seen = f"{what} {quote(text)}"
             problem = f"{source}: {seen} cannot stand in a file of columns; expected no blanks, no leading #"
             raise DataError(problem)
 
@@ -120,4 +120,4 @@ def _write(text: str, target: str | Path) -> None:
     data = text.encode("utf-8", "surrogateescape")
     compress = _COMPRESSED.get(path.suffix.lower())
     data = data if compress is None else compress(data)
-    write_whole(path, data)
+    write_file(path, data)

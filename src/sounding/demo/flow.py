@@ -17,8 +17,8 @@ from sounding.compare.comparison import compare
 from sounding.compare.result import Comparison
 from sounding.core.arrays import NDArray
 from sounding.core.errors import MissingPartError
-from sounding.core.files import write_whole
-from sounding.core.text import filled, whole_percent
+from sounding.core.files import write_file
+from sounding.core.text import fill_paragraph, whole_percent
 from sounding.data.finding import find_runs
 from sounding.data.run_info import RunInfo, read_run_info
 from sounding.evaluate.evaluation import evaluate
@@ -47,15 +47,15 @@ def report_demo(folder: Path, seed: int) -> None:
     collection = small_collection(seed)
     collection.write(folder, force=True)
     evidence = gather(collection, folder)
-    click.echo(filled(_opening(collection, folder), PARAGRAPH_WIDTH) + "\n")
+    click.echo(fill_paragraph(_opening(collection, folder), PARAGRAPH_WIDTH) + "\n")
     write_tables([wide_table(evidence.by_judgments, Layout())], "table", None)
     click.echo("\nWhat to notice\n")
     for sentence in observations(evidence):
-        click.echo(filled(sentence, PARAGRAPH_WIDTH, "- ", "  "))
+        click.echo(fill_paragraph(sentence, PARAGRAPH_WIDTH, "- ", "  "))
     click.echo("\nJudged anew\n")
     rows = judged_anew(folder)
     write_tables([anew_table(rows)], "table", None)
-    click.echo("\n" + filled(anew_sentence(rows), PARAGRAPH_WIDTH))
+    click.echo("\n" + fill_paragraph(anew_sentence(rows), PARAGRAPH_WIDTH))
     click.echo("\nWhat to try next\n")
     if activation := activate_first():
         click.echo(f"  # first, so that the shell finds the command sounding\n  {activation}")
@@ -317,7 +317,7 @@ def write_report(made: Report, folder: Path) -> bool:
         page = render_report(made, "html")
     except MissingPartError:
         return False
-    write_whole(folder / "report.html", page.encode("utf-8", "replace"))
+    write_file(folder / "report.html", page.encode("utf-8", "replace"))
     return True
 
 

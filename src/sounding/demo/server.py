@@ -16,8 +16,8 @@ from pathlib import Path
 import click
 
 from sounding.core.errors import DataError
-from sounding.core.files import beside, write_whole
-from sounding.core.text import filled
+from sounding.core.files import temporary_path, write_file
+from sounding.core.text import fill_paragraph
 from sounding.data.corpus import Document
 from sounding.demo.library import QUESTIONS, Runs, library_documents, library_sources, make_runs
 from sounding.judge.app import can_listen, serve, stopped_alike
@@ -78,7 +78,7 @@ def create_demo(folder: Path, documents: Sequence[Document]) -> tuple[Project, l
     """
     refuse_full(folder)
     runs = make_runs(documents, QUESTIONS, DEPTH)
-    part = beside(folder).with_suffix(".demo")
+    part = temporary_path(folder).with_suffix(".demo")
     try:
         part.mkdir(parents=True)  # which says of the folder itself where nothing can be written
         with _created(part, documents, runs) as project:
@@ -116,8 +116,8 @@ def write_sources(folder: Path, documents: Sequence[Document], runs: Runs) -> No
         f"<narr> Narrative:\n{one.narrative}\n</top>\n"
         for one in QUESTIONS
     )
-    write_whole(folder / "corpus.jsonl", "".join(f"{line}\n" for line in corpus).encode("utf-8", "replace"))
-    write_whole(folder / "topics.txt", "\n".join(topics).encode())
+    write_file(folder / "corpus.jsonl", "".join(f"{line}\n" for line in corpus).encode("utf-8", "replace"))
+    write_file(folder / "topics.txt", "\n".join(topics).encode())
     for name, found in runs.items():
         lines = (
             f"{topic} Q0 {doc} {rank} {score:.6f} {name}\n"
@@ -125,7 +125,7 @@ def write_sources(folder: Path, documents: Sequence[Document], runs: Runs) -> No
             for rank, (doc, score) in enumerate(scores.items(), 1)
         )
         place = folder / f"{name}.txt" if name == LATER else folder / "runs" / f"{name}.txt"
-        write_whole(place, "".join(lines).encode())
+        write_file(place, "".join(lines).encode())
 
 
 def _add_people(project: Project) -> list[Person]:
@@ -146,7 +146,7 @@ def _add_people(project: Project) -> list[Person]:
     set_instructions(project, INSTRUCTIONS)
     record = [{name: getattr(person, name) for name in Person.__slots__} for person in people]
     target = project.folder / PEOPLE
-    write_whole(target, json.dumps(record, indent=1).encode() + b"\n")
+    write_file(target, json.dumps(record, indent=1).encode() + b"\n")
     target.chmod(0o600)
     return people
 
@@ -186,14 +186,17 @@ def judging_lines(project: Project, people: Sequence[Person]) -> list[str]:
         "Ctrl+C stops the server; the same command goes on where it stopped.",
     )
     return [
-        filled(told, PARAGRAPH_WIDTH), "",
+        fill_paragraph(told, PARAGRAPH_WIDTH), "",
         *(
             f"  {person.name:{width}}  password {person.password}  {person.role}"
             + (f", {len(person.topics)} topics" if person.topics else "")
             for person in people
         ),
         "",
-        *(filled(step, PARAGRAPH_WIDTH, f"{number}. ", "   ") for number, step in enumerate(steps, 1)),
+        *(
+            fill_paragraph(step, PARAGRAPH_WIDTH, f"{number}. ", "   ")
+            for number, step in enumerate(steps, 1)
+        ),
         "",
     ]  # fmt: skip
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from sounding.core.errors import DataError
-from sounding.core.text import filled
+from sounding.core.text import fill_paragraph
 from sounding.data.finding import find_runs
 from sounding.depth import tables
 from sounding.depth.charts import study_charts
@@ -223,4 +223,4 @@ def _tidy(view: str, found: _Answer, options: DepthOptions) -> Table:
 
 def _filled(table: Table) -> Table:
     """The table with its notes in lines that a pipe or a file shows whole."""
-    return replace(table, notes=[filled(note, PIPED_WIDTH) for note in table.notes])
+    return replace(table, notes=[fill_paragraph(note, PIPED_WIDTH) for note in table.notes])

@@ -11,7 +11,7 @@ import numpy as np
 
 from sounding.core.errors import DataError
 from sounding.core.lazy import polars
-from sounding.core.text import percent, shown_p
+from sounding.core.text import format_p, percent
 from sounding.depth import sentences
 from sounding.depth.fewer_judgments import COEFFICIENTS, JudgmentSubsets, PoolDepths
 from sounding.depth.intervals import Intervals, PairOverDepth
@@ -50,7 +50,7 @@ def people_table(found: DepthStudy, findings: Sequence[Finding]) -> Table:
             right=True,
         ),
         Column("apart", [percent(value) for value in rows["discrimination"]], right=True),
-        Column("p", [UNKNOWN if np.isnan(p) else shown_p(p) for p in rows["median_p"]], right=True),
+        Column("p", [UNKNOWN if np.isnan(p) else format_p(p) for p in rows["median_p"]], right=True),
         Column("cover", [percent(value) for value in rows["coverage"]], right=True),
         Column("turned", [percent(value) for value in rows["inversion"]], right=True),
     ]
@@ -201,7 +201,7 @@ def _pair_table(pair: PairOverDepth, depths: Sequence[int]) -> Table:
         Column(a, shown(means.means[:, 0]), right=True),
         Column(b, shown(means.means[:, 1]), right=True),
         Column("±", shown(means.half_width), right=True),
-        Column("p", [UNKNOWN if np.isnan(p) else shown_p(p) for p in pair.p[rows].tolist()], right=True),
+        Column("p", [UNKNOWN if np.isnan(p) else format_p(p) for p in pair.p[rows].tolist()], right=True),
         Column(f"A_p {a}", shown(shares.means[:, 0], 2), right=True),
         Column(f"A_p {b}", shown(shares.means[:, 1], 2), right=True),
         Column("± ", shown(shares.half_width, 2), right=True),

@@ -18,10 +18,10 @@ import numpy as np
 from sounding import __version__
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, SoundingError
-from sounding.core.files import located, write_whole
+from sounding.core.files import locate_file, write_file
 from sounding.core.lazy import polars
 from sounding.core.policies import Policies
-from sounding.core.workers import Progress, apart, map_outcomes
+from sounding.core.workers import Progress, map_outcomes, run_in_child
 from sounding.data.fast.tokens import Tokens
 from sounding.data.formats import Place
 from sounding.data.large_files import (
@@ -66,7 +66,7 @@ class ResultsFolder:
             return {number: row for number, row in found if row is not None}
 
         paths = [self._path(place) for place in sources]
-        return apart(read) if any(path.exists() for path in paths) else {}
+        return run_in_child(read) if any(path.exists() for path in paths) else {}
 
     def keep(self, place: Place, row: RunValues) -> None:
         """Write what a run gave; the file appears whole or not at all."""
@@ -99,7 +99,7 @@ class ResultsFolder:
         names = ["run", *(name for name in frame.columns if name != "run")]
         stream = io.BytesIO()
         frame.select(names).write_parquet(stream)
-        write_whole(self._path(place), stream.getvalue())
+        write_file(self._path(place), stream.getvalue())
 
     def _read(self, place: Place) -> RunValues | None:
         """What a file holds of a run; None where there is none, or where it is of something else."""
@@ -143,7 +143,7 @@ class ResultsFolder:
         source = _file_of(place)
         if is_remote(source):
             return _digest(self.settings, remote_mark(source))
-        status = located(source).stat()
+        status = locate_file(source).stat()
         return _digest(self.settings, str(status.st_size), str(status.st_mtime_ns))
 
 

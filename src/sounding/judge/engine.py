@@ -18,7 +18,7 @@ import numpy as np
 
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES
-from sounding.core.text import first_few, quoted
+from sounding.core.text import first_few, quote
 from sounding.core.workers import Progress
 from sounding.judge.agenda import run_content
 from sounding.judge.ids import check_table
@@ -234,7 +234,7 @@ class Engine:
             self.catch_up()
             if not self._replay.has_been_judged(topic, doc):
                 raise DataError(
-                    f"nobody has judged document {quoted(doc)} of topic {quoted(topic)}: there is nothing to"
+                    f"nobody has judged document {quote(doc)} of topic {quote(topic)}: there is nothing to"
                     " settle"
                 )
             receipt = self._store.append(
@@ -465,8 +465,8 @@ def _is_due(session: Session, quiet: bool) -> bool:
 def none_of_the_topics(store: Store, seen: str, known: Collection[str]) -> str:
     """What a file has with a topic `seen` and none of those `known`, with the first that are judged."""
     used = [topic.id for topic in store.topics() if topic.in_use] or sorted(known)
-    few = first_few([quoted(topic) for topic in used], NAMED)
-    return f"none of the project's topics; it has {quoted(seen)}, the project {few}"
+    few = first_few([quote(topic) for topic in used], NAMED)
+    return f"none of the project's topics; it has {quote(seen)}, the project {few}"
 
 
 def first_settings(store: Store, settings: Settings, corpus: str | None = None) -> None:

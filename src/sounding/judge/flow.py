@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from sounding.core.errors import DataError
-from sounding.core.files import written_whole
+from sounding.core.files import atomic_path
 from sounding.core.text import plural
 from sounding.data.topics import read_topics
 from sounding.judge import command, organizing, tables
@@ -227,7 +227,7 @@ def _opened(output: Path | None) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     else:
-        with written_whole(output) as part, part.open("wb") as stream:
+        with atomic_path(output) as part, part.open("wb") as stream:
             yield stream
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sounding.core.errors import FormatError
-from sounding.core.text import quoted
+from sounding.core.text import quote
 from sounding.data.fast.tokens import Tokens
 from sounding.data.tables import Qrels, Run
 from sounding.data.topics import Topics
@@ -94,7 +94,7 @@ def _wrong(text: str, most: int) -> str:
 
 
 def _sentence(what: str, text: str, problem: str) -> str:
-    return f"{what} {quoted(text)} {problem}" if problem else ""
+    return f"{what} {quote(text)} {problem}" if problem else ""
 
 
 def _wrong_docs(docs: Tokens) -> Iterator[tuple[int, str]]:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from sounding.core.errors import DataError
-from sounding.core.text import quoted
+from sounding.core.text import quote
 from sounding.judge import sql
 from sounding.judge.database import Statements, Tables, readable, storable
 from sounding.judge.ids import CONTROLS
@@ -164,10 +164,10 @@ def _possible_name(name: str) -> str:
     storable(name, "the name of a user")
     if control := CONTROLS.search(name):
         raise DataError(
-            f"the name {quoted(name)} has the control character {control[0]!a} in it; give one without any"
+            f"the name {quote(name)} has the control character {control[0]!a} in it; give one without any"
         )
     if len(name) > MOST_NAME:
-        raise DataError(f"the name {quoted(name)} is too long; give one of at most {MOST_NAME} characters")
+        raise DataError(f"the name {quote(name)} is too long; give one of at most {MOST_NAME} characters")
     return name
 
 

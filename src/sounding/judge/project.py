@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from sounding.core.errors import DataError, FormatError
-from sounding.core.files import beside, write_whole
-from sounding.core.text import plural, quoted, shortened
+from sounding.core.files import temporary_path, write_file
+from sounding.core.text import plural, quote, shorten
 from sounding.core.workers import Progress
 from sounding.data.formats import read_qrels
 from sounding.data.topics import Topics, read_topics
@@ -166,7 +166,7 @@ def create_project(
     if database is not None and database.split() != [database]:  # what PostgreSQL says tells the password
         raise DataError(f"database {shown_url(database)}: blanks in an address; write %20 for each")
     asked = None if topics is None else read_topics(topics)
-    part = rest = beside(folder)
+    part = rest = temporary_path(folder)
     try:
         part.mkdir(parents=True)
         _build_corpus(part / CORPUS, corpus, progress, search, tell)
@@ -183,7 +183,7 @@ def create_project(
             if runs:
                 Engine(store).add_runs(runs, run_format=run_format)
             record = {"version": VERSION, "database": database or DATABASE, "corpus": digest}
-            write_whole(part / FILE, json.dumps(record, indent=1).encode() + b"\n")
+            write_file(part / FILE, json.dumps(record, indent=1).encode() + b"\n")
             (part / FILE).chmod(0o600)  # an address may hold a password
             if database is not None:  # which keeps nothing of a project that is not in its place
                 put_in_place(part, folder)
@@ -346,9 +346,9 @@ def _remarks(strangers: Sequence[str], lost: Sequence[tuple[str, str]], corpus: 
 def told_lost(lost: Sequence[tuple[str, str]], corpus: Corpus) -> str:
     """The first of (topic, doc) that the corpus does not have, and what it has under nearly that name."""
     topic, doc = lost[0]
-    told, (stem, dot, suffix) = f"{shortened(doc)} of topic {shortened(topic)}", doc.rpartition(".")
+    told, (stem, dot, suffix) = f"{shorten(doc)} of topic {shorten(topic)}", doc.rpartition(".")
     if f"{dot}{suffix}".lower() in TEXTS and stem and corpus.document(stem) is not None:
-        told += f"; it has {shortened(stem)}, since the id of a file is its name without the suffix"
+        told += f"; it has {shorten(stem)}, since the id of a file is its name without the suffix"
     return told
 
 
@@ -358,7 +358,7 @@ def _assessor_of(source: str) -> str:
     name = IMPORTED + "-".join(words)
     if not words or len(name.encode()) > MOST_ASSESSOR:
         raise DataError(
-            f"the name {quoted(source)} cannot stand for an assessor; give one of at most"
+            f"the name {quote(source)} cannot stand for an assessor; give one of at most"
             f" {MOST_ASSESSOR - len(IMPORTED)} bytes with --assessor"
         )
     return name
@@ -372,7 +372,7 @@ def _refuse_another_file(store: Store, source: str, judgments: Iterable[FileJudg
         if grade is not None and grade != one.grade:
             raise FormatError(
                 source, one.line,
-                f"document {quoted(one.doc)} has the grade {one.grade:g}, and had {grade:g} when a file of"
+                f"document {quote(one.doc)} has the grade {one.grade:g}, and had {grade:g} when a file of"
                 " this name was read before; say whose judgments these are with --assessor NAME"
                 f" ({name.removeprefix(IMPORTED)}: those of that file, changed)",
             )  # fmt: skip

@@ -21,7 +21,7 @@ from sounding.compare.result import Comparison
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES
-from sounding.core.text import percent, plural, shown_chance, whole_percent
+from sounding.core.text import format_chance, percent, plural, whole_percent
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.result import FEW_TOPICS
 from sounding.judge.agenda import run_of
@@ -98,7 +98,7 @@ def pair_conclusions(store: Store, replay: JudgingState) -> list[tuple[str, str,
     return [
         (
             replay.runs[first], replay.runs[second], found.in_words(0, pair),
-            shown_chance(float(found.conclusion[0, pair])),
+            format_chance(float(found.conclusion[0, pair])),
         )
         for pair, (first, second) in enumerate(all_pairs(len(replay.runs)).tolist())
     ]  # fmt: skip

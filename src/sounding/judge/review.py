@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from sounding.core.errors import DataError, FormatError
-from sounding.core.text import quoted
+from sounding.core.text import quote
 from sounding.data.formats import read_qrels
 from sounding.judge.ids import check_table, judgments_in
 from sounding.judge.progress import agreements, opinion_of
@@ -98,7 +98,7 @@ def settle_file(project: Project, source: Any, *, by: str) -> ImportOutcome:
 
 def _nothing_to_settle(project: Project, topic: str, doc: str) -> str:
     why = "assessors do not differ on it" if project.engine.in_use(topic) else "the topic is not in use"
-    return f"nothing to settle in document {quoted(doc)} of topic {quoted(topic)}: {why}"
+    return f"nothing to settle in document {quote(doc)} of topic {quote(topic)}: {why}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sounding.core.errors import DataError, MissingPartError
-from sounding.core.files import beside
-from sounding.core.text import plural, quoted
+from sounding.core.files import temporary_path
+from sounding.core.text import plural, quote
 from sounding.core.workers import Progress
 from sounding.data.corpus import Document
 from sounding.judge import sql
@@ -161,7 +161,7 @@ def build_corpus(
     Documents without anything to read are kept, and so are those with bytes that are not UTF-8, each of which
     becomes a mark; `tell` is told of both.
     """
-    part = beside(path)
+    part = temporary_path(path)
     index, part_index = index_folder(path), index_folder(part)
     try:
         words = new_index(part_index) if search == "tantivy" else nullcontext()
@@ -241,7 +241,7 @@ class _OddDocuments:
     @property
     def sentence(self) -> str:
         """Both in words."""
-        return f"{plural(self.count, 'document')} of the corpus, such as {quoted(self._first)}"
+        return f"{plural(self.count, 'document')} of the corpus, such as {quote(self._first)}"
 
 
 def _add(connection: sqlite3.Connection, number: int, document: Document) -> Document:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from starlette.types import Scope
 
 from sounding.core.errors import SoundingError
-from sounding.core.files import write_whole
+from sounding.core.files import write_file
 from sounding.judge.records import User
 
 FILE = "address.txt"
@@ -48,7 +48,7 @@ def ip_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
 def remember_address(folder: Path, address: str) -> None:
     """Note where a project is served; a folder that cannot be written to is served all the same."""
     with suppress(SoundingError):
-        write_whole(folder / FILE, f"{address}\n".encode())
+        write_file(folder / FILE, f"{address}\n".encode())
 
 
 def last_address(folder: Path) -> str | None:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.core.text import plural, quoted
+from sounding.core.text import plural, quote
 from sounding.measures.forms import form_of
 from sounding.runs.retrieved import read_retrieved
 from sounding.selection.samples import parse_strata
@@ -157,7 +157,7 @@ class Settings:
             )
         if not self.title.strip() or len(self.title.splitlines()) > 1 or len(self.title) > MOST_TITLE:
             raise DataError(
-                f"title {quoted(self.title)}; expected one line of at most {MOST_TITLE} characters, not blank"
+                f"title {quote(self.title)}; expected one line of at most {MOST_TITLE} characters, not blank"
             )
 
     @property

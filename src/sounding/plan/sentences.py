@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sounding.compare.holds import Holds
-from sounding.core.text import hours, plural, shown_chance
+from sounding.core.text import format_chance, hours, plural
 from sounding.plan.forecast import FIRST_CHECK, JudgingForecast
 from sounding.plan.result import JudgingPlan
 from sounding.runs.ranking import Values
@@ -65,7 +65,7 @@ def stopping_note(words: Sequence[str], sure: float | None) -> str:
 def confidence_note(plan: JudgingPlan, words: Sequence[str]) -> str:
     """How sure the order is, as a mean over the pairs that matter."""
     sure, judged = plan.confidence.of_these(plan.session.pairs()), plural(plan.session.judgments, "judgment")
-    shown = shown_chance(sure) if set(words) != {PROVEN} else f"{sure:.3f}"
+    shown = format_chance(sure) if set(words) != {PROVEN} else f"{sure:.3f}"
     return f"Confidence {shown} after {judged}: the mean over these pairs."
 
 
@@ -91,9 +91,9 @@ def work_note(plan: JudgingPlan, seconds: float, *, brief: bool) -> str:
         return f"{work}: what it would bring, and the chance of each, is not stated{why}."
     after = plan.outlook.after
     return (
-        f"{work} is expected to bring the confidence from {shown_chance(plan.outlook.before)} to"
-        f" {shown_chance(float(after.mean()))}{_error(after)}; {shown_chance(float(after.min()))} to"
-        f" {shown_chance(float(after.max()))} in {plural(len(after), 'completion')} drawn."
+        f"{work} is expected to bring the confidence from {format_chance(plan.outlook.before)} to"
+        f" {format_chance(float(after.mean()))}{_error(after)}; {format_chance(float(after.min()))} to"
+        f" {format_chance(float(after.max()))} in {plural(len(after), 'completion')} drawn."
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sounding.compare.holds import CONCLUSIONS, NEIGHBORS, Holds
-from sounding.core.text import hours, shown_chance
+from sounding.core.text import format_chance, hours
 from sounding.plan import sentences
 from sounding.plan.forecast import JudgingForecast
 from sounding.plan.result import JudgingPlan
@@ -102,7 +102,7 @@ def _chances(
     if not people:
         return Column(name, [*chances, *none], digits=3)
     shown = [
-        f"{chance:.3f}" if word == PROVEN else shown_chance(chance)
+        f"{chance:.3f}" if word == PROVEN else format_chance(chance)
         for chance, word in zip(chances, words, strict=True)
     ]
     return Column(name, [*shown, *none], right=True)
@@ -118,7 +118,7 @@ def _holds_columns(plan: JudgingPlan, holds: Holds, shown: Sequence[Pair], *, br
         for row, (run, _) in zip(rows, shown, strict=True)
     ]
     chances = holds.conclusion[0, rows].tolist()
-    cells = list(map(shown_chance, chances)) if brief else chances
+    cells = list(map(format_chance, chances)) if brief else chances
     return [
         Column("conclusion", [CONCLUSIONS[side] for side in sides]),
         Column("holds", cells, digits=None if brief else 3, right=brief, joined=True),

@@ -1,1 +1,1 @@
-"""How likely an unjudged document is relevant: priors and the fitted model."""
+"""Estimate how likely an unjudged document is relevant: priors and the fitted model."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sounding.core.errors import DataError
-from sounding.core.files import write_whole
+from sounding.core.files import write_file
 from sounding.core.lazy import alt
 from sounding.render.style import Chart, require_charts
 
@@ -49,7 +49,7 @@ def save(chart: Chart, path: str | Path) -> None:
     target = Path(path)
     require_suffix(target)
     require_charts("vl_convert", "writing a chart")
-    write_whole(target, _encoded(chart.to_dict(), target.suffix.lower()))
+    write_file(target, _encoded(chart.to_dict(), target.suffix.lower()))
 
 
 def svg_of(chart: Chart) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 
 from sounding.core.errors import UnknownNameError
 from sounding.core.lazy import polars
-from sounding.core.text import filled, percent, whole_percent
+from sounding.core.text import fill_paragraph, percent, whole_percent
 
 UNKNOWN = "–"
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
@@ -248,14 +248,14 @@ def stands_left(column: Column) -> bool:
 
 
 def _text(table: Table, width: int | None, prose: int | None, marks: bool) -> str:
-    lines = [filled(table.title, prose) if prose else table.title, ""] if table.title else []
+    lines = [fill_paragraph(table.title, prose) if prose else table.title, ""] if table.title else []
     columns, dropped = _fitting(table.columns, width, table.keys)
     lines += _aligned(columns, table.height, marks)
     notes = list(table.notes)
     if dropped:
         notes.insert(0, f"Columns left out to fit the width: {', '.join(column.name for column in dropped)}.")
     if notes:
-        lines += ["", *(filled(note, prose) if prose else note for note in notes)]
+        lines += ["", *(fill_paragraph(note, prose) if prose else note for note in notes)]
     return "\n".join(lines) + "\n"
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sounding.compare.holds import NEIGHBORS
 from sounding.compare.result import Comparison
-from sounding.core.text import first_few, hours, p_is, plural, sentence, whole_percent
+from sounding.core.text import first_few, hours, p_phrase, plural, sentence, whole_percent
 from sounding.depth.result import DepthStudy
 from sounding.depth.volatility import THRESHOLD
 from sounding.evaluate.result import FEW_RUNS, FEW_TOPICS
@@ -180,7 +180,7 @@ def lead(known: Lead) -> str:
     """Say how large the lead is, whether it is chance, and whether more judging would change it."""
     if known.equal:
         return f"{known.first} and {known.second} have the same mean."
-    p = f"p {p_is(known.p, known.at_floor)}" if not isnan(known.p) else "not tested"
+    p = f"p {p_phrase(known.p, known.at_floor)}" if not isnan(known.p) else "not tested"
     difference = f"{known.difference:.3f}" if known.difference >= 0.0005 else "less than 0.001"
     size = f"{known.first} leads {known.second} by {difference} ({p})."
     return f"{size} {_after_judging(known)}".strip()

@@ -1,1 +1,1 @@
-"""What runs retrieved: order and ties, one numbering of documents, who was pooled and how deep."""
+"""What runs retrieved: order and ties, numbering of documents, who was pooled and how deep."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sounding import __version__
 from sounding.core.errors import DataError
-from sounding.core.files import beside
+from sounding.core.files import temporary_path
 from sounding.core.workers import Progress
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
@@ -58,7 +58,7 @@ class Collection:
         refuse_occupied(folder, force=force)
         folder = folder.absolute()
         folder.parent.mkdir(parents=True, exist_ok=True)
-        partial = beside(folder)
+        partial = temporary_path(folder)
         try:
             _write_files(self, partial, compress=compress, progress=progress)
             if not folder.exists():

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 
 from sounding.core import policies as names
 from sounding.core.errors import DataError, FormatError, UnknownNameError
-from sounding.core.files import write_whole
+from sounding.core.files import write_file
 from sounding.core.workers import Bars, Progress
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import RunInfo, read_run_info
@@ -237,7 +237,7 @@ def write_bytes(content: bytes, output: Path | None) -> None:
         except OSError as error:
             raise DataError(f"standard output cannot be written: {error.strerror or error}") from error
         return
-    write_whole(output, content)
+    write_file(output, content)
 
 
 @contextmanager

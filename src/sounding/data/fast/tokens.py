@@ -13,7 +13,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
-from sounding.core.text import quoted
+from sounding.core.text import quote
 
 Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]  # (word, text): the first word of every text, then the second, ...
@@ -112,7 +112,7 @@ def refuse_stray_bytes(texts: Iterable[str], what: str) -> None:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
             raise DataError(
-                f"{what} {quoted(text)} is not UTF-8, and frames and Parquet hold nothing else;"
+                f"{what} {quote(text)} is not UTF-8, and frames and Parquet hold nothing else;"
                 " csv and TREC's text keep its bytes, or save the file as UTF-8"
             ) from error
 

@@ -159,8 +159,8 @@ def render_answer(
     if format_name != "table":
         return body
     wrap = prose or width
-    lines = [filled(note, wrap) if wrap else note for note in notes]
-    headline = filled(answer.headline, wrap) if wrap else answer.headline
+    lines = [fill_paragraph(note, wrap) if wrap else note for note in notes]
+    headline = fill_paragraph(answer.headline, wrap) if wrap else answer.headline
     parts = [f"{BOLD}{headline}{PLAIN}" if marks else headline, body.rstrip("\n")]
     parts += ["\n".join(lines)] if lines else []
     parts += [f"Next: {answer.next_command}"] if answer.next_command else []

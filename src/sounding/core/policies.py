@@ -84,6 +84,14 @@ class Policies:
         """All policies that are in force in one line, as outputs repeat them."""
         return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.in_force().items())
 
+    def changed(self) -> str:
+        """Return the policies that differ from the defaults in one line; an empty text if none does."""
+        return ", ".join(
+            f"{name.replace('_', ' ')} {value}"
+            for name, value in self.in_force().items()
+            if value != getattr(DEFAULT_POLICIES, name)
+        )
+
     def in_force(self) -> dict[str, str | int]:
         """The policies that can change a value here, by name."""
         idle = {"depth"} if self.depth is None else set()

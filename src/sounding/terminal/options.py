@@ -196,9 +196,12 @@ def suggest(verb: str, *words: str, keep: Sequence[str] = ()) -> str:
     """
     context = click.get_current_context()
     parts = ["sounding", verb]
-    if context.params.get("qrels") is not None:
-        parts.append(str(context.params["qrels"]))
-    parts += _short_runs(context.params.get("runs") or ())
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if isinstance(parameter, click.Argument):
+            value = context.params[name]
+            files = list(map(str, value)) if isinstance(value, tuple) else [str(value)] if value else []
+            parts += _short_runs(files) if name == "runs" else files
     for parameter in context.command.params:
         name = parameter.name or ""
         if name in keep and typed(name):

@@ -179,7 +179,7 @@ def test_frames_are_read_as_files_are() -> None:
         ("topic,doc,assessor,grade\n1,,X,1\n", "log.csv:2: the doc is empty"),
         ("topic,doc,assessor,grade\n1,a,,1\n", "log.csv:2: the assessor is empty"),
         ("topic,doc,assessor,grade\n1,a,X,0.5\n", "log.csv:2: grade '0.5' is not a whole number"),
-        ("topic,doc,assessor,grade\n", "log.csv:1: a header and no line below it"),
+        ("topic,doc,assessor,grade\n", "log.csv:1: the table has a header but no rows"),
     ],
 )
 def test_rows_that_cannot_be_are_refused_with_their_line(tmp_path: Path, text: str, told: str) -> None:

@@ -128,9 +128,9 @@ def test_what_the_info_file_leaves_open_is_said_in_a_line_each() -> None:
     info["gone"] = replace(info["run0"], run="gone")
     found = read_judged_runs(made.qrels, made.runs, info=info)
     assert found.remarks == (
-        "1 run (run1) not in the info file: taken as not pooled",
-        "1 run (run2) without a group in the info file: each counts as its own",
-        "1 row (gone) of the info file without a run here, 1 of them pooled: what only these found counts"
+        "1 run (run1) not in the info file: treated as not pooled",
+        "1 run (run2) without a group in the info file: each is treated as its own group",
+        "1 row (gone) in the info file without a matching run, 1 of them pooled: what only these found counts"
         " as found by nobody",
         "1 run (run1) not in the info file, yet judged to depth 3 on every topic, as pooled runs are: the file"
         " may have them under other names",
@@ -182,7 +182,7 @@ def test_measures_that_cannot_change_are_refused(name: str, message: str) -> Non
 def test_a_run_of_other_topics_is_refused() -> None:
     runs = [Run.from_dict({"1": {"a": 1.0}}, name="r"), Run.from_dict({"7": {"a": 1.0}}, name="s")]
     with pytest.raises(
-        DataError, match=re.escape("no topic in common: the qrels have 1, ..., the run 7, ...")
+        DataError, match=re.escape("no topic in common with the qrels: they have 1, ..., the run has 7, ...")
     ):
         read_judged_runs(Qrels.from_dict({"1": {"a": 1}}), runs)
 

@@ -53,7 +53,7 @@ def test_run_info_is_known_and_its_mistakes_are_listed(tmp_path: Path) -> None:
     bad = "run,group,pooled\na,x,maybe\nb,x,no\nb,y,no\n"
     checked = check(stored(tmp_path, "info.csv", bad))
     assert [(problem.line, problem.text) for problem in checked.problems] == [
-        (2, "pooled is 'maybe'; expected yes or no"), (4, "run 'b' is listed twice"),
+        (2, "pooled is 'maybe'; expected yes or no"), (4, "run 'b' is listed twice; remove one of its lines"),
     ]  # fmt: skip
     assert checked.summary == "1 run of 1 group, 0 pooled"
 
@@ -76,8 +76,12 @@ def test_other_files_are_said_to_be_none_of_those_that_are_checked(
 @pytest.mark.parametrize(
     ("text", "kind", "problem"),
     [
-        ("run,doc,score\nx,a,1\n", "run", "'score' is not a number, and 'run', 'doc', 'score' is no header"),
-        ("topic,score\n1,2\n", "run", "2 fields, and 'topic', 'score' is no header with known names;"),
+        (
+            "run,doc,score\nx,a,1\n",
+            "run",
+            "'score' is not a number, and 'run', 'doc', 'score' is not a header",
+        ),
+        ("topic,score\n1,2\n", "run", "2 fields, and 'topic', 'score' is not a header"),
         ("topic\ttext\n1\t\n", "topics", "topic '1' has no text"),
         ("topic\t2\n", "topics", ""),
         ("run\t0\ta\t1\n", "qrels", ""),

@@ -204,7 +204,7 @@ def test_several_files_go_into_a_folder_and_one_that_fails_is_named(
             "Parquet is compressed by itself; leave '.zst' out",
         ),
         (["run.txt", "-o", "-"], 1, "-o -: expected the name of a file or folder on this machine"),
-        (["latin.txt", "-o", "x.parquet"], 1, "latin.txt: the id 'caf\\xe9' is not UTF-8, and"),
+        (["latin.txt", "-o", "x.parquet"], 1, "latin.txt: the id 'caf\\xe9' is not UTF-8, but"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(
@@ -278,7 +278,7 @@ def test_ids_that_are_numbers_and_categories_are_texts(folder: Path) -> None:
         ("doc", ["a", ""], ":2: the doc is empty; expected an id"),
         ("doc", ["a", "b\nc"], "holds a control character"),
         ("topic", [1.0, 1.0], ":1: the topic is 1.0; expected a text"),
-        ("tag", ["x", "y"], ":2: tag 'y' after 'x'; expected one run"),
+        ("tag", ["x", "y"], ":2: tag 'y' after 'x'; expected one tag"),
     ],
 )
 def test_what_is_odd_in_a_table_is_said_with_its_row(
@@ -321,7 +321,7 @@ def test_parquet_judgments_and_parquet_runs_do_not_wait_for_each_other(folder: P
         mark.touch()
         return read_run(name)
 
-    with pytest.raises(FormatError, match="Parquet cannot be read by several processes once one has read"):
+    with pytest.raises(FormatError, match="child process cannot read Parquet"):
         map_items(read, runs, processes=2)
 
 

@@ -224,9 +224,7 @@ def test_names_of_files_count_from_the_folder_that_the_work_was_sent_from(
         with run_on(pool):
             scores = sounding.evaluate(qrels, "run*.txt", ["AP"])
             assert scores.runs == ("run0", "run1", "run2", "run3", "run4")
-            with pytest.raises(
-                SoundingError, match="standard input: the workers of a cluster cannot read it"
-            ):
+            with pytest.raises(SoundingError, match="standard input: workers of a cluster cannot read it"):
                 sounding.evaluate(qrels, ["-"], ["AP"])
             with pytest.raises(
                 SoundingError, match=r"gone.txt: no such file on the worker .* all workers share"

@@ -56,7 +56,7 @@ def test_an_archive_that_is_cut_off_or_damaged_is_refused_and_a_whole_one_read(
     with pytest.raises(FormatError, match=f"corpus: the {kind} archive ends too early; expected a complete"):
         list(read_corpus([path]))
     path.write_bytes(whole[:2000] + bytes(byte ^ 0xFF for byte in whole[2000:2100]) + whole[2100:])
-    with pytest.raises(FormatError, match=f"corpus: damaged {kind} archive .*; expected one|no JSON"):
+    with pytest.raises(FormatError, match=f"corpus: damaged {kind} archive .*; expected one|not valid JSON"):
         list(read_corpus([path]))
 
 
@@ -123,12 +123,12 @@ def test_only_what_is_wanted_comes_and_folders_are_read_in_order(tmp_path: Path)
     ("text", "message"),
     [
         ("", "the file is empty"),
-        ("\n\nhello\n", r":3: 'hello' begins no document"),
-        ('{"_id": "a"}\n{"_id": \n', r":2: no JSON"),
+        ("\n\nhello\n", r":3: 'hello' does not start a document"),
+        ('{"_id": "a"}\n{"_id": \n', r":2: not valid JSON"),
         ('{"name": "a"}\n', r":1: no doc id"),
         ('{"_id": "a"}\n[1]\n', r":2: no doc id"),
-        ("<DOC>\n<DOCNO>1</DOCNO>\n", r":1: a document begins here and does not end"),
-        ("\n<DOC>\n</DOC>\n", r":2: a document without an id"),
+        ("<DOC>\n<DOCNO>1</DOCNO>\n", r":1: the document that starts here does not end"),
+        ("\n<DOC>\n</DOC>\n", r":2: the document has no id"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, text: str, message: str) -> None:

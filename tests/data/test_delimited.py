@@ -125,7 +125,7 @@ def test_a_run_with_ranks_and_no_scores_is_ordered_by_them() -> None:
 
 
 def test_ranks_that_pass_for_scores_are_refused() -> None:
-    with pytest.raises(FormatError, match="file:1: the third column counts 1, 2, 3 in every topic"):
+    with pytest.raises(FormatError, match="file:1: the third column holds ranks"):
         run_of("7\ta\t1\n7\tb\t2\n8\ta\t1\n")
     assert len(run_of("7\ta\t1\n8\tb\t1\n").docs) == 2
     assert len(run_of("7\ta\t2\n7\tb\t1\n").docs) == 2
@@ -153,7 +153,7 @@ def test_groups_may_judge_one_document_each() -> None:
         qrels_of(text)
     assert rows(qrels_of(text, duplicates="best")) == [("1", "a", 1.0)]
     assert rows(qrels_of(text, duplicates="first")) == [("1", "a", 0.0)]
-    with pytest.raises(FormatError, match="no column says who judged; expected one of iteration"):
+    with pytest.raises(FormatError, match="no column names the assessor; expected one of iteration"):
         qrels_of("1,a,0\n", groups=True)
 
 
@@ -162,20 +162,20 @@ def test_groups_may_judge_one_document_each() -> None:
     [
         ("run", "topic,doc,score\n1,a,2\n1,b,x\n", "file:3: score 'x' is not a number"),
         ("run", "topic,doc,score\n1,a,2\n1,b,nan\n1,c,\n", "file:3: score 'nan' .*and 1 more"),
-        ("run", "topic,doc,score\n1,a\n", "file:2: 2 fields where the first line has 3"),
+        ("run", "topic,doc,score\n1,a\n", "file:2: 2 fields; expected 3"),
         ("run", "topic,doc,score\n1,,2\n", "file:2: the doc is empty; expected an id"),
         ("run", '"topic",doc,score\n"",a,2\n', "file:2: the topic is empty"),
-        ("run", "topic,doc,score\n", "file:1: a header and no line below it"),
-        ("run", "# nothing\n\n", "file:1: no line holds data"),
+        ("run", "topic,doc,score\n", "file:1: the table has a header but no rows"),
+        ("run", "# nothing\n\n", "file:1: the file has no data"),
         ("run", "topic,doc,grade\n1,a,1\n", "file:1: no column for the score among 'topic', 'doc', 'grade'"),
         ("run", "\n\nqid,docid,docno,score\n", "file:3: the columns 'docid' and 'docno' both name the doc"),
-        ("run", "1,a,b,2\n", "file:1: 4 fields, and '1', 'a', 'b', '2' is no header with"),
+        ("run", "1,a,b,2\n", "file:1: 4 fields, and '1', 'a', 'b', '2' is not a header"),
         ("run", "who,what,how\n1,a,2\n", "file:1: 'how' is not a number, and 'who', 'what', 'how' is no"),
-        ("run", "topic,doc,score,run\n1,a,2,x\n1,b,1,y\n", "file:3: tag 'y' after 'x'; expected one run"),
-        ("run", 'topic,doc,score\n1,"a,2\n', "file:2: the quotes do not fit"),
-        ("run", 'topic,doc,score\n1,"a"b,2\n', "file:2: the quotes do not fit"),
+        ("run", "topic,doc,score,run\n1,a,2,x\n1,b,1,y\n", "file:3: tag 'y' after 'x'; expected one tag"),
+        ("run", 'topic,doc,score\n1,"a,2\n', "file:2: invalid quotation marks"),
+        ("run", 'topic,doc,score\n1,"a"b,2\n', "file:2: invalid quotation marks"),
         ("run", 'topic,doc,score\n1,a,2\n1,"b\nc",2\n', r"file:3: the doc 'b\\nc' holds a control character"),
-        ("run", "topic,doc,score\n1,a\0b,2\n", "file:2: a zero byte"),
+        ("run", "topic,doc,score\n1,a\0b,2\n", "file:2: zero byte"),
         ("qrels", "1,a,0.5\n", "file:1: grade '0.5' is not a whole number"),
         ("qrels", "topic,doc,grade,pool_rank\n1,a,1,-1\n", "file:2: pool_rank '-1'; expected a whole number"),
         ("qrels", "topic,doc,grade,pool_rank\n1,a,1,1.5\n", "file:2: pool_rank '1.5'"),

@@ -160,7 +160,7 @@ def test_comments_alone_are_no_data(tmp_path: Path) -> None:
     path = tmp_path / "run.txt"
     path.write_text("# nothing here\n")
     for read in (read_run, read_qrels):
-        with pytest.raises(FormatError, match=r"run\.txt:1: no line holds data"):
+        with pytest.raises(FormatError, match=r"run\.txt:1: the file has no data"):
             read(path)
 
 
@@ -240,7 +240,7 @@ def test_ids_of_ir_datasets_are_judgments(source: str) -> None:
 
 @pytest.mark.usefixtures("datasets")
 def test_ids_that_ir_datasets_does_not_know_or_that_have_no_judgments_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="ir_datasets knows no collection 'toy/dev'"):
+    with pytest.raises(DataError, match="ir_datasets has no collection 'toy/dev'"):
         read_qrels("irds:toy/dev")
     with pytest.raises(DataError, match="the collection 'irds:toy' has no judgments"):
         read_qrels("irds:toy")
@@ -389,7 +389,7 @@ def test_carriage_returns_for_line_ends_are_named_in_tables_too(
     for read in (read_run, read_qrels):
         with pytest.raises(FormatError) as caught:
             read(path)
-        assert caught.value.problem == "carriage return within a line; expected lines that end in LF or CR LF"
+        assert caught.value.problem == "carriage return inside a line; expected line ends LF or CR LF"
         assert caught.value.line == 1
 
 

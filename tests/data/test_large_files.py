@@ -219,7 +219,9 @@ def test_what_needs_the_whole_run_gets_it(
 def test_foreign_topics_are_named_in_parts_too(collection: Path, small_parts: None) -> None:
     (collection / "foreign.txt").write_text("".join(f"x{n} Q0 d 1 1 t\n" for n in range(900)))
     found = outcome(collection, "foreign.txt", Policies())
-    assert str(found).endswith("no topic in common: the qrels have 1, 10, 11, ..., the run x0, x1, x2, ...")
+    assert str(found).endswith(
+        "no topic in common with the qrels: they have 1, 10, 11, ..., the run has x0, x1, x2, ..."
+    )
 
 
 @pytest.mark.parametrize("run", ["run.txt", "open.txt", "bom.txt"])

@@ -28,14 +28,14 @@ def test_what_does_not_fit_is_said_in_a_line_each() -> None:
     assert info_remarks(
         ["a", "x", "y", "fresh"], rows, ROWS, new=[False, False, False, True], consequence="!"
     ) == [
-        "1 run (y) not in the info file: taken as not pooled",
-        "1 run (x) without a group in the info file: each counts as its own",
-        "2 rows (gone, too) of the info file without a run here, 1 of them pooled!",
+        "1 run (y) not in the info file: treated as not pooled",
+        "1 run (x) without a group in the info file: each is treated as its own group",
+        "2 rows (gone, too) in the info file without a matching run, 1 of them pooled!",
     ]
     assert info_remarks(["a"], rows[:1], {"a": ROWS["a"]}) == []
     none_pooled = {name: replace(row, pooled=False) for name, row in ROWS.items()}
     last = info_remarks(["a", "x"], rows[:2], none_pooled, consequence="!")[-1]
-    assert last == "2 rows (gone, too) of the info file without a run here, 0 of them pooled"
+    assert last == "2 rows (gone, too) in the info file without a matching run, 0 of them pooled"
 
 
 def test_many_names_are_cut_short() -> None:

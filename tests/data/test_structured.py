@@ -91,9 +91,9 @@ def test_numbers_are_read_as_they_stand() -> None:
         ('{"1": {"": 1}}', "file:1: the doc is empty"),
         ('{"1": {"\\ud800": 1}}', "file:1: the doc .* is not Unicode"),
         ('{"1": {"a\\nb": 1}}', "file:1: the doc .* holds a control character"),
-        ("[1, 2]", "file:1: a list without topics; expected"),
-        ("{}", "file:1: an object without topics"),
-        ("[" * 100_000, "file: JSON that is nested too deeply"),
+        ("[1, 2]", "file:1: a list has no topics; expected"),
+        ("{}", "file:1: an object has no topics"),
+        ("[" * 100_000, "file: JSON is nested too deeply"),
         (b'{"1":\n{"\xe9": 1}}', "file:2: byte 0xe9 is not UTF-8"),
     ],
 )  # fmt: skip
@@ -103,7 +103,7 @@ def test_a_mistake_in_json_is_one_line_with_its_place(text: str, message: str) -
 
 
 def test_a_run_without_any_document_holds_no_data() -> None:
-    with pytest.raises(FormatError, match="no line holds data"):
+    with pytest.raises(FormatError, match="no data"):
         run_of('{"1": {}}', "json")
 
 
@@ -133,7 +133,7 @@ def test_a_line_of_json_may_hold_a_whole_topic(name: str) -> None:
     ("text", "message"),
     [
         ('{"topic": "1", "doc": "a", "score": 1}\n{"topic": 1,', "file:2: not valid JSON"),
-        ('{"topic": "1", "doc": "a", "score": 1}\n7\n', "file:2: the number 7 stands alone"),
+        ('{"topic": "1", "doc": "a", "score": 1}\n7\n', "file:2: the number 7 is not an object"),
         ('{"topic": "1", "doc": "a", "score": "1"}', "file:1: the score is the text '1'"),
         ('{"topic": 1.0, "doc": "a", "score": 1}', "file:1: the topic is the number 1.0; expected a text"),
         ('{"topic": "1", "doc": null, "score": 1}', "file:1: the doc is null"),
@@ -142,7 +142,7 @@ def test_a_line_of_json_may_hold_a_whole_topic(name: str) -> None:
          "file:2: this line has topic, doc, score, rank; expected topic, doc, score, as in line 1"),
         ('{"docs": {"a": 1}}', "file:1: members 'docs'; expected one topic"),
         ('{"topic": "1", "docs": [1]}', "file:1: the number 1 in a list of documents"),
-        ("# none\n", "file:1: no line holds data"),
+        ("# none\n", "file:1: the file has no data"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_lines_of_json_is_one_line_with_its_place(text: str, message: str) -> None:

@@ -55,7 +55,7 @@ def test_a_frame_refuses_ids_that_are_not_utf_8_by_name(what: str, tmp_path: Pat
     path = tmp_path / "file"
     topic, doc = (b"caf\xe9", b"a") if what == "topic" else (b"1", b"caf\xe9")
     path.write_bytes(b"1 Q0 \xc3\xa9 1 3 t\n" + topic + b" Q0 " + doc + b" 2 2 t\n")
-    message = rf"file: {what} 'caf\\xe9' is not UTF-8, and frames and Parquet hold nothing else; csv and TREC"
+    message = rf"file: {what} 'caf\\xe9' is not UTF-8, but frames and Parquet can only hold UTF-8"
     with pytest.raises(DataError, match=message):
         _ = read_run(path).frame
     path.write_bytes(b"1 0 \xc3\xa9 1\n" + topic + b" 0 " + doc + b" 1\n")

@@ -126,7 +126,7 @@ def test_a_comment_with_enough_fields_is_no_record() -> None:
         (b"1 Q0 a 1 2.5 t\n\n# note\n1 Q0 b\n1 0\n", 4, "3 fields; expected 6: the shape"),
         (b"1 Q0 a 1 2.5 t\n1 Q0 b\x00 2 2 t\n", 2, "control character 0x00; expected plain text"),
         (b"1 Q0 a 1 2.5 t\nx\n", 2, "1 field; expected 6: the shape"),
-        (b"1 Q0 a 1 2 t\r\n1 Q0 b 1 2 t\r1 Q0 c 1 2 t\r", 2, "carriage return within a line; expected lines"),
+        (b"1 Q0 a 1 2 t\r\n1 Q0 b 1 2 t\r1 Q0 c 1 2 t\r", 2, "carriage return inside a line"),
     ],
 )
 def test_a_bad_line_is_named_with_what_was_seen(text: bytes, line: int, problem: str) -> None:

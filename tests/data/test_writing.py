@@ -118,10 +118,10 @@ def test_the_suffix_compresses_always_to_the_same_bytes(suffix: str, tmp_path: P
 @pytest.mark.parametrize(
     ("run", "message"),
     [
-        (Run.from_dict({"1": {"a b": 1}}, name="x"), "x: document 'a b' cannot stand in a file of columns"),
-        (Run.from_dict({"#1": {"a": 1}}, name="x"), "topic '#1' cannot stand"),
-        (Run.from_dict({"": {"a": 1}}, name="x"), "topic '' cannot stand"),
-        (Run.from_dict({"1": {"a": 1}}, name="my run"), "tag 'my run' cannot stand"),
+        (Run.from_dict({"1": {"a b": 1}}, name="x"), "x: document 'a b' cannot be written"),
+        (Run.from_dict({"#1": {"a": 1}}, name="x"), "topic '#1' cannot be written"),
+        (Run.from_dict({"": {"a": 1}}, name="x"), "topic '' cannot be written"),
+        (Run.from_dict({"1": {"a": 1}}, name="my run"), "tag 'my run' cannot be written"),
     ],
 )
 def test_what_would_not_read_back_is_not_written(run: Run, message: str, tmp_path: Path) -> None:

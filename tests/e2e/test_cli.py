@@ -281,8 +281,8 @@ def test_check_groups_the_mistakes_of_topics_by_their_kind(call: Call) -> None:
     assert status == 1
     assert out.splitlines() == [
         "topics.tsv: topics, 3 topics; 5 problems",
-        "  line 2: '2' where 2 fields are needed: id and text with a tab between [3 times; also lines 3, 6]",
-        "  line 4: topic '1' stands already in line 1; expected it once [2 times; also line 5]",
+        "  line 2: '2'; expected 2 fields: an id and a text separated by a tab [3 times; also lines 3, 6]",
+        "  line 4: topic '1' is already in line 1; expected it once [2 times; also line 5]",
     ]
 
 
@@ -557,8 +557,8 @@ def test_parquet_refuses_ids_that_are_not_utf_8_which_would_become_one(call: Cal
     status, _, error = call(*arguments, "out.parquet", "--format", "parquet")
     assert (status, error) == (
         1,
-        "Error: topic 'caf\\xe8' is not UTF-8, and frames and Parquet hold nothing else; csv and TREC's text"
-        " keep its bytes, or save the file as UTF-8\n",
+        "Error: topic 'caf\\xe8' is not UTF-8, but frames and Parquet can only hold UTF-8;"
+        " save the file as UTF-8, or write csv or TREC text\n",
     )
     assert not Path("out.parquet").exists()
 
@@ -667,9 +667,9 @@ def test_no_topic_in_common_is_an_error(call: Call) -> None:
     Path("foreign.txt").write_text("401 Q0 a 1 2 t\n402 Q0 a 1 2 t\n")
     status, _, err = call("evaluate", "qrels.txt", "mine.txt", "foreign.txt")
     assert status == 1
-    assert (
-        err == "Error: foreign.txt: no topic in common: the qrels have 1, 2, 3, ..., the run 401, 402, ...\n"
-    )
+    assert err.startswith("Error: foreign.txt: no topic in common")
+    assert "1, 2, 3, ..." in err
+    assert "401, 402, ..." in err
 
 
 def test_bounds_and_expectations_have_each_measures_own_summary(call: Call) -> None:

@@ -49,9 +49,7 @@ def test_a_missing_topic_counts_zero_is_skipped_or_refused() -> None:
     assert zero.mean()[0, 0] == pytest.approx(1 / 3)
     assert skip.mean()[0, 0] == pytest.approx(1 / 2)
     assert skip.counted()[0, 0] == 2
-    with pytest.raises(
-        DataError, match="no documents for 1 of 3 judged topics, first '3'; the policy `missing`"
-    ):
+    with pytest.raises(DataError, match="no documents for 1 of 3 judged topics, first '3'"):
         evaluate(QRELS, [RUN], ["P@2"], policies=Policies(missing="error"))
 
 
@@ -316,7 +314,7 @@ def test_standard_input_asked_for_twice_is_refused_before_it_is_read(
     qrels: Any, residual: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", None)  # whoever reads it fails
-    with pytest.raises(FormatError, match="standard input: it can be read only once"):
+    with pytest.raises(FormatError, match="standard input: can be read only once"):
         evaluate(qrels, ["-"], ["AP"], residual=residual)
 
 
@@ -326,9 +324,7 @@ def test_a_frame_of_scores_refuses_names_that_are_not_utf_8(tmp_path: Path) -> N
     run.write_bytes(b"caf\xe9 Q0 a 1 3 t\n")
     scores = evaluate(qrels, [run], ["RR"])
     assert scores.values.ravel().tolist() == [0, 1]
-    with pytest.raises(
-        DataError, match=r"^topic 'caf\\xe8' is not UTF-8, and frames and Parquet hold nothing"
-    ):
+    with pytest.raises(DataError, match=r"^topic 'caf\\xe8' is not UTF-8"):
         _ = scores.frame
     run = tmp_path / os.fsdecode(b"caf\xe9.txt")
     run.write_bytes(b"1 Q0 a 1 3 t\n")

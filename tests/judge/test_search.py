@@ -248,8 +248,8 @@ def test_whether_a_text_is_html_is_known_in_no_time(beginning: str) -> None:
         ("a.csv", 'id,body\nw,v\nx,"open\ny,z\n', r"a.csv:3: no row of a table .*; expected one document"),
         ("a.tsv", 'id\tbody\nx\t"a" b\n', r"a.tsv:2: no row of a table .*; expected one document"),
         ("a.jsonl", " \n", "the file is empty; expected documents"),
-        ("a.jsonl", '{"_id": "1"\n', "a.jsonl:1: no JSON"),
-        ("a.bin", "hello", "begins no document"),
+        ("a.jsonl", '{"_id": "1"\n', "a.jsonl:1: not valid JSON"),
+        ("a.bin", "hello", "does not start a document"),
     ],
 )
 def test_what_is_wrong_with_a_corpus_is_said_with_its_place(

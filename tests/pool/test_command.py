@@ -97,9 +97,9 @@ def test_what_does_not_fit_together_is_said_in_a_line_each(call: Call, tmp_path:
     )
     _, _, err = call("runs", "--info", str(tmp_path / "info.tsv"), "--depth", "5")
     assert err.splitlines()[:3] == [
-        f"1 run ({missing.split(chr(9))[0]}) not in the info file: taken as not pooled",
-        f"1 run ({run}) without a group in the info file: each counts as its own",
-        "1 row (ghost) of the info file without a run here, 1 of them pooled",
+        f"1 run ({missing.split(chr(9))[0]}) not in the info file: treated as not pooled",
+        f"1 run ({run}) without a group in the info file: each is treated as its own group",
+        "1 row (ghost) in the info file without a matching run, 1 of them pooled",
     ]
 
 

@@ -118,5 +118,5 @@ def test_any_file_gives_values_or_one_clear_line(
     if all(text == text.encode("utf-8", "ignore").decode() for text in (*scores.topics, *scores.runs)):
         assert scores.frame["topic"].unique().len() == len(scores.topics)
     else:
-        with pytest.raises(DataError, match=r"^(topic|run) .{0,200} is not UTF-8, and .{0,150}$"):
+        with pytest.raises(DataError, match=r"^(topic|run) .{0,200} is not UTF-8, but .{0,150}$"):
             _ = scores.frame

@@ -1,4 +1,4 @@
-"""Records to Run and Qrels: numbers checked, rows brought together by topic, repeated documents settled."""
+"""Build Run and Qrels tables from records: check numbers, group rows by topic, resolve duplicates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sounding.data.finding import name_or_tag, run_name
 from sounding.data.problems import Problems
 from sounding.data.tables import Numbers, Qrels, Run, byte_order
 
-EXAMPLES = {"score": "12.5", "probability": "0.25"}  # of other columns a whole number is expected
+EXAMPLES = {"score": "12.5", "probability": "0.25"}  # other columns hold whole numbers
 
 
 def run_of(
@@ -30,13 +30,13 @@ def run_of(
     duplicates: Duplicates,
     with_ranks: bool,
 ) -> Run:
-    """The run that records hold; its tag is `run`, or the name of its file, where they have none.
+    """Build a run from records; without a tag column its tag is the file's name, or `run`.
 
-    Where there are ranks and no scores, the score of a document is its rank with a minus.
+    If the records have ranks but no scores, a document's score is its negative rank.
     """
     ranks = None
     if with_ranks and not _has(records, "rank"):
-        problems.note(1, "there is no rank column to order the documents by; add one named rank")
+        problems.note(1, "no rank column to order the documents by; add a column named rank")
     elif with_ranks or not _has(records, "score"):
         ranks = _numbers(records, "rank", problems)
     if _has(records, "score"):
@@ -69,12 +69,12 @@ def qrels_of(
     fractional: Fractional,
     groups: bool,
 ) -> Qrels:
-    """The judgments that records hold, in the byte order of topics."""
+    """Build judgments from records, with topics in byte order."""
     _note_unusable_ids(records, problems)
     group = records.columns.get("group") if groups else None
     if groups and group is None:
         expected = ", ".join(NAMES["group"])
-        problems.note(1, f"no column says who judged; expected one of {expected}")
+        problems.note(1, f"no column names the assessor; expected one of {expected}")
     columns: dict[str, Any] = {
         "docs": records.columns["doc"],
         "grades": _grades(records, fractional, problems),
@@ -98,7 +98,7 @@ def _has(records: Records, role: str) -> bool:
 
 
 def _numbers(records: Records, role: str, problems: Problems) -> Numbers:
-    """A column of numbers, read from its texts where it holds such."""
+    """Return a column of numbers, parsed from text if necessary."""
     if role in records.numbers:
         return records.numbers[role]
     return checked_numbers(records.columns[role], records.lines, role, problems)
@@ -111,7 +111,7 @@ def _grades(records: Records, fractional: Fractional, problems: Problems) -> Num
 
 
 def _whole_numbers(records: Records, role: str, problems: Problems) -> Places | None:
-    """A column of whole numbers from 0, if there is one."""
+    """Return a column of non-negative whole numbers, or None if there is none."""
     if role in records.numbers:
         return records.numbers[role].astype(np.int64)
     column = records.columns.get(role)
@@ -132,11 +132,11 @@ def _probabilities(records: Records, problems: Problems) -> Numbers | None:
 
 
 def _note_unusable_ids(records: Records, problems: Problems) -> None:
-    """Note ids that are empty, or hold a control character: a line end would break every output."""
+    """Report ids that are empty or contain a control character: a line end would break every output."""
     for role in () if records.is_text else ("topic", "doc"):
         ids = records.columns[role]
         if ids.length.all() and not (ids.buffer[:-MARGIN] < 32).any():
-            continue  # a buffer of nothing but ids, as Parquet gives it
+            continue  # a buffer that holds only ids, as Parquet provides it
         ids = ids.compact()
         empty = (ids.length == 0).nonzero()[0]
         problem = f"the {role} is empty; expected an id"
@@ -152,7 +152,7 @@ def _note_unusable_ids(records: Records, problems: Problems) -> None:
 
 
 def _only_tag(records: Records, problems: Problems) -> str | None:
-    """The tag that all records have; another one is noted, for a file holds one run."""
+    """Return the tag that all records share; report a second one, because a file holds one run."""
     if "tag" not in records.columns:
         return None
     column = records.columns["tag"]
@@ -163,14 +163,15 @@ def _only_tag(records: Records, problems: Problems) -> str | None:
     problems.add(
         numbered(records.lines, others),
         lambda i: (
-            f"tag {quote(tags[others[i]])} after {quote(tags[0])}; expected one run, so one tag, in a file"
+            f"tag {quote(tags[others[i]])} after {quote(tags[0])};"
+            " expected one tag, because a file holds one run"
         ),
     )
     return tags[0] if tags else None
 
 
 def checked_numbers(tokens: Tokens, lines: Places | None, what: str, problems: Problems) -> Numbers:
-    """The numbers that a column spells; what is no finite number is noted."""
+    """Parse a column of numbers and report the texts that are not finite numbers."""
     values, bad = parse_numbers(tokens)
     rows = bad.nonzero()[0]
 
@@ -185,7 +186,7 @@ def checked_numbers(tokens: Tokens, lines: Places | None, what: str, problems: P
 
 
 def checked_whole(tokens: Tokens, lines: Places | None, what: str, problems: Problems) -> Places:
-    """The whole numbers from 0 that a column spells; anything else is noted."""
+    """Parse a column of non-negative whole numbers and report everything else."""
     values = checked_numbers(tokens, lines, what, problems)
     fit = (values >= 0) & (values <= 2**53) & (values == np.floor(values))
     wrong = (np.isfinite(values) & ~fit).nonzero()[0]
@@ -200,7 +201,7 @@ def checked_whole(tokens: Tokens, lines: Places | None, what: str, problems: Pro
 def checked_grades(
     tokens: Tokens, lines: Places | None, fractional: Fractional, problems: Problems
 ) -> Numbers:
-    """The grades that a column spells; fractions are refused, kept or rounded as the policy says."""
+    """Parse a column of grades; fractions are refused, kept or rounded according to the policy."""
     grades = checked_numbers(tokens, lines, "grade", problems)
     with np.errstate(invalid="ignore"):
         rows = (grades != np.floor(grades)).nonzero()[0]
@@ -210,7 +211,7 @@ def checked_grades(
             numbered(lines, rows),
             lambda i: (
                 f"grade {quote(tokens.text(int(rows[i])))} is not a whole number;"
-                " the policy `fractional` may accept or round such grades"
+                " use --policy fractional=accept or fractional=round"
             ),
         )
     elif fractional == "round":
@@ -219,7 +220,7 @@ def checked_grades(
 
 
 def _group(topic: Tokens, *, sort: bool = False) -> tuple[tuple[str, ...], Places, Places | None]:
-    """The topics, where each starts, and the row order that brings them together (None: as it stands)."""
+    """Return the topics, where each starts, and the row order that groups them (None: already grouped)."""
     if not len(topic):
         return (), np.zeros(1, np.int64), None
     changes = np.zeros(len(topic), np.bool_)
@@ -234,7 +235,7 @@ def _group(topic: Tokens, *, sort: bool = False) -> tuple[tuple[str, ...], Place
         return names, np.append(heads, len(topic)), None
     place = {text: number for number, text in enumerate(names)}
     codes = np.array([place[text] for text in pieces])
-    small = codes.astype(np.uint16) if len(names) < 1 << 16 else codes  # NumPy sorts 16 bits by radix
+    small = codes.astype(np.uint16) if len(names) < 1 << 16 else codes  # NumPy sorts 16-bit integers by radix
     order = np.argsort(np.repeat(small, sizes), kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(codes, sizes, len(names)))]).astype(np.int64)
     return names, starts, order
@@ -243,7 +244,7 @@ def _group(topic: Tokens, *, sort: bool = False) -> tuple[tuple[str, ...], Place
 def _without_repeats(
     table: Run | Qrels, keys: Words, values: Numbers, duplicates: Duplicates, problems: Problems
 ) -> NDArray[np.bool_] | None:
-    """Which rows stay when a document is listed twice for a topic; None: all. `error` notes the rows."""
+    """Return which rows to keep if a topic lists a document twice; None: all. `error` reports the rows."""
     later, earlier = repeated_rows(keys, table.docs)
     if not len(later):
         return None
@@ -255,7 +256,7 @@ def _without_repeats(
     if duplicates == "best":
         firsts = np.unique(earlier)
         rows, pair = np.concatenate([firsts, later]), np.concatenate([firsts, earlier])
-        order = np.lexsort((rows, -values[rows], pair))  # of each pair, the best row first
+        order = np.lexsort((rows, -values[rows], pair))  # the best row of each pair comes first
         keep[firsts] = False
         keep[rows[order][np.diff(pair[order], prepend=-1) > 0]] = True
     return keep

@@ -1,4 +1,4 @@
-"""Tables by column name, from files and from the frames that Python programs hold."""
+"""Recognize the columns of tables by their names, in files and in the data frames of Python programs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "probability": ("probability",),
     "method": ("method",),
     "stratum": ("stratum",),
-}  # lower case, with _ for - and blanks
+}  # in lower case, with _ in place of hyphens and spaces
 
 NUMBERS = frozenset({"score", "rank", "grade", "pool_rank", "probability", "method", "stratum"})
 
@@ -45,35 +45,35 @@ VALUE: dict[Kind, str] = {"run": "score", "qrels": "grade"}
 
 
 class Records(NamedTuple):
-    """One row a retrieved or judged document: the columns by what they hold, as the source spells them."""
+    """Retrieved or judged documents, one per row: columns by role, with values as the source spells them."""
 
     columns: dict[str, Tokens]  # the keys are those of NAMES
-    lines: Places | None = None  # the line of every row, from 1; None: row i stands in line i + 1
-    numbers: Mapping[str, Numbers] = MappingProxyType({})  # columns that hold finite numbers, no texts
-    tag: str | None = None  # what a run calls itself, where no column says so
-    is_text: bool = False  # ids are words of TREC's text: not empty, and without control characters
+    lines: Places | None = None  # the line of each row, from 1; None: row i is line i + 1
+    numbers: Mapping[str, Numbers] = MappingProxyType({})  # columns of finite numbers that need no parsing
+    tag: str | None = None  # the run's tag if no column holds it
+    is_text: bool = False  # ids come from TREC text: they are not empty and have no control characters
 
 
 def numbered(lines: Places | None, rows: Places) -> Places:
-    """The lines of rows; without a list of lines row i stands in line i + 1."""
+    """Return the line numbers of rows; without a list of lines, row i is line i + 1."""
     return rows + 1 if lines is None else lines[rows]
 
 
 def folded(name: str) -> str:
-    """A column name as it is compared: Query-ID, query_id and `query id` are one."""
+    """Return the normalized form of a column name: Query-ID, query_id and `query id` are the same."""
     return name.strip().lower().replace("-", "_").replace(" ", "_")
 
 
 def is_header(names: Sequence[str]) -> bool:
-    """Whether a row names a topic and a doc column."""
+    """Return whether a row names a topic column and a document column."""
     known = {folded(name) for name in names}
     return not known.isdisjoint(NAMES["topic"]) and not known.isdisjoint(NAMES["doc"])
 
 
 def promises_judgments(source: str, names: Sequence[str] = ()) -> bool:
-    """Whether a table that could be a run as well is judgments: by its name, its folder, or BEIR's header.
+    """Return whether a table that could also be a run holds judgments: by file name, folder or BEIR header.
 
-    BEIR keeps them as qrels/test.tsv; runs with that very header are not known.
+    BEIR stores judgments as qrels/test.tsv; no runs with its header are known.
     """
     path = PurePath(source)
     spelled = tuple(name.strip().lower() for name in names)
@@ -81,11 +81,11 @@ def promises_judgments(source: str, names: Sequence[str] = ()) -> bool:
 
 
 def recognize(names: Sequence[str], kind: Kind, line: int, problems: Problems) -> dict[str, int]:
-    """The place of every column that is understood: {"topic": 0, "doc": 2, "score": 1}.
+    """Return the position of each recognized column: {"topic": 0, "doc": 2, "score": 1}.
 
-    What is missing or named twice becomes a problem of `line`, and the result is then empty. BEIR
-    calls a grade `score`: where judgments have no other grade column, that one is taken. A run that
-    has ranks and no scores is understood as well, and so is a third column of any unknown name.
+    A missing or repeated column is reported for `line`, and the result is then empty. BEIR calls a grade
+    `score`, so judgments without another grade column use it. A run may have ranks in place of scores. A
+    third column may have any unknown name.
     """
     spelled = [folded(name) for name in names]
     places: dict[str, int] = {}
@@ -95,7 +95,7 @@ def recognize(names: Sequence[str], kind: Kind, line: int, problems: Problems) -
             found = [place for place, name in enumerate(spelled) if name == "score"]
         if len(found) > 1:
             both = " and ".join(quote(names[place]) for place in found[:2])
-            problems.note(line, f"the columns {both} both name the {role}; keep one of them")
+            problems.note(line, f"the columns {both} both name the {role}; remove one of them")
             return {}
         if found:
             places[role] = found[0]
@@ -115,15 +115,15 @@ def recognize(names: Sequence[str], kind: Kind, line: int, problems: Problems) -
 
 
 class NumberText(str):
-    """A number as a file spells it, to tell it from a text in quotes."""
+    """A number as a file spells it, to distinguish it from a quoted text."""
 
     __slots__ = ()
 
 
 def records_of_items(columns: dict[str, list[Any]], lines: Places | None, problems: Problems) -> Records:
-    """Records from Python values: ids are text or whole numbers, numbers are numbers and nothing else.
+    """Build records from Python values: ids are text or whole numbers, numeric columns hold only numbers.
 
-    Rows that hold something else are noted and left out.
+    Rows with other values are reported and dropped.
     """
     count = len(columns["topic"])
     good = np.ones(count, np.bool_)
@@ -173,7 +173,7 @@ def _tokens(texts: list[str], role: str, lines: Places | None, problems: Problem
     try:
         return Tokens.from_strings(texts)
     except UnicodeEncodeError:
-        # JSON and Python can spell half a character (a lone surrogate), which no file can hold.
+        # JSON and Python can contain half a character (a lone surrogate), which no file can hold.
         whole = [text.encode("utf-8", "replace").decode() for text in texts]
         bad = np.array([row for row, text in enumerate(texts) if text != whole[row]], np.int64)
         problems.add(
@@ -184,7 +184,7 @@ def _tokens(texts: list[str], role: str, lines: Places | None, problems: Problem
 
 
 def shown(item: Any) -> str:
-    """A value as messages quote it."""
+    """Return a value as error messages quote it."""
     if isinstance(item, NumberText):
         return f"the number {shorten(item)}"
     if isinstance(item, str):
@@ -199,7 +199,7 @@ def shown(item: Any) -> str:
 _FRAMES = (
     ("pandas", ("DataFrame",)), ("polars", ("DataFrame", "LazyFrame")), ("pyarrow", ("Table", "RecordBatch")),
 )  # fmt: skip
-# The attributes of ir_measures' and ir_datasets' rows, by what they hold.
+# The attributes of the rows of ir_measures and ir_datasets, by role.
 _ATTRIBUTES: dict[Kind, dict[str, str]] = {
     "run": {"topic": "query_id", "doc": "doc_id", "score": "score"},
     "qrels": {"topic": "query_id", "doc": "doc_id", "grade": "relevance"},
@@ -207,7 +207,7 @@ _ATTRIBUTES: dict[Kind, dict[str, str]] = {
 
 
 def is_frame(source: Any) -> bool:
-    """Whether this is a frame: nothing is, unless its package has been imported."""
+    """Return whether an object is a data frame; only packages that are already imported are checked."""
     return any(
         isinstance(source, getattr(package, name))
         for module, names in _FRAMES
@@ -218,20 +218,21 @@ def is_frame(source: Any) -> bool:
 
 
 def held(source: Any) -> Any:
-    """Return what can be looked at as often as needed: a lazy frame collected, an iterator as a list."""
+    """Return a form that can be read repeatedly: collect a lazy frame, turn an iterator into a list."""
     if is_frame(source) and hasattr(source, "collect"):
         try:
             return source.collect()
-        except Exception as error:  # whatever its query meets: a missing file, a wrong column
+        except Exception as error:  # any error of its query: a missing file, a wrong column
             reason = (str(error).splitlines() or [type(error).__name__])[0]
-            raise DataError(f"a lazy frame cannot be collected: {reason}") from error
+            raise DataError(f"the lazy frame cannot be collected: {reason}") from error
     return list(source) if isinstance(source, Iterator) else source
 
 
 def records_of_frame(frame: Any, kind: Kind, problems: Problems) -> Records | None:
-    """The rows of a frame, its columns recognized by their names; problems count rows from 1.
+    """Return the rows of a data frame, with columns recognized by name; problems count rows from 1.
 
-    Ids may be text or whole numbers. Floating-point ids are refused: 301.0 and 301 would be two topics.
+    Ids may be text or whole numbers. Floating-point ids are refused, because 301.0 and 301 would be two
+    topics.
     """
     frame = held(frame)
     places = recognize(_names(frame), kind, 1, problems)
@@ -245,7 +246,7 @@ def records_of_frame(frame: Any, kind: Kind, problems: Problems) -> Records | No
 
 
 def frames_by_run(frame: Any) -> list[Any]:
-    """Return the frame of each run, where a column names several; otherwise the frame itself."""
+    """Split a data frame by its run column; return the frame itself if it holds one run."""
     place = recognize(_names(frame), "run", 1, Problems("run")).get("tag")
     if place is None:
         return [frame]
@@ -258,7 +259,7 @@ def frames_by_run(frame: Any) -> list[Any]:
 
 
 def is_rows(source: Any) -> bool:
-    """Whether this is a list of rows: ir_measures' ScoredDoc or Qrel, or (topic, doc, number) tuples."""
+    """Return whether this is a list of ir_measures' ScoredDoc or Qrel, or of (topic, doc, number) tuples."""
     return (
         isinstance(source, Sequence)
         and not isinstance(source, str | bytes)
@@ -268,7 +269,7 @@ def is_rows(source: Any) -> bool:
 
 
 def records_of_rows(rows: Sequence[Any], kind: Kind, problems: Problems) -> Records:
-    """The records of such rows; of ir_measures' and ir_datasets' Qrel also who judged."""
+    """Build records from rows; the Qrel of ir_measures and ir_datasets also names the assessor."""
     wanted = _ATTRIBUTES[kind]
     if _has_attributes(rows[0]):
         for number, row in enumerate(rows, 1):
@@ -306,7 +307,7 @@ def _is_row(row: Any) -> bool:
 
 
 def _names(frame: Any) -> list[str]:
-    """The names of the columns; of pyarrow's tables `columns` are the columns themselves."""
+    """Return the column names; in pyarrow, `columns` holds the columns themselves."""
     return [str(name) for name in getattr(frame, "column_names", frame.columns)]
 
 
@@ -315,7 +316,7 @@ def _count(frame: Any) -> int:
 
 
 def _items(frame: Any, place: int) -> list[Any]:
-    """One column as Python values. By number: a frame may hold two columns of one name."""
+    """Return a column as Python values; by position, because two columns may share a name."""
     if hasattr(frame, "iloc"):
         return frame.iloc[:, place].tolist()
     if hasattr(frame, "to_series"):

@@ -1,7 +1,6 @@
-"""The texts of documents, one at a time: TREC's SGML and JSON lines, compressed or not.
+"""Read the texts of documents one at a time: TREC's SGML and JSON lines, compressed or not.
 
-A corpus may be far larger than memory, so files are read piece by piece and only the documents that
-somebody asked for are handed on.
+A corpus may be far larger than memory, so files are read in pieces and only requested documents are returned.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from sounding.core.text import quote
 from sounding.data.finding import find_files
 from sounding.data.sources import Content, unpacked_pieces
 
-IDS = ("_id", "id", "docno", "doc_id", "docid")  # members of a JSON line that may hold the doc id
+IDS = ("_id", "id", "docno", "doc_id", "docid")  # members of a JSON line that may hold the document id
 TITLES = ("title", "headline")  # members that may hold the title
 NOT_TEXT = (*IDS, "url", "metadata")
 
@@ -27,31 +26,32 @@ _OPEN = re.compile(r"<doc(\s[^<>]*)?>", re.IGNORECASE)
 _CLOSE = re.compile(r"</doc\s*>", re.IGNORECASE)
 _NUMBER = re.compile(r"<docno>(.*?)</docno>", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(r"<(title|headline|doctitle|hl|ti|ttl)(?:\s[^<>]*)?>", re.IGNORECASE)
-_HEAD = re.compile(r"<(head)>(?=[^<>]*</head)", re.IGNORECASE)  # a headline; that of HTML has elements in it
+# a headline; the <head> of HTML contains other elements
+_HEAD = re.compile(r"<(head)>(?=[^<>]*</head)", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
-Wrong = Callable[[str], str]  # what is wrong with a doc id; empty: nothing
+Wrong = Callable[[str], str]  # returns what is wrong with a document id; empty if nothing
 
-_HEAD_BYTES = 16  # by which an archive is known
-_PIECE = 1 << 16  # bytes that are read at once
+_HEAD_BYTES = 16  # enough to recognize an archive
+_PIECE = 1 << 16  # bytes read at a time
 
 
 class Document(NamedTuple):
-    """A document's id and all of its text, without markup.
+    """A document's id and its full text without markup.
 
-    Bytes that are not UTF-8 are in it as `surrogateescape` spells them, for whoever wants to tell of them.
+    Bytes that are not UTF-8 are kept with `surrogateescape`, so that callers can report them.
     """
 
     doc: str
     text: str
-    title: str = ""  # with which the text begins; empty: nothing says what the title is
+    title: str = ""  # the text begins with the title; empty if unknown
 
 
 def read_corpus(
     sources: Iterable[str | Path], wanted: Collection[str] | None = None, *, wrong: Wrong | None = None
 ) -> Iterator[Document]:
-    """The documents of files and folders, in their order; only those `wanted`, where that is given.
+    """Yield the documents of files and folders in order; with `wanted`, only the documents of these ids.
 
-    One whose id is `wrong` is refused with its line.
+    A document is refused, with its line, if `wrong` finds a problem in its id.
     """
     for source in find_files(sources):
         with _opened(source) as stream:
@@ -64,7 +64,7 @@ def read_corpus(
             elif text.startswith("<"):
                 placed = _markup(source, line, text, stream, wanted)
             else:
-                problem = f"{quote(text.strip())} begins no document; expected <DOC> or JSON lines"
+                problem = f"{quote(text.strip())} does not start a document; expected <DOC> or JSON lines"
                 raise FormatError(source, line, problem)
             for line, document in placed:
                 if wrong is not None and (problem := wrong(document.doc)):
@@ -73,17 +73,17 @@ def read_corpus(
 
 
 def has_documents(markup: str) -> bool:
-    """Whether TREC's SGML begins a document somewhere in a text."""
+    """Return whether a text contains the start of a TREC SGML document."""
     return _OPEN.search(markup) is not None
 
 
 def _opened(source: str) -> IO[str]:
-    """A text stream, unpacked where the first bytes say so; bytes that are not UTF-8 stay what they are."""
+    """Open a text stream and decompress it if necessary; bytes that are not UTF-8 are preserved."""
     try:
         with Path(source).open("rb") as file:
             head = Content.from_bytes(source, file.read(_HEAD_BYTES))
         unpack = unpacked_pieces(head)
-        file = Path(source).open("rb")  # noqa: SIM115 - whoever gets the stream closes it
+        file = Path(source).open("rb")  # noqa: SIM115 - the caller closes the stream
     except OSError as error:
         raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error
     stream = file if unpack is None else io.BufferedReader(_Unpacked(file, unpack))
@@ -91,7 +91,7 @@ def _opened(source: str) -> IO[str]:
 
 
 class _Unpacked(io.RawIOBase):
-    """What an archive holds, as a file to read from."""
+    """A compressed file as a raw stream of its content."""
 
     def __init__(self, file: BinaryIO, unpack: Callable[[Iterable[bytes]], Iterator[bytes]]) -> None:
         self._file = file
@@ -118,7 +118,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def _first_line(stream: IO[str]) -> tuple[int, str] | None:
-    """Number and text of the first line that is not blank."""
+    """Return the number and text of the first line that is not blank."""
     for number, line in enumerate(stream, 1):
         if line.strip():
             return number, line.lstrip("\ufeff \t")
@@ -135,7 +135,7 @@ def _json_lines(
                 entry = json.loads(line)
             except json.JSONDecodeError as error:
                 raise FormatError(
-                    source, number, f"no JSON ({error.msg}); expected one object a line"
+                    source, number, f"not valid JSON ({error.msg}); expected one object per line"
                 ) from error
             doc = _id(entry)
             if doc is None:
@@ -147,7 +147,7 @@ def _json_lines(
 
 
 def _id(entry: object) -> str | None:
-    """The doc id of a JSON line; None: it has none."""
+    """Return the document id of a JSON line, or None."""
     if not isinstance(entry, dict):
         return None
     found = next((entry[name] for name in IDS if name in entry), None)
@@ -155,7 +155,7 @@ def _id(entry: object) -> str | None:
 
 
 def _of_entry(doc: str, entry: dict[str, object]) -> Document:
-    """The document of a JSON line: its title first, then all else that is text."""
+    """Build the document of a JSON line: the title first, then every other member with text."""
     name = next((name for name in TITLES if one_line(entry.get(name))), "")
     title = one_line(entry.get(name))
     rest = [
@@ -165,7 +165,7 @@ def _of_entry(doc: str, entry: dict[str, object]) -> Document:
 
 
 def one_line(value: object) -> str:
-    """A text without breaks and double blanks; empty: there is none."""
+    """Return a text with all white space collapsed to single blanks; empty if it is not a text."""
     return " ".join(value.split()) if isinstance(value, str) else ""
 
 
@@ -187,13 +187,13 @@ def _markup(
         line = rest.readline()
         number += 1
     if begin:
-        raise FormatError(source, begin, "a document begins here and does not end; expected </DOC>")
+        raise FormatError(source, begin, "the document that starts here does not end; expected </DOC>")
 
 
 def _document(source: str, line: int, text: str) -> Document:
     number = _NUMBER.search(text)
     if number is None:
-        raise FormatError(source, line, "a document without an id; expected <DOCNO>")
+        raise FormatError(source, line, "the document has no id; expected <DOCNO>")
     body = text[: number.start()] + text[number.end() :]
     found = element(body, _TITLE) or element(body, _HEAD)
     title = "" if found is None else one_line(_without_tags(found.inside))
@@ -202,16 +202,16 @@ def _document(source: str, line: int, text: str) -> Document:
 
 
 class Element(NamedTuple):
-    """What stands between the tags of an element, and the rest of the text."""
+    """The text inside an element, and the text around it."""
 
     inside: str
     around: str
 
 
 def element(markup: str, opening: re.Pattern[str]) -> Element | None:
-    """The first element whose opening tag, with the name for its first group, fits; None: there is none.
+    """Return the first element whose opening tag matches; the pattern's first group is the tag's name.
 
-    One that does not end is none: looking for the ends of all of them would take for ever in a bad text.
+    An element without an end does not count: searching for all ends would take forever in a broken file.
     """
     begin = opening.search(markup)
     if begin is None:

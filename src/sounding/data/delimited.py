@@ -1,7 +1,7 @@
-"""Comma, semicolon and tab separated tables, with a header or without.
+"""Read tables separated by commas, semicolons or tabs, with or without a header.
 
-Two ways give the same fields. A text without quotes is split by NumPy; one with quotes goes
-through the csv module, which also allows separators and line ends inside a field.
+There are two ways with the same result. NumPy splits a text without quotes. The csv module reads a text with
+quotes, where a field may contain separators and line ends.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sounding.core.text import quote, quote_list
-from sounding.data.columns import Kind, Records, is_header, recognize
+from sounding.data.columns import VALUE, Kind, Records, is_header, recognize
 from sounding.data.fast.numbers import is_too_large, parse_numbers
 from sounding.data.fast.text import LONE_RETURN, line_at, note_lone_returns
 from sounding.data.fast.tokens import Bytes, Places, Tokens
@@ -22,15 +22,15 @@ TAB, COMMA, SEMICOLON = "\t", ",", ";"
 
 _NEWLINE, _BLANK, _QUOTE, _COMMENT = 10, 32, 34, 35
 _BLANKS = "".join(map(chr, range(_BLANK + 1)))
-_FEW_BLANKS = 16  # beside a field, as tables have them
+_FEW_BLANKS = 16  # around a field, in a usual table
 _HEADERS: dict[Kind, dict[int, tuple[str, ...]]] = {
     "run": {3: ("topic", "doc", "score"), 6: ("topic", "q0", "doc", "rank", "score", "tag")},
     "qrels": {3: ("topic", "doc", "grade"), 4: ("topic", "iteration", "doc", "grade")},
-}  # what the columns of a table without header are, by their number
+}  # the columns of a table without a header, by their number
 
 
 class Grid(NamedTuple):
-    """All fields of a table, record after record: record r has fields[first[r]:][:size[r]]."""
+    """All fields of a table in record order: record r has fields[first[r]:][:size[r]]."""
 
     fields: Tokens
     first: Places
@@ -38,25 +38,25 @@ class Grid(NamedTuple):
     lines: Places  # the line in which each record starts, from 1
 
     def texts(self, record: int) -> list[str]:
-        """The fields of one record."""
+        """Return the fields of one record."""
         begin = int(self.first[record])
         return self.fields[begin : begin + int(self.size[record])].texts()
 
     def column(self, number: int) -> Tokens:
-        """One field of every record."""
+        """Return one field of every record."""
         return self.fields[self.first + number]
 
     def keep(self, chosen: Places) -> Grid:
-        """Some of the records."""
+        """Return the grid with only these records."""
         return Grid(self.fields, self.first[chosen], self.size[chosen], self.lines[chosen])
 
 
 def read_delimited(content: Content, kind: Kind, problems: Problems) -> Records | None:
-    """The records of a table, if it has any; what cannot be used is noted and left out.
+    """Return the records of a table, or None; rows that cannot be used are reported and dropped.
 
-    Columns are found by their names in the first line. Without such names, three columns are
-    topic, doc and score (or grade), and six (or four) are TREC's. Blank lines and lines that start
-    with # are passed over; blanks around a field do not count.
+    Columns are recognized by their names in the first line. Without a header, three columns are topic, doc
+    and score (or grade), and six (or four) are TREC's. Blank lines, lines that start with #, and blanks
+    around fields are ignored.
     """
     grid = split_grid(content, guess_separator(content), problems)
     if not len(grid.first):
@@ -67,7 +67,7 @@ def read_delimited(content: Content, kind: Kind, problems: Problems) -> Records 
         places = recognize(names, kind, int(grid.lines[0]), problems)
         grid = grid.keep(np.arange(1, len(grid.first)))
         if places and not len(grid.first) and not problems.found:
-            problems.note(1, "a header and no line below it; expected at least one")
+            problems.note(1, "the table has a header but no rows; expected at least one row")
     else:
         places = _places_without_header(grid, kind, problems)
     if not places:
@@ -75,25 +75,25 @@ def read_delimited(content: Content, kind: Kind, problems: Problems) -> Records 
     wrong = (grid.size != width).nonzero()[0]
     problems.add(
         grid.lines[wrong],
-        lambda i: f"{_counted(int(grid.size[wrong[i]]))} where the first line has {width}",
+        lambda i: f"{_counted(int(grid.size[wrong[i]]))}; expected {width}, as in the first line",
     )
     grid = grid.keep((grid.size == width).nonzero()[0])
     return Records({role: grid.column(place) for role, place in places.items()}, grid.lines)
 
 
 def guess_separator(content: Content) -> str:
-    """The separator that the first line with data uses most: tab, comma or semicolon."""
+    """Return the separator that occurs most often in the first data line: tab, comma or semicolon."""
     line = first_record(content)
     return max((TAB, COMMA, SEMICOLON), key=line.count)
 
 
 def first_fields(content: Content) -> list[str]:
-    """The fields of the first line with data, without the quotes around them."""
+    """Return the fields of the first data line, without quotes."""
     return [field.strip(' "') for field in first_record(content).split(guess_separator(content))]
 
 
 def first_record(content: Content) -> str:
-    """The first line that is neither blank nor a comment, as text; a carriage return ends it as well."""
+    """Return the first line that is neither blank nor a comment; a carriage return ends it too."""
     text = content.buffer[: content.size]
     start = 0
     while start < len(text):
@@ -105,9 +105,9 @@ def first_record(content: Content) -> str:
 
 
 def split_grid(content: Content, separator: str, problems: Problems) -> Grid:
-    """All fields of the text; blanks around them are cut off, blank lines and comments left out.
+    """Split a text into its fields; drop surrounding blanks, blank lines and comments.
 
-    None where carriage returns stand for line ends, or between fields.
+    The grid is empty if carriage returns occur anywhere but at line ends.
     """
     text = content.buffer[: content.size]
     _note_zero_bytes(text, problems)
@@ -125,7 +125,7 @@ def _note_zero_bytes(text: Bytes, problems: Problems) -> None:
     if not text.all():
         place = int(np.argmin(text))
         line = 1 + int(np.count_nonzero(text[:place] == _NEWLINE))
-        problems.note(line, "a zero byte; the file must be plain text in UTF-8")
+        problems.note(line, "zero byte; expected plain text in UTF-8")
 
 
 def _split_plain(content: Content, separator: str) -> Grid:
@@ -146,7 +146,7 @@ def _split_plain(content: Content, separator: str) -> Grid:
 
 
 def _trimmed(buffer: Bytes, starts: Places, ends: Places) -> Tokens:
-    """The texts without the blanks, tabs and carriage returns around them."""
+    """Return the texts without the blanks, tabs and carriage returns around them."""
     starts, ends = starts.copy(), ends.copy()
     for edge, inside, step, strip in ((starts, 0, 1, bytes.lstrip), (ends, -1, -1, bytes.rstrip)):
         todo = np.arange(len(starts))
@@ -154,7 +154,7 @@ def _trimmed(buffer: Bytes, starts: Places, ends: Places) -> Tokens:
             todo = todo[starts[todo] < ends[todo]]
             todo = todo[buffer[edge[todo] + inside] <= _BLANK]
             edge[todo] += step
-        for row in todo.tolist():  # one step for each byte would take too long
+        for row in todo.tolist():  # one step per byte would take too long
             text = buffer[starts[row] : ends[row]].tobytes()
             edge[row] += step * (len(text) - len(strip(text, _BLANKS.encode())))
     return Tokens(buffer, starts, ends - starts)
@@ -164,7 +164,7 @@ def _split_quoted(content: Content, separator: str, problems: Problems) -> Grid:
     import csv
 
     text = bytes(content.view).decode("utf-8", "surrogateescape")
-    lines = text.replace("\0", " ").split("\n")  # not splitlines, which knows line ends of its own
+    lines = text.replace("\0", " ").split("\n")  # not splitlines, which knows more line ends
     reader = csv.reader(
         (line + "\n" for line in lines), delimiter=separator, strict=True, skipinitialspace=True
     )
@@ -174,7 +174,7 @@ def _split_quoted(content: Content, separator: str, problems: Problems) -> Grid:
     while True:
         line = reader.line_num + 1
         if line <= len(lines) and lines[line - 1].lstrip().startswith("#"):
-            # A comment may hold a single quote mark, which must not open a field.
+            # A comment may contain a single quotation mark, which must not open a field.
             lines[line - 1] = ""
         try:
             record = next(reader, None)
@@ -193,12 +193,12 @@ def _split_quoted(content: Content, separator: str, problems: Problems) -> Grid:
 
 
 def _no_csv(reason: str) -> str:
-    """What the csv module complains of, in our words."""
+    """Return our wording of an error of the csv module."""
     if reason.startswith("new-line character"):
         return LONE_RETURN
     if reason.startswith("field larger"):
-        return "a field of more than 131,072 characters; expected shorter ones (is a quote not closed?)"
-    return f'the quotes do not fit ({reason}); write a quote inside a field as ""'
+        return "a field has more than 131,072 characters; is a quotation mark not closed?"
+    return f'invalid quotation marks ({reason}); write a quotation mark inside a field as ""'
 
 
 def _places_without_header(grid: Grid, kind: Kind, problems: Problems) -> dict[str, int]:
@@ -206,7 +206,7 @@ def _places_without_header(grid: Grid, kind: Kind, problems: Problems) -> dict[s
     width, line = int(grid.size[0]), int(grid.lines[0])
     shapes = " or ".join(" ".join(names) for names in known.values())
     if width not in known:
-        seen = f"{_counted(width)}, and {quote_list(grid.texts(0))} is no header with known names"
+        seen = f"{_counted(width)}, and {quote_list(grid.texts(0))} is not a header with known names"
         problems.note(line, f"{seen}; expected {shapes}, or a header")
         return {}
     places = recognize(known[width], kind, line, problems)
@@ -214,22 +214,22 @@ def _places_without_header(grid: Grid, kind: Kind, problems: Problems) -> dict[s
     if parse_numbers(Tokens.from_strings([value]))[1][0] and not is_too_large(value):
         problems.note(
             line,
-            f"{quote(value)} is not a number, and {quote_list(grid.texts(0))} is no header with known names;"
-            f" expected {shapes}, or a header such as topic, doc, {'score' if kind == 'run' else 'grade'}",
+            f"{quote(value)} is not a number, and {quote_list(grid.texts(0))} is not a header with known"
+            f" names; expected {shapes}, or a header such as topic, doc, {VALUE[kind]}",
         )
         return {}
     if kind == "run" and width == 3 and _counts_ranks(grid):
         problems.note(
             line,
-            "the third column counts 1, 2, 3 in every topic: ranks, not scores;"
-            " put the header topic, doc, rank above it",
+            "the third column holds ranks (1, 2, 3 in every topic), not scores;"
+            " add the header topic, doc, rank",
         )
         return {}
     return places
 
 
 def _counts_ranks(grid: Grid) -> bool:
-    """Whether the third column numbers the documents of every topic from 1 upwards, as MS MARCO's runs do."""
+    """Return whether the third column numbers each topic's documents from 1, as MS MARCO's runs do."""
     if len(grid.size) < 2 or (grid.size != 3).any():
         return False
     values, _ = parse_numbers(grid.column(2))

@@ -1,4 +1,4 @@
-"""Which files are meant, and what the runs in them are called."""
+"""Find the files that a user names, and name the runs in them."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from typing import Any
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.data.sources import STDIN, STDIN_NAME, expand_remote, is_remote, no_such_file, plain_name
 
-_NO_DATA = (".", "readme", "license")  # how names of files begin that a folder may hold beside its data
+_NO_DATA = (".", "readme", "license")  # prefixes of files in a folder that hold no data
 _NOT_RUNS = (*_NO_DATA, "qrels")
 
 
 def find_runs(sources: str | Path | Iterable[str | Path]) -> list[str]:
-    """The files that files, folders and globs stand for, in the order given; `-` stays.
+    """Return the files that names, folders and globs refer to, in the given order; `-` is kept.
 
-    A folder stands for the files in it, sorted by name, without its sub-folders, hidden files and
-    files whose names begin with README, LICENSE or qrels.
+    A folder stands for its files, sorted by name, without sub-folders, hidden files and files whose names
+    begin with README, LICENSE or qrels.
     """
     given = [sources] if isinstance(sources, str | Path) else list(sources)
     found = [name for source in given for name in _expand(str(source))]
     if not found:
-        raise DataError("no runs are given; expected files, folders or globs")
+        raise DataError("no runs; give files, folders or globs")
     seen: dict[tuple[int, int] | str, list[str]] = {}
     for name in found:
         try:
             place = name if name == STDIN or is_remote(name) else _place_on_disk(name)
-        except OSError as error:  # a link in a folder, which leads nowhere
+        except OSError as error:  # a broken link in a folder
             raise DataError(f"{name!r}: {no_such_file(Path(name))}") from error
-        # Hard links to one file are files of their own: the way there tells them apart.
+        # Hard links to one file count as separate files; only the resolved path decides.
         others = [other for other in seen.get(place, ()) if Path(other).resolve() == Path(name).resolve()]
         if others:
-            raise DataError(f"{name!r} is given twice; every run counts once")
+            raise DataError(f"{name!r} is given twice; name each run once")
         seen.setdefault(place, []).append(name)
     return found
 
 
 def _place_on_disk(name: str) -> tuple[int, int]:
-    """What files must share to be one; asked first, since it takes far less time than following links."""
-    status = os.stat(name)  # noqa: PTH116 - for thousands of files a Path takes longer than the question
+    """Return device and inode, which equal files share; much faster to compare than resolved links."""
+    status = os.stat(name)  # noqa: PTH116 - faster than a Path for thousands of files
     return status.st_dev, status.st_ino
 
 
 def find_files(sources: Iterable[str | Path]) -> list[str]:
-    """As `find_runs`, each file once, with the qrels of a folder; a file that does not exist stays."""
+    """Like `find_runs`, but each file once, with the qrels of folders, and missing files kept."""
     found = (
         name
         for source in map(str, sources)
@@ -57,9 +57,9 @@ def find_files(sources: Iterable[str | Path]) -> list[str]:
 
 
 def find_files_below(sources: Iterable[str | Path]) -> list[str]:
-    """As `find_files`, but a folder of this machine stands for all files in it and in its sub-folders.
+    """Like `find_files`, but a local folder stands for all files in it and its sub-folders.
 
-    What they are called does not matter; only hidden files and folders are passed over.
+    File names do not matter; only hidden files and folders are skipped.
     """
     places = (place for source in map(str, sources) for place in _matched(source))
     found = (
@@ -71,7 +71,7 @@ def find_files_below(sources: Iterable[str | Path]) -> list[str]:
 
 
 def _matched(source: str) -> list[str]:
-    """The files and folders that a glob matches; what is none, or matches nothing, stays."""
+    """Return the files and folders that a glob matches; anything else is returned unchanged."""
     if is_remote(source) or not glob.has_magic(source) or os.path.exists(source):  # noqa: PTH110 - never fails
         return [source]
     return sorted(glob.glob(source, recursive=True)) or [source]  # noqa: PTH207 - as in _expand
@@ -87,7 +87,7 @@ def _below(source: str) -> list[str]:
     try:
         for folder, inner, names in os.walk(source, followlinks=True, onerror=_refuse):
             if (place := os.path.realpath(folder)) in seen:
-                raise DataError(f"{folder!r} leads to a folder that is read already; remove the link")
+                raise DataError(f"{folder!r} is a link to a folder that is already read; remove the link")
             seen.add(place)
             inner[:] = [name for name in inner if not name.startswith(".")]
             paths = (Path(folder, name) for name in names if not name.startswith("."))
@@ -95,9 +95,7 @@ def _below(source: str) -> list[str]:
     except OSError as error:
         raise DataError(f"{error.filename or source!r} cannot be opened: {error.strerror}") from error
     if not files:
-        raise DataError(
-            f"the folder {source!r} holds no files, nor do its sub-folders; hidden ones do not count"
-        )
+        raise DataError(f"the folder {source!r} and its sub-folders hold no files, apart from hidden ones")
     return sorted(files)
 
 
@@ -110,13 +108,13 @@ def _is_missing(source: str) -> bool:
         return False
     try:
         return source != STDIN and not glob.has_magic(source) and not Path(source).exists()
-    except (OSError, ValueError):  # a name that is too long, or has a zero byte
+    except (OSError, ValueError):  # a name that is too long or contains a zero byte
         return True
 
 
 def _expand(source: str, skipped: tuple[str, ...] = _NOT_RUNS, what: str = "runs") -> list[str]:
     if not source:
-        raise DataError(f"one of the {what} is named by an empty text; expected files, folders or globs")
+        raise DataError(f"an empty name among the {what}; give files, folders or globs")
     if is_remote(source):
         return expand_remote(source, skipped, what)
     try:
@@ -139,7 +137,7 @@ def _expand(source: str, skipped: tuple[str, ...] = _NOT_RUNS, what: str = "runs
 
 
 def _is_file_or_broken_link(path: Path) -> bool:
-    """Whether this is to be read: a link that leads nowhere was meant to be, and is named as an error."""
+    """Return whether to read a path; a broken link counts, so that it is reported as an error."""
     return path.is_file() or (path.is_symlink() and not path.exists())
 
 
@@ -154,25 +152,25 @@ def _files_of_folder(folder: Path, skipped: tuple[str, ...], what: str) -> list[
     return files
 
 
-ARCHIVED = "input."  # TREC's archive keeps the run NAME as input.NAME.gz
+ARCHIVED = "input."  # TREC's archive stores the run NAME as input.NAME.gz
 
 
 def run_name(source: str | Path) -> str:
-    """Return the name of the run in a file: bm25 for runs/bm25.txt.gz, and for TREC's input.bm25.gz."""
+    """Return the run name that a file stands for: bm25 for runs/bm25.txt.gz and for TREC's input.bm25.gz."""
     name = plain_name(source)
     return name.removeprefix(ARCHIVED) or name
 
 
 def name_or_tag(source: str, tag: str) -> str:
-    """Return the name of a run that was read: that of its file, or its tag where it has no file."""
+    """Return the name of a run: that of its file, or its tag if it has no file."""
     return tag if source == STDIN_NAME else run_name(source)
 
 
 def run_names(sources: Sequence[str | Path], names: Sequence[str]) -> list[str]:
-    """Return the names of the runs, no two alike; only those that are shared change.
+    """Return unique run names; only names that several runs share change.
 
-    Files of one name in different folders get as many folders in front as tell them apart. Where only the
-    extension differs, the whole path is the name. Runs without a file are numbered.
+    Files of the same name get as many parent folders as needed to distinguish them. If only the extension
+    differs, the whole path is the name. Runs without a file are numbered.
     """
     found = list(names)
     folders = [Path(source).parts[:-1] for source in sources]
@@ -195,7 +193,7 @@ def _shared(names: Iterable[str]) -> set[str]:
 
 
 def _numbered(names: list[str]) -> list[str]:
-    """The names, with a number behind those that stood before: run, run#2, run#3."""
+    """Number repeated names: run, run#2, run#3."""
     seen: set[str] = set()
     for place, name in enumerate(names):
         number = 1
@@ -207,10 +205,10 @@ def _numbered(names: list[str]) -> list[str]:
 
 
 class RunIndex:
-    """Finds the run that a person means: by its name, its tag or its file, with or without extension."""
+    """Find the run that a user means: by name, tag or file, with or without extension."""
 
     def __init__(self, names: Sequence[str], tags: Sequence[str] = (), sources: Sequence[Any] = ()) -> None:
-        """`sources` are what the runs were read from, in the same order; only files among them count."""
+        """Index the runs; `sources` are their origins in the same order, of which only files count."""
         files = [source if isinstance(source, str | Path) else None for source in sources]
         self._names = tuple(names)
         loose = [*enumerate(map(run_name, names)), *enumerate(map(run_name, tags))]
@@ -224,7 +222,7 @@ class RunIndex:
         self._loose = _places(loose)
 
     def find(self, name: str) -> int | None:
-        """Return the place of the one run that is called this; None where there is none, or several."""
+        """Return the position of the only run of this name; None if there is none or several."""
         for places in self._exact:
             if len(found := places.get(name, ())) == 1:
                 return next(iter(found))
@@ -232,7 +230,7 @@ class RunIndex:
         return next(iter(found)) if len(found) == 1 else None
 
     def place(self, name: str) -> int:
-        """As `find`, with an error where no single run is meant."""
+        """Like `find`, but raise an error if no single run matches."""
         found = self.find(name)
         if found is None:
             raise UnknownNameError("run", name, self._names)

@@ -1,4 +1,4 @@
-"""Reading runs and judgments from whatever they are in: the entry points, and which format a file is in."""
+"""Read runs and judgments from any source, and detect the format of a file."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ from sounding.data.sources import (
 from sounding.data.tables import Qrels, Run
 from sounding.data.trec import read_prels, read_strata, read_trec_qrels, read_trec_run
 
-TABLES = ("csv", "tsv", "json", "jsonl", "parquet")  # with columns that are known by their names
+TABLES = ("csv", "tsv", "json", "jsonl", "parquet")  # formats whose columns are recognized by name
 FORMATS = ("trec", "prels", "strata", *TABLES)
-IRDS = "irds:"  # how the id of an ir_datasets collection begins
+IRDS = "irds:"  # prefix of the id of an ir_datasets collection
 
 _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _BY_EXTENSION = {
@@ -65,12 +65,13 @@ def read_run(
     duplicates: Duplicates = "error",
     with_ranks: bool = False,
 ) -> Run:
-    """A run from a file (`-`: standard input), a dict of dicts, a frame, or a list of rows.
+    """Read a run from a file (`-`: standard input), a dict of dicts, a data frame, or a list of rows.
 
     Frames are those of pandas, Polars and pyarrow; rows are ir_measures' ScoredDoc or (topic, doc, score).
 
-    The format is found from the file's name and content unless it is given. The run is named by its
-    file without extension, or by its tag where it has no file, unless a name is given. A Run stays as it is.
+    The format is detected from the file's name and content unless it is given. The run is named after its
+    file without extension, or after its tag if it has no file, unless a name is given. A Run is returned as
+    it is.
     """
     source = held(source)
     if isinstance(source, Run):
@@ -99,7 +100,7 @@ def read_runs(
     duplicates: Duplicates = "error",
     with_ranks: bool = False,
 ) -> list[Run]:
-    """All runs of files, folders and globs, no two of one name; in memory: {name: run} or a list."""
+    """Read all runs of files, folders and globs, with unique names; in memory: {name: run} or a list."""
 
     def read(source: Any, name: str | None = None) -> Run:
         run = read_run(source, format=format, name=name, duplicates=duplicates, with_ranks=with_ranks)
@@ -111,18 +112,19 @@ def read_runs(
 
 
 class Place(NamedTuple):
-    """Where a run is, and the name it was given, if any."""
+    """The source of a run, and the name that the caller gave it, if any."""
 
     source: Any
     name: str | None
 
 
 def run_sources(runs: Any) -> list[Place]:
-    """Return every run that is meant, with the name it was given, if any: the one way in for runs.
+    """Return every run that the argument refers to, with the name it was given, if any.
 
-    A text or path is a file, folder or glob. A mapping is one run ({topic: {doc: score}}) or several by name
-    ({name: run}). A frame is one run, or several where a column names them. Lists and iterators hold runs, or
-    the rows of one run (ir_measures' ScoredDoc, or tuples). Lazy frames and iterators are used up here.
+    All commands and functions read their runs through this function. A text or path is a file, folder or
+    glob. A mapping is one run ({topic: {doc: score}}) or several by name ({name: run}). A frame is one run,
+    or several if a column names them. Lists and iterators hold runs, or the rows of one run (ir_measures'
+    ScoredDoc, or tuples). Lazy frames and iterators are consumed here.
     """
     runs = held(runs)
     if isinstance(runs, Mapping) and not _is_one_run(runs):
@@ -139,7 +141,7 @@ def run_sources(runs: Any) -> list[Place]:
 
 
 def _places(source: Any) -> list[Place]:
-    """The runs that one of several sources stands for."""
+    """Return the runs that one of several sources refers to."""
     if isinstance(source, Place):
         return [source]
     if isinstance(source, str | Path):
@@ -148,7 +150,7 @@ def _places(source: Any) -> list[Place]:
 
 
 def _is_one_run(runs: Mapping[Any, Any]) -> bool:
-    """Whether {topic: {doc: score}}: the values hold numbers, not rankings."""
+    """Return whether a mapping is {topic: {doc: score}}: its values hold numbers, not rankings."""
     first = next(iter(runs.values()), None)
     return isinstance(first, Mapping) and not any(isinstance(inner, Mapping) for inner in first.values())
 
@@ -161,12 +163,12 @@ def read_qrels(
     fractional: Fractional = "refuse",
     groups: bool = False,
 ) -> Qrels:
-    """Judgments from a file (`-`: standard input), a dict of dicts, a frame, rows, or an ir_datasets id.
+    """Read judgments from a file (`-`: standard input), dict of dicts, frame, rows, or ir_datasets id.
 
     Rows are a list of ir_measures' Qrel or of (topic, doc, grade).
 
-    With `groups`, the column that says who judged is kept, and a document may be judged once in each
-    group. Qrels stay what they are.
+    With `groups`, the column that names the assessor is kept, and a document may be judged once in each
+    group. Qrels are returned as they are.
     """
     source = held(source)
     if isinstance(source, Qrels):
@@ -200,7 +202,7 @@ def parse_run(
     duplicates: Duplicates = "error",
     with_ranks: bool = False,
 ) -> Run:
-    """The run that bytes hold; what is wrong is noted, and raised only where nothing can be read."""
+    """Parse a run from bytes; problems are reported, and raised only if nothing can be read."""
     records = _records_of_file(content, "run", _known(format), problems, more=with_ranks)
     run = run_of(records, problems, name=name, duplicates=duplicates, with_ranks=with_ranks)
     _note_nothing(len(run.docs), problems)
@@ -216,10 +218,10 @@ def parse_qrels(
     fractional: Fractional = "refuse",
     groups: bool = False,
 ) -> Qrels:
-    """The judgments that bytes hold; as `parse_run`."""
+    """Parse judgments from bytes; problems are reported, and raised only if nothing can be read."""
     form = _known(format) or detect(content, content.source)
     records = _records_of_file(content, "qrels", form, problems, more=groups)
-    grouped = groups and form not in ("prels", "strata")  # which have no such column
+    grouped = groups and form not in ("prels", "strata")  # these formats have no such column
     qrels = qrels_of(records, problems, duplicates=duplicates, fractional=fractional, groups=grouped)
     _note_nothing(len(qrels.docs), problems)
     return qrels
@@ -228,7 +230,7 @@ def parse_qrels(
 def _records_of_file(
     content: Content, kind: Kind, form: str | None, problems: Problems, *, more: bool
 ) -> Records:
-    """The records of a file; of TREC's text with `more`: the ranks of a run, or who judged."""
+    """Return the records of a file; in TREC text, `more` adds the ranks of a run or the assessors."""
     form = form or detect(content, content.source)
     if form in TABLES:
         return _table_readers(form)(content, kind, problems) or _nothing(kind)
@@ -249,16 +251,16 @@ def _table_readers(form: str) -> Callable[[Content, Kind, Problems], Records | N
         return read_delimited
     if form == "parquet":
         return read_parquet
-    from sounding.data import structured  # the JSON module, for which plain TREC text need not wait
+    from sounding.data import structured  # imports the JSON module, which plain TREC text does not need
 
     return structured.read_json if form == "json" else structured.read_jsonl
 
 
 def detect(content: Content, source: str | Path) -> str:
-    """The format of a source: by its first bytes, then by its name, then by its first line.
+    """Return the format of a source: by its first bytes, then by its name, then by its first line.
 
-    A name that promises commas or tabs is not believed where the first line has none, or where blanks
-    make TREC's fields of it.
+    A name that promises commas or tabs is ignored if the first line has none, or if blanks split it into
+    TREC's fields.
     """
     if content.starts_with(b"PAR1"):
         return "parquet"
@@ -278,7 +280,7 @@ def detect(content: Content, source: str | Path) -> str:
 
 
 def _json_or_lines(content: Content) -> str:
-    """JSON lines close an object in the first line and open another one, or hold documents by name."""
+    """Distinguish JSON lines, where the first line is a complete object, from one JSON value."""
     lines = [line for line in bytes(content.view).split(b"\n") if line.strip() and not line.startswith(b"#")]
     several = len(lines) > 1 and all(line.strip().startswith(b"{") for line in lines[:2])
     if several and lines[0].strip().endswith(b"}"):
@@ -288,9 +290,9 @@ def _json_or_lines(content: Content) -> str:
 
 
 def _table_or_trec(line: str) -> str:
-    """What separates the fields of a line: TREC's white space, tabs with three columns, or commas.
+    """Tell from a line whether fields are separated as in TREC text, by tabs, or by commas.
 
-    TREC's fields come first, for its white space may be tabs and blanks by turns.
+    TREC's fields are tried first, because their white space may mix tabs and blanks.
     """
     for separator, form in ((TAB, "tsv"), (COMMA, "csv"), (SEMICOLON, "csv")):
         parts = [part.strip(' "') for part in line.split(separator)]
@@ -301,7 +303,7 @@ def _table_or_trec(line: str) -> str:
         return _trec_form(words)
     if _has_three_columns(line) or (len(words) == 3 and line.count(TAB) == 2):
         return "tsv"
-    # Ids may hold commas; in a table with blanks behind its commas every word but the last ends in one.
+    # Ids may contain commas. In a table with blanks after its commas, every word but the last ends in one.
     as_trec = len(words) >= 4 and not all(word.endswith((COMMA, SEMICOLON)) for word in words[:-1])
     if not as_trec and max(line.count(COMMA), line.count(SEMICOLON)) >= 2:
         return "csv"
@@ -309,19 +311,19 @@ def _table_or_trec(line: str) -> str:
 
 
 def _words(line: str) -> list[str]:
-    """The fields of a line as the reader of TREC's text splits it."""
+    """Split a line into fields, as the reader of TREC text does."""
     return re.findall(r"[^\x00-\x20]+", line)
 
 
 def is_number(text: str) -> bool:
-    """Whether a text spells a number as runs and judgments have them."""
+    """Return whether a text spells a number as runs and judgments have them."""
     return re.fullmatch(_NUMBER, text) is not None
 
 
 def _has_trec_shape(words: list[str]) -> bool:
-    """Whether fields are TREC's beyond doubt: what must be a number is, and the second is Q0 or a number.
+    """Return whether fields certainly are TREC's: numbers where expected, and Q0 or a number second.
 
-    Prels have the document there; their last three fields are numbers.
+    In prels the second field is the document, and the last three fields are numbers.
     """
     if len(words) == 5 and all(map(is_number, words[2:])):
         return True
@@ -331,7 +333,7 @@ def _has_trec_shape(words: list[str]) -> bool:
 
 
 def _has_three_columns(line: str) -> bool:
-    """Whether tabs make a topic, a document and a number of a line; a document's id may hold blanks."""
+    """Return whether tabs split a line into topic, document and number; a document id may contain blanks."""
     columns = [column.strip() for column in line.split(TAB)]
     return len(columns) == 3 and len(_words(columns[0])) == 1 and bool(columns[1]) and is_number(columns[2])
 
@@ -341,9 +343,10 @@ def _trec_form(words: list[str]) -> str:
 
 
 def _prels_or_strata(words: list[str]) -> str:
-    """Whether the fifth field is a chance or a grade: 0 and 1 are grades where the third is no number.
+    """Return the format by the fifth field: a probability (prels) or a grade (strata).
 
-    Where it is neither, this is a line of four fields with one too many.
+    0 and 1 are grades if the third field is not a number. If the fifth field is neither, the line has one
+    field too many.
     """
     graded = is_number(words[2])
     if re.fullmatch(r"-?[0-9]+", words[4]) and (words[4] not in ("0", "1") or not graded):
@@ -352,7 +355,7 @@ def _prels_or_strata(words: list[str]) -> str:
 
 
 def _note_other_kind(content: Content, problems: Problems, kind: Kind) -> None:
-    """Add to a wrong number of fields that the file looks like the other kind: the two were swapped."""
+    """Add to a wrong number of fields that the file looks like the other kind, in case they were swapped."""
     if not problems.found:
         return
     words = first_record(content).split()
@@ -377,11 +380,11 @@ def _known(form: str | None) -> str | None:
 
 def _note_nothing(rows: int, problems: Problems) -> None:
     if not rows and not problems.found:
-        problems.note(1, "no line holds data; expected a topic, a document and a number in each")
+        problems.note(1, "the file has no data; expected a topic, a document and a number in each line")
 
 
 def _nothing(kind: Kind) -> Records:
-    """No records, with all columns that could be asked for: what is wrong has been noted already."""
+    """Return empty records with all columns; the reason has been reported already."""
     roles = ("topic", "doc", "score", "rank") if kind == "run" else ("topic", "doc", "grade", "group")
     return Records(dict.fromkeys(roles, Tokens.from_strings([])))
 
@@ -426,7 +429,7 @@ def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
 
 
 def _collection(source: str) -> Any | None:
-    """The ir_datasets collection of this id; None where it is a file's name."""
+    """Return the ir_datasets collection of this id; None if it is a file name."""
     asked = source.startswith(IRDS)
     if not asked and (source == "-" or is_remote(source) or Path(source).suffix or Path(source).exists()):
         return None
@@ -440,10 +443,12 @@ def _collection(source: str) -> Any | None:
         collection = package.load(source.removeprefix(IRDS))
     except KeyError as error:
         if asked:
-            raise DataError(f"ir_datasets knows no collection {source.removeprefix(IRDS)!r}") from error
+            raise DataError(
+                f"ir_datasets has no collection {source.removeprefix(IRDS)!r}; check the id"
+            ) from error
         return None
     if not collection.has_qrels():
-        raise DataError(f"the collection {source!r} has no judgments; name one of its parts that has")
+        raise DataError(f"the collection {source!r} has no judgments; name one of its subsets that has some")
     return collection
 
 
@@ -451,24 +456,24 @@ def _records_of_collection(collection: Any, problems: Problems) -> Records:
     judgments = list(collection.qrels_iter())
     if not judgments:
         raise DataError(
-            f"the collection {problems.source!r} has no judgments; name one of its parts that has"
+            f"the collection {problems.source!r} has no judgments; name one of its subsets that has some"
         )
     return records_of_rows(judgments, "qrels", problems)
 
 
-HEAD = 1 << 16  # bytes that show what a file is
-TAIL = 1 << 14  # bytes that hold the last lines
+HEAD = 1 << 16  # bytes that show the format of a file
+TAIL = 1 << 14  # bytes that include the last lines
 
 
 def quick_tag(source: Any, run_format: str | None = None) -> str | None:
-    """The tag on the last line of TREC's text that lies here unpacked; None: only reading the run tells."""
+    """Return the tag in the last line of an uncompressed local TREC run; None: the run must be read first."""
     if not isinstance(source, str | Path) or str(source) == STDIN or is_remote(source):
         return None
     try:
         head = head_of(source, HEAD)
         if unpacked_pieces(head) is not None or (run_format or detect(as_text(head), source)) != "trec":
             return None
-    except SoundingError:  # told where the run is read
+    except SoundingError:  # reported when the run is read
         return None
     with locate_file(source).open("rb") as file:
         size = file.seek(0, 2)

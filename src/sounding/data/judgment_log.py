@@ -1,8 +1,8 @@
-"""Which judgments of a judging log stand: one rule for the judging server and for whoever reads its log.
+"""Decide which judgments of a judging log are valid, for the judging server and for readers of its log.
 
-The last word of each assessor on each document counts. `judge` is a judgment, or the change of one; one that
-undoes a change goes back to the judgment before it. `withdraw` takes back the only judgment there is.
-`skip` puts a document off, `unskip` takes that back. What undoes an act names its number.
+The last judgment of each assessor on each document counts. `judge` is a judgment or a change of one; undoing
+a change restores the previous judgment. `withdraw` takes back the only judgment. `skip` postpones a document
+and `unskip` undoes that. An event that undoes another one names its number.
 """
 
 from __future__ import annotations
@@ -10,32 +10,33 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
 
-Place = TypeVar("Place", bound=Hashable)  # an assessor and a document, in whatever form
+Place = TypeVar("Place", bound=Hashable)  # identifies an assessor and a document
 Judgment = TypeVar("Judgment")
 
 
 class StandingJudgments(dict[Place, list[Judgment]], Generic[Place, Judgment]):
-    """Place -> the judgment that stands there, last, behind all that it was changed from.
+    """Map each place to its judgments, oldest first; the last one is valid, the others are its history.
 
-    Places stand in the order in which they were first judged; one that was withdrawn begins anew.
+    Places are in the order of their first judgment; after a withdrawal a place starts again at the end.
     """
 
     def follow(self, place: Place, kind: str, judgment: Judgment, *, undoes: bool) -> None:
-        """Take in the next event of a place; events other than `judge` and `withdraw` change nothing."""
+        """Apply the next event of a place; events other than `judge` and `withdraw` change nothing."""
         if kind == "withdraw":
             self.pop(place, None)
         elif kind == "judge":
             history = self.setdefault(place, [])
             if undoes and len(history) > 1:
                 history.pop()
-            elif undoes and history:  # of a log without its beginning: the event repeats what stands again
+            # the log lacks its beginning: the event repeats the judgment that is valid again
+            elif undoes and history:
                 history[-1] = judgment
             else:
                 history.append(judgment)
 
 
 class Act(Protocol):
-    """What it takes to know of an event."""
+    """An event of the log, as far as these rules need it."""
 
     @property
     def kind(self) -> str:
@@ -47,24 +48,24 @@ class Act(Protocol):
 
     @property
     def doc(self) -> str | None:
-        """The document that it is about."""
+        """The document of the event."""
 
     @property
     def undoes(self) -> int | None:
-        """The number of the event that this one takes back; None: it takes nothing back."""
+        """The number of the event that this one undoes, or None."""
 
 
 SomeAct = TypeVar("SomeAct", bound=Act)
 
 
 def standing_acts(newest_first: Iterable[SomeAct]) -> Iterator[SomeAct]:
-    """Yield an assessor's judgments, changes and skips that were not taken back, from the newest on.
+    """Yield an assessor's judgments, changes and skips that were not undone, newest first.
 
-    The first judgment of a document among them is the one that `StandingJudgments` has.
+    The first judgment of a document is the one that `StandingJudgments` holds.
     """
     undone: set[int] = set()
-    ended: set[str | None] = set()  # documents of which all before was taken back at once
-    judged: set[str | None] = set()  # a judgment ends a skip of before
+    ended: set[str | None] = set()  # documents whose judgments were withdrawn
+    judged: set[str | None] = set()  # a judgment ends an earlier skip
     for event in newest_first:
         if event.undoes is not None:
             undone.add(event.undoes)

@@ -1,7 +1,7 @@
-"""A run that is too large for memory as parts, each of whole topics: stretches of a text, rows of a table.
+"""Read a run that is too large for memory in parts, each with complete topics.
 
-A part is small, says where it is and no more, and can be read by any process. Where a topic's lines do
-not stand together, the lines are first brought together on disk, in a temporary folder.
+A part is small: it only says where to read, so any process can read it. If the lines of a topic are
+scattered, a temporary folder first collects them on disk.
 """
 
 from __future__ import annotations
@@ -40,39 +40,39 @@ from sounding.data.sources import (
 from sounding.data.tables import Run, byte_order
 from sounding.data.trec import RUN_SHAPE, read_trec_run
 
-LARGE = 256 << 20  # bytes of a file from which on it is read in parts
-PART = 32 << 20  # bytes of text in a part, about
-ROWS = 1 << 20  # rows of a table in a part, about
+LARGE = 256 << 20  # size in bytes above which a file is read in parts
+PART = 32 << 20  # approximate bytes of text in a part
+ROWS = 1 << 20  # approximate rows of a table in a part
 
-ROW_NUMBER = "sounding: row"  # a column that no file has
+ROW_NUMBER = "sounding: row"  # a column name that no file has
 
-_HEAD = 1 << 16  # bytes that tell what a file is
+_HEAD = 1 << 16  # bytes that show the format of a file
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some topics of a run: a stretch of bytes (text) or of rows (Parquet), or of lines brought together."""
+    """Some topics of a run: a range of bytes (text) or rows (Parquet), or a file of collected lines."""
 
-    source: str  # as messages call the run
-    file: str  # where to read
+    source: str  # the run's name in messages
+    file: str  # the file to read
     form: str  # trec or parquet
     begin: int
     end: int
-    numbers: str | None = None  # a file with the line of every line, where they were brought together
-    topics: tuple[str, ...] | None = None  # of a table: only the rows of these topics, wherever they stand
+    numbers: str | None = None  # for collected lines: a file with the original line number of each
+    topics: tuple[str, ...] | None = None  # in a table: read only the rows of these topics, wherever they are
 
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """A large run that lies unpacked where it can be read from anywhere within."""
+    """A large run in an uncompressed local file."""
 
-    source: str  # as messages call it
+    source: str  # the run's name in messages
     file: str
     form: str  # trec or parquet
 
 
 def is_large(source: Any, form: str | None = None) -> bool:
-    """Whether a file is to be read in parts: it is large, and TREC's text or Parquet."""
+    """Return whether to read a file in parts: it is large, and TREC text or Parquet."""
     if not isinstance(source, str | Path) or str(source) == "-" or form not in (None, "trec", "parquet"):
         return False
     size = size_of(source)
@@ -84,12 +84,12 @@ def is_large(source: Any, form: str | None = None) -> bool:
 
 
 def steps_to_read(source: Any, form: str | None = None) -> int:
-    """In how many steps progress is told of a run: one, or as many as a large one has parts, about."""
+    """Return the number of progress steps for a run: one, or about the number of parts of a large one."""
     return -(-size_of(source) // PART) if is_large(source, form) else 1
 
 
 def in_proportion(progress: Progress | None, steps: int, pieces: int) -> Progress | None:
-    """Progress in so many steps, from progress in so many pieces."""
+    """Convert progress in `pieces` to progress in `steps`."""
     if progress is None:
         return None
     done = told = 0
@@ -105,18 +105,22 @@ def in_proportion(progress: Progress | None, steps: int, pieces: int) -> Progres
 
 
 def is_plain(source: Any) -> bool:
-    """Whether parts of a large file can be read as it lies there: it is not compressed, and here."""
+    """Return whether parts of a large file can be read directly: it is local and not compressed."""
     return not is_remote(str(source)) and unpacked_pieces(head_of(source, _HEAD)) is None
 
 
 @contextmanager
 def unpacked(source: str | Path, form: str | None = None) -> Iterator[Large]:
-    """A large file such that parts of it can be read: as it lies there, or unpacked into a temporary file."""
+    """Yield a large file of which parts can be read: the file itself, or a decompressed temporary copy."""
     name = str(source)
     head = head_of(source, _HEAD)
     known = _form(source, head, form)
     if known is None:
-        raise FormatError(name, None, "only TREC's text and Parquet are read in parts; convert it first")
+        raise FormatError(
+            name,
+            None,
+            "only TREC text and Parquet can be read in parts; convert the file first (sounding convert)",
+        )
     if is_plain(source):
         yield Large(name, name, known)
         return
@@ -130,7 +134,7 @@ def unpacked(source: str | Path, form: str | None = None) -> Iterator[Large]:
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    import shutil  # with bz2 and lzma; only what is unpacked needs them
+    import shutil  # imports bz2 and lzma, which only compressed files need
     import tempfile
 
     with _temporary_files(Path(tempfile.gettempdir())):
@@ -143,7 +147,7 @@ def _temporary_folder() -> Iterator[Path]:
 
 @contextmanager
 def _temporary_files(folder: Path) -> Iterator[None]:
-    """Say of temporary files that they cannot be written: the input has no part in it."""
+    """Report errors of temporary files as such, because the input is not to blame."""
     try:
         yield
     except OSError as error:
@@ -154,14 +158,14 @@ def _temporary_files(folder: Path) -> Iterator[None]:
 
 
 def _form(source: str | Path, head: Content, form: str | None) -> str | None:
-    """Which of the two it is; None: neither."""
+    """Return trec or parquet; None if the format is another."""
     if form is None:
         form = detect(_unpacked_head(source, head), source)
     return form if form in ("trec", "parquet") else None
 
 
 def unpacked_head(source: str | Path) -> Content:
-    """The beginning of a file, unpacked."""
+    """Return the beginning of a file, decompressed."""
     return _unpacked_head(source, head_of(source, _HEAD))
 
 
@@ -173,7 +177,7 @@ def _unpacked_head(source: str | Path, head: Content) -> Content:
 
 
 def _pieces(source: str | Path) -> Iterator[bytes]:
-    """The bytes of a file, unpacked, some at a time."""
+    """Yield the bytes of a file in pieces, decompressed."""
     unpack = unpacked_pieces(head_of(source, _HEAD))
     with opened(source) as file:
         raw = iter(lambda: file.read(1 << 20), b"")
@@ -181,7 +185,7 @@ def _pieces(source: str | Path) -> Iterator[bytes]:
 
 
 def cut(large: Large) -> list[Part]:
-    """The parts of a file, in its order: no topic whose lines stand together is in two of them."""
+    """Split a file into parts, in order; a topic whose lines are contiguous is never split."""
     if large.form == "parquet":
         return run_in_child(lambda: _cut_table(large))
     with locate_file(large.file).open("rb") as file:
@@ -198,7 +202,7 @@ def _between(large: Large, edges: Sequence[int]) -> list[Part]:
 
 
 def _next_topic(file: BinaryIO, place: int, size: int) -> int:
-    """Where the next topic begins behind the line that begins at or after a place."""
+    """Return where the next topic begins after the line that starts at or after `place`."""
     file.seek(place - 1)
     file.readline()
     topic = None
@@ -235,7 +239,7 @@ def _topic_column(large: Large, table: Any) -> str:
 
 
 def _next_topic_row(topics: Any, place: int, rows: int) -> int:
-    """The first row behind a place whose topic differs from that of the row there."""
+    """Return the first row after `place` whose topic differs from that row's topic."""
     length, first = 4096, None
     while place < rows:
         column = topics.slice(place, length).collect().to_series()
@@ -251,7 +255,7 @@ def _next_topic_row(topics: Any, place: int, rows: int) -> int:
 def read_part(
     part: Part, *, name: str | None = None, duplicates: Duplicates = "error", with_ranks: bool = False
 ) -> Run:
-    """The topics of one part, as `read_run` reads the whole; messages count lines as the whole file does."""
+    """Read the topics of one part; messages use the line numbers of the whole file."""
 
     def read(problems: Problems) -> Run:
         records = _records_of(part, problems, with_ranks)
@@ -260,7 +264,7 @@ def read_part(
     problems = Problems(part.source)
     run = read(problems)
     if problems.found:
-        # Lines are counted only now that somebody is to be told one.
+        # Line numbers are computed only when a message needs one.
         numbered = _numbered(part)
         read(numbered)
         numbered.refuse()
@@ -268,7 +272,7 @@ def read_part(
 
 
 def _numbered(part: Part) -> Problems:
-    """Problems that count lines as the whole file has them."""
+    """Return an empty problem list that uses the line numbers of the whole file."""
     if part.numbers is not None:
         return Problems(part.source, own_lines=np.fromfile(part.numbers, np.int64))
     if part.topics is not None:
@@ -302,7 +306,7 @@ def _records_of(part: Part, problems: Problems, with_ranks: bool) -> Records:
 
 
 def _rows_of(part: Part, *more: str) -> polars.DataFrame:
-    """The rows of a part, of the columns that a run needs; more if asked for: rank, or the rows' numbers."""
+    """Return the rows of a part with the columns of a run; `more` adds the rank or the row numbers."""
     check_polars(part.source)
     with readable(part.source):
         table = polars.scan_parquet(locate_file(part.file))
@@ -324,10 +328,10 @@ def _rows_of(part: Part, *more: str) -> polars.DataFrame:
 
 @contextmanager
 def brought_together(parts: Sequence[Part], rows: Mapping[str, int]) -> Iterator[list[Part]]:
-    """Other parts of the same run, in each of which all lines of some topics stand, topics in byte order.
+    """Yield other parts of the same run, each with all lines of some topics, topics in byte order.
 
-    `rows` counts the lines of every topic. Lines keep their order. A text is copied to a temporary
-    folder for that; a table is read once for every part instead.
+    `rows` is the number of lines of each topic. Lines keep their order. A text is copied to a temporary
+    folder for this; a table is instead read once for every part.
     """
     if parts[0].form == "parquet":
         yield [replace(parts[0], topics=topics) for topics in _grouped(rows, ROWS)]
@@ -340,7 +344,7 @@ def brought_together(parts: Sequence[Part], rows: Mapping[str, int]) -> Iterator
 
 
 def _grouped(rows: Mapping[str, int], most: int) -> list[tuple[str, ...]]:
-    """The topics in byte order, in groups of so many rows at most; a larger topic is alone."""
+    """Group the topics in byte order, with at most `most` rows per group; a larger topic is alone."""
     groups: list[list[str]] = []
     held = 0
     for topic in sorted(rows, key=byte_order):
@@ -353,7 +357,7 @@ def _grouped(rows: Mapping[str, int], most: int) -> list[tuple[str, ...]]:
 
 
 def _sorted_into(folder: Path, parts: Sequence[Part], groups: Sequence[Sequence[str]]) -> list[Part]:
-    """Every line copied to the file of its topic's group, and its number beside it."""
+    """Copy every line to the file of its topic's group, and its line number to a second file."""
     buckets = {topic: number for number, group in enumerate(groups) for topic in group}
     before = 0
     for part in parts:
@@ -377,7 +381,7 @@ def _sorted_into(folder: Path, parts: Sequence[Part], groups: Sequence[Sequence[
 
 
 def _lines(part: Part) -> tuple[Content, Places, Places, Places, Tokens]:
-    """The bytes of a part; begin, end and number of every line that is a record; and its topic."""
+    """Return the bytes of a part; start, end and number of each record line; and its topic."""
     content = _bytes_of(part)
     if content.size and content.buffer[content.size - 1] != ord("\n"):
         content.buffer[content.size] = ord("\n")
@@ -387,7 +391,7 @@ def _lines(part: Part) -> tuple[Content, Places, Places, Places, Tokens]:
         content.buffer, content.size, wanted=(0,), least=6, shape=RUN_SHAPE, problems=problems
     )
     if problems.found:
-        read_part(part)  # says in which line of the file
+        read_part(part)  # names the line of the file
         problems.refuse()
     newlines = (content.buffer[: content.size] == ord("\n")).nonzero()[0]
     numbers = np.arange(1, len(newlines) + 1) if fields.lines is None else fields.lines
@@ -397,13 +401,13 @@ def _lines(part: Part) -> tuple[Content, Places, Places, Places, Tokens]:
 
 
 def _bucket_of_each(topics: Tokens, buckets: Mapping[str, int]) -> Places:
-    """The bucket of every line."""
+    """Return the bucket of every line."""
     names, sizes = _stretches(topics)
     return np.repeat(np.array([buckets[topic] for topic in names], np.int64), sizes)
 
 
 def _stretches(topics: Tokens) -> tuple[list[str], Places]:
-    """The topics where they change, and how many lines each goes on for."""
+    """Return the topics where they change, and how many lines each continues for."""
     changes = np.ones(len(topics), np.bool_)
     words = topics.words()
     changes[1:] = (words[:, 1:] != words[:, :-1]).any(axis=0)
@@ -412,7 +416,7 @@ def _stretches(topics: Tokens) -> tuple[list[str], Places]:
 
 
 def is_scattered(part: Part) -> bool:
-    """Whether a topic's lines return within a part, after those of another topic."""
+    """Return whether a topic returns within a part after lines of another topic."""
     if part.form == "parquet":
         return run_in_child(lambda: _is_scattered_table(part))
     names, _ = _stretches(_lines(part)[-1])
@@ -425,7 +429,7 @@ def _is_scattered_table(part: Part) -> bool:
 
 
 def topics_and_rows(part: Part) -> dict[str, int]:
-    """The topics of a part in their order, with how many lines each has."""
+    """Return {topic: number of lines} of a part, in order."""
     if part.form == "parquet":
         run = read_part(part, duplicates="first")
         return dict(zip(run.topics, run.sizes.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Parquet: tables whose columns are typed and compressed; read whole, or some rows at a time."""
+"""Read Parquet tables, completely or some rows at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sounding.data.tables import Numbers
 
 
 def read_parquet(content: Content, kind: Kind, problems: Problems) -> Records | None:
-    """The records of a Parquet table, its columns recognized by their names."""
+    """Return the records of a Parquet table, with columns recognized by name."""
     check_polars(content.source)
 
     def read() -> tuple[Records | None, list[Problem], int]:
@@ -34,9 +34,9 @@ def read_parquet(content: Content, kind: Kind, problems: Problems) -> Records | 
 
 
 def records_of_table(frame: polars.DataFrame, kind: Kind, problems: Problems) -> Records | None:
-    """The rows of a Polars frame; as `records_of_frame`, and without a Python object for every value.
+    """Return the rows of a Polars frame, like `records_of_frame` but without a Python object for each value.
 
-    Frames that hold anything odd go that way, for it says what is wrong and where.
+    Frames with unusual content are passed to that function, which reports what is wrong and where.
     """
     places = recognize(frame.columns, kind, 1, Problems(problems.source))
     columns: dict[str, Tokens] = {}
@@ -59,7 +59,7 @@ def records_of_table(frame: polars.DataFrame, kind: Kind, problems: Problems) ->
 
 
 def _numbers_of(column: polars.Series) -> Numbers | None:
-    """A column of finite numbers; None where it is none."""
+    """Return a column of finite numbers; None if it holds anything else."""
     if not (column.dtype.is_integer() or column.dtype.is_float()) or column.null_count():
         return None
     values = column.to_numpy().astype(np.float64)
@@ -67,7 +67,7 @@ def _numbers_of(column: polars.Series) -> Numbers | None:
 
 
 def _texts_of(column: polars.Series) -> Tokens | None:
-    """A column of texts or whole numbers as texts; None where it is none."""
+    """Return a column of texts or whole numbers as texts; None if it holds anything else."""
     if column.null_count() or not len(column):
         return None
     if column.dtype.is_integer() or column.dtype in (polars.Categorical, polars.Enum):
@@ -81,7 +81,7 @@ def _texts_of(column: polars.Series) -> Tokens | None:
 
 
 def _repeated_texts_of(column: polars.Series) -> Tokens | None:
-    """As `_texts_of`, for a column whose neighbors are mostly the same."""
+    """Like `_texts_of`, for a column in which most neighbors are equal."""
     stretches = column.rle()
     texts = _texts_of(stretches.struct.field("value"))
     if texts is None:
@@ -91,7 +91,7 @@ def _repeated_texts_of(column: polars.Series) -> Tokens | None:
 
 
 def column_of(tokens: Tokens, source: str) -> polars.Series:
-    """Texts as a Polars column, without a Python object for each; none of them holds a line end."""
+    """Return texts as a Polars column, without a Python object for each; no text may contain a line end."""
     if not len(tokens):
         return polars.Series([], dtype=polars.String)
     ends = np.cumsum(tokens.length + 1)
@@ -110,15 +110,15 @@ def column_of(tokens: Tokens, source: str) -> polars.Series:
 
 
 def check_polars(source: str) -> None:
-    """Refuse where Polars would wait for ever."""
+    """Raise an error if Polars would hang in this process."""
     if not may_use_polars():
-        problem = "Parquet cannot be read by several processes once one has read some; use --jobs 1"
+        problem = "a child process cannot read Parquet after its parent has read some; use --jobs 1"
         raise FormatError(source, None, problem)
 
 
 @contextmanager
 def readable(source: str) -> Iterator[None]:
-    """Polars at work on a file: its own traces stay unseen, its errors become ours."""
+    """Run Polars on a file: hide its own traces and convert its errors."""
     try:
         with _silent():
             yield
@@ -131,7 +131,7 @@ def readable(source: str) -> Iterator[None]:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Nothing on the standard error stream: Polars writes its own traces there before it raises."""
+    """Silence standard error: Polars writes its own traces there before it raises."""
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)

@@ -1,6 +1,6 @@
-"""Problems of a file, gathered while it is read: the first is raised, or all are counted and many listed.
+"""Collect the problems of a file while it is read, to raise the first or list and count them all.
 
-A file may have as many problems as lines, so only the first LISTED of them are kept.
+A file may have as many problems as lines, so only the first LISTED are kept.
 """
 
 from __future__ import annotations
@@ -14,37 +14,40 @@ import numpy as np
 from sounding.core.arrays import NDArray
 from sounding.core.errors import FormatError
 
-LISTED = 100  # problems that are worded; the others are counted
+LISTED = 100  # problems that are kept with their text; the others are counted
 
 
 class Problem(NamedTuple):
-    """One kind of problem: where it is first met, what was seen there, and how often it occurs."""
+    """One kind of problem: its first line, a description, and how often it occurs."""
 
     line: int
     text: str
     times: int
-    lines: tuple[int, ...]  # the first few lines that have it
+    lines: tuple[int, ...]  # the first few lines with this problem
 
 
 class Problems:
-    """What is wrong with one source."""
+    """The problems of one source."""
 
     def __init__(
         self, source: str, *, lines_before: int = 0, own_lines: NDArray[np.int64] | None = None
     ) -> None:
-        """Where only a part of a file is read: how many lines stand before it, or the line of each."""
+        """Start without problems.
+
+        For a part of a file, give the lines before it, or the line of each of its own.
+        """
         self.source = source
-        self.found: list[Problem] = []  # those that stand first, in the order of lines
-        self.more = 0  # how many others there are
+        self.found: list[Problem] = []  # the first problems, in line order
+        self.more = 0  # the number of other problems
         self.lines_before = lines_before
         self.own_lines = own_lines
 
     def line(self, number: int) -> int:
-        """The line of the file that was read as this one."""
+        """Return the line number in the whole file for a line number in the part that was read."""
         return self.lines_before + number if self.own_lines is None else int(self.own_lines[number - 1])
 
     def add(self, lines: NDArray[np.integer[Any]], describe: Callable[[int], str]) -> None:
-        """Note a problem of these lines (1 is the first); describe(i) words it for the i-th of them."""
+        """Report a problem on several lines (from 1); describe(i) words it for the i-th of them."""
         if len(lines):
             first = int(np.argmin(lines))
             few = min(5, len(lines))
@@ -52,7 +55,7 @@ class Problems:
             self._keep(Problem(listed[0], describe(first), len(lines), listed))
 
     def note(self, line: int, text: str) -> None:
-        """Note a problem of one line."""
+        """Report a problem on one line."""
         self._keep(Problem(self.line(line), text, 1, (self.line(line),)))
 
     def _keep(self, problem: Problem) -> None:
@@ -61,7 +64,7 @@ class Problems:
             self.more += self.found.pop().times
 
     def refuse(self) -> None:
-        """Raise the problem that stands first in the file, with the number of others."""
+        """Raise an error for the first problem in the file, with the number of others."""
         if self.found:
             others = sum(problem.times for problem in self.found) - 1 + self.more
             raise FormatError(self.source, self.found[0].line, self.found[0].text, others)

@@ -1,4 +1,4 @@
-"""Runs read as an evaluation reads them: under its policies, each once, on one process or several."""
+"""Read runs for an evaluation: under its policies, each file once, in one or several processes."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from sounding.data.formats import Place, read_qrels, read_run, run_sources
 from sounding.data.sources import STDIN, bytes_to_read, extension
 from sounding.data.tables import Qrels, Run
 
-MOST_BYTES = 1_000_000_000  # of files: more are not held in memory
+MOST_BYTES = 1_000_000_000  # files that are larger in total are not kept in memory
 
 Result = TypeVar("Result")
 
 
 class EachRun(NamedTuple, Generic[Result]):
-    """What was made of each run, in the order in which the runs were given."""
+    """A result for each run, in the order in which the runs were given."""
 
-    names: tuple[str, ...]  # no two alike
-    tags: tuple[str, ...]  # what each run calls itself
+    names: tuple[str, ...]  # unique
+    tags: tuple[str, ...]  # the tag of each run
     results: list[Result]
 
 
 def read_one(place: Place, policies: Policies, run_format: str | None = None) -> Run:
-    """One run under the policies for repeated documents and for ties."""
+    """Read one run under the policies for duplicates and ties."""
     return read_run(
         place[0], name=place[1], format=run_format, duplicates=policies.duplicates,
         with_ranks=policies.ties == "rank",
@@ -45,12 +45,12 @@ def hold_runs(
     run_format: str | None = None,
     progress: Progress | None = None,
 ) -> list[Place]:
-    """Return the runs in memory, so that no file is read again; very large files stay where they are."""
+    """Load the runs into memory so that no file is read twice; very large files stay on disk."""
     if is_too_large(places):
         return readable_again(places, policies, run_format)
 
     def hold(place: Place) -> Place:
-        # The words of the docs are as large as the file, and are quickly made again.
+        # The words of the document ids are as large as the file and quick to rebuild.
         run = read_one(place, policies, run_format)
         return Place(run if run.words is None else replace(run, words=None), None)
 
@@ -58,7 +58,7 @@ def hold_runs(
 
 
 def is_too_large(places: Sequence[Place]) -> bool:
-    """Whether these runs are not held in memory."""
+    """Return whether these runs are too large to keep in memory."""
     return bytes_to_read(place.source for place in places) > MOST_BYTES
 
 
@@ -83,7 +83,7 @@ def map_runs(
     jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> EachRun[Result]:
-    """What `work` makes of each run; a run is in memory only while it is worked on."""
+    """Apply `work` to each run; a run is in memory only while it is processed."""
     settle_memory()
     sources = run_sources(runs)
 
@@ -103,9 +103,9 @@ def map_runs(
 def processes_to_read(
     sources: Sequence[tuple[Any, str | None]], size: int, jobs: int | None, pieces: int | None = None
 ) -> int:
-    """How many processes are to read these runs of so many bytes; `pieces`: that the runs are cut into.
+    """Return how many processes should read these runs of `size` bytes, or their `pieces`.
 
-    One where they are Parquet and this process has used Polars: its children could not.
+    Parquet is read in one process if this one has used Polars, because its children could not use it.
     """
     if "polars" in sys.modules and any(_is_parquet(source) for source, _ in sources):
         return processes_for(0, 1, 1)
@@ -117,30 +117,32 @@ def _is_parquet(source: Any) -> bool:
 
 
 def check_topics(run: Run, topics: Sequence[str], policies: Policies) -> None:
-    """An error where a run has none of the judged topics, or lacks one and the policy is not to allow it."""
+    """Raise an error if a run has none of the judged topics, or lacks one and the policy forbids that."""
     had = [topic for topic, size in zip(run.topics, run.sizes.tolist(), strict=True) if size]
     check_topics_had(run.source, had, topics, policies)
 
 
 def check_topics_had(source: str, had: Sequence[str], topics: Sequence[str], policies: Policies) -> None:
-    """As `check_topics`, for a run that has documents for these topics."""
+    """Like `check_topics`, for a run that has documents for the topics `had`."""
     having = set(had)
     lacking = [topic for topic in topics if topic not in having]
     if len(lacking) == len(topics) and having:
         theirs, ours = (", ".join(shorten(topic, 40) for topic in some[:3]) for some in (topics, had))
-        raise DataError(f"{source}: no topic in common: the qrels have {theirs}, ..., the run {ours}, ...")
+        raise DataError(
+            f"{source}: no topic in common with the qrels: they have {theirs}, ..., the run has {ours}, ..."
+        )
     if policies.missing == "error" and lacking:
         raise DataError(
             f"{source}: no documents for {len(lacking)} of {len(topics)} judged topics, first"
-            f" {quote(lacking[0])}; the policy `missing` may be zero or skip"
+            f" {quote(lacking[0])}; use --policy missing=zero or missing=skip"
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How files are read: formats where they are not recognized, processes, and who hears of progress.
+    """How to read files: formats to assume, number of processes, and progress callbacks.
 
-    `progress` hears of the runs; `bars` give somebody to every step of the work.
+    `progress` is called for the runs; `bars` creates a callback for every step of the work.
     """
 
     qrels_format: str | None = None
@@ -150,11 +152,11 @@ class Reading:
     bars: Bars | None = None
 
     def judgments(self, qrels: Any, policies: Policies) -> Qrels:
-        """The judgments under the policies for what is repeated or no whole number."""
+        """Read judgments under the policies for duplicates and fractional grades."""
         return read_qrels(
             qrels, format=self.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
         )
 
     def step(self, items: int, label: str) -> AbstractContextManager[Progress | None]:
-        """Who hears of one step; None: nobody does."""
+        """Return the progress callback of one step, or None."""
         return nullcontext() if self.bars is None else self.bars(items, label)

@@ -1,4 +1,4 @@
-"""The info file: who submitted each run, which runs were pooled, and how it fits the runs at hand."""
+"""Read the info file, which says who submitted each run and which runs were pooled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TRUTH: Mapping[str, bool] = {"yes": True, "true": True, "1": True, "no": False,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
-    """Who submitted a run and whether it was pooled: one row of an info file."""
+    """One row of an info file: who submitted a run and whether it was pooled."""
 
     run: str
     group: str
@@ -30,10 +30,10 @@ class RunInfo:
 
 
 def read_run_info(source: str | Path) -> dict[str, RunInfo]:
-    """Run -> what is known of it, from a table with the columns run, group, kind, priority and pooled.
+    """Read {run: RunInfo} from a table with the columns run, group, kind, priority and pooled.
 
-    Columns may stand in any order, others are passed over; kind and priority may be missing or empty (no
-    kind, 0). Pooled is yes or no.
+    Columns may be in any order, and others are ignored. Kind and priority may be missing or empty (no kind,
+    0). Pooled is yes or no.
     """
     content = read_content(source)
     problems = Problems(content.source)
@@ -43,12 +43,12 @@ def read_run_info(source: str | Path) -> dict[str, RunInfo]:
 
 
 def is_run_info(names: Sequence[str]) -> bool:
-    """Whether a first line names the columns that run info must have."""
+    """Return whether a first line names the columns that an info file needs."""
     return {name.lower() for name in names}.issuperset(NEEDED)
 
 
 def parse_run_info(content: Content, problems: Problems) -> dict[str, RunInfo]:
-    """What bytes tell of runs; what is wrong is noted, and such lines are left out."""
+    """Parse an info file; wrong lines are reported and dropped."""
     grid = split_grid(content, guess_separator(content), problems)
     header = [name.lower() for name in grid.texts(0)] if len(grid.first) else []
     lacking = [name for name in NEEDED if name not in header]
@@ -72,7 +72,7 @@ def parse_run_info(content: Content, problems: Problems) -> dict[str, RunInfo]:
         elif not (priority.isascii() and priority.isdigit()):
             problems.note(line, f"priority is {quote(priority)}; expected a whole number")
         elif row["run"] in found:
-            problems.note(line, f"run {quote(row['run'])} is listed twice")
+            problems.note(line, f"run {quote(row['run'])} is listed twice; remove one of its lines")
         else:
             found[row["run"]] = RunInfo(
                 run=row["run"], group=row["group"], kind=row.get("kind", ""), priority=int(priority),
@@ -83,15 +83,15 @@ def parse_run_info(content: Content, problems: Problems) -> dict[str, RunInfo]:
 
 SHOWN = 3  # names in a remark
 
-Rows = Sequence[RunInfo | None]  # (run,) None: it is not listed
+Rows = Sequence[RunInfo | None]  # (run,) None: not listed
 
 
 def listed_rows(
     runs: Sequence[str], tags: Sequence[str], info: Mapping[str, RunInfo]
 ) -> list[RunInfo | None]:
-    """Return what is listed of each run: under its name, its tag or its file, where no other run is meant.
+    """Return the info row of each run: under its name, tag or file, if no other run matches.
 
-    A row with exactly the name of a run comes before one that differs by a folder or an extension.
+    A row with exactly the name of a run takes precedence over one that differs by a folder or an extension.
     """
     expect(info, Mapping, "info", "{run: RunInfo}, as read_run_info() gives it")
     for row in info.values():
@@ -106,7 +106,7 @@ def listed_rows(
 
 
 def groups_of(runs: Sequence[str], rows: Rows) -> tuple[str, ...]:
-    """The group of each run; one of an unknown group is a group of its own."""
+    """Return the group of each run; a run without a known group is its own group."""
     return tuple(row.group if row and row.group else name for name, row in zip(runs, rows, strict=True))
 
 
@@ -119,10 +119,10 @@ def info_remarks(
     consequence: str = "",
     grouped: bool = True,
 ) -> list[str]:
-    """What the info file and the runs do not have in common: a line each.
+    """Return remarks on the differences between the info file and the runs, one line each.
 
-    `new` runs need not be listed. `consequence` says what pooled rows without a run lead to; `grouped` says
-    whether it matters who submitted a run; if not, rows of runs that were not pooled may lack theirs.
+    `new` runs need not be listed. `consequence` says what pooled rows without a run lead to. `grouped` says
+    whether it matters who submitted a run; if not, rows of runs that were not pooled may be missing.
     """
     asked = [False] * len(runs) if new is None else new
     old = [(name, row) for name, row, fresh in zip(runs, rows, asked, strict=True) if not fresh]
@@ -132,19 +132,21 @@ def info_remarks(
     absent = [row for row in info.values() if row.run not in found]
     remarks = []
     if unlisted:
-        remarks.append(f"{named(unlisted, 'run')} not in the info file: taken as not pooled")
+        remarks.append(f"{named(unlisted, 'run')} not in the info file: treated as not pooled")
     if lonely and grouped:
-        remarks.append(f"{named(lonely, 'run')} without a group in the info file: each counts as its own")
+        remarks.append(
+            f"{named(lonely, 'run')} without a group in the info file: each is treated as its own group"
+        )
     pooled = sum(row.pooled for row in absent)
     if pooled or (absent and grouped):
         remarks.append(
-            f"{named([row.run for row in absent], 'row')} of the info file without a run here,"
+            f"{named([row.run for row in absent], 'row')} in the info file without a matching run,"
             f" {pooled} of them pooled{consequence if pooled else ''}"
         )
     return remarks
 
 
 def named(names: Sequence[str], what: str) -> str:
-    """How many there are, and the first of them by name."""
+    """Return a count with its noun and the first few names."""
     shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
     return f"{plural(len(names), what)} ({shown})"

@@ -1,4 +1,4 @@
-"""Opening what a user names: files on this machine or elsewhere, standard input; compressed or not."""
+"""Open what a user names: local files, remote files and standard input; compressed or not."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ EXTENSIONS = (
     ".qrels", ".qrel", ".prels", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".parq", ".pq",
 )  # fmt: skip
 
-Decompressor = Callable[[], Any]  # makes an object with decompress(), eof and unused_data
+Decompressor = Callable[[], Any]  # creates an object with decompress(), eof and unused_data
 
-# Called with the name and the bytes, packed as they are, of each file of this machine that is read whole.
+# Called with the name and the raw (possibly compressed) bytes of each local file that is read completely.
 on_file_read: ContextVar[Callable[[str, memoryview], None] | None] = ContextVar("on_file_read", default=None)
 
-LARGE_PACKED = 48 << 20  # bytes of compressed text or Parquet from which on a run is read in parts
-_PIECE = 1 << 20  # bytes that a decompressor is fed at once
-_READ_ONCE = "it can be read only once, and is asked for twice; give a file in one place"
-_already_read: WeakSet[Any] = WeakSet()  # streams that gave all they had
+LARGE_PACKED = 48 << 20  # size in bytes above which a compressed run or Parquet file is read in parts
+_PIECE = 1 << 20  # bytes passed to a decompressor at a time
+_READ_ONCE = "can be read only once but is named twice; replace one with a file"
+_already_read: WeakSet[Any] = WeakSet()  # streams that were read to the end
 _REMOTE = r"[A-Za-z][A-Za-z0-9+.-]+://|[a-z0-9+]+::"  # s3://, https://, simplecache::s3://
 
 
 class Content(NamedTuple):
     """The bytes of one source: buffer[:size] is the text, without a byte-order mark.
 
-    At least MARGIN zero bytes follow; the buffer may be written to.
+    At least MARGIN zero bytes follow; the buffer may be modified.
     """
 
-    source: str  # as messages call it
+    source: str  # the name in messages
     buffer: Bytes
     size: int
 
     @staticmethod
     def from_bytes(source: str, *parts: bytes | bytearray) -> Content:
-        """Content of bytes that are in memory already."""
+        """Build a content from bytes in memory."""
         joined = bytearray().join([*parts, bytes(MARGIN)])
         return Content(source, np.frombuffer(joined, np.uint8), len(joined) - MARGIN)
 
@@ -63,14 +63,14 @@ class Content(NamedTuple):
         return memoryview(self.buffer.data)[: self.size]
 
     def starts_with(self, beginning: bytes) -> bool:
-        """Whether these are the first bytes."""
+        """Return whether the content starts with these bytes."""
         return bytes(self.view[: len(beginning)]) == beginning
 
 
 def read_content(source: str | Path) -> Content:
-    """Everything a file (or, for `-`, standard input) holds, decompressed, without byte-order mark.
+    """Read a file (or standard input for `-`) completely, decompressed and without byte-order mark.
 
-    Compression is recognized by the first bytes, whatever the file is called.
+    Compression is recognized by the first bytes, not by the file's name.
     """
     content = _decompress(_read(source))
     if not content.size:
@@ -79,7 +79,7 @@ def read_content(source: str | Path) -> Content:
 
 
 def as_text(content: Content) -> Content:
-    """The same bytes without a byte-order mark; text of two bytes a character, and no text, are refused."""
+    """Return the content without a byte-order mark; refuse UTF-16, UTF-32 and binary data."""
     content = _without_byte_order_mark(content)
     _refuse_utf16(content)
     _refuse_zeros(content)
@@ -87,7 +87,7 @@ def as_text(content: Content) -> Content:
 
 
 def is_remote(source: str | Path) -> bool:
-    """Whether this is an address and no name of a file here."""
+    """Return whether a source is an address rather than a local file."""
     return isinstance(source, str) and ":" in source and re.match(_REMOTE, source) is not None
 
 
@@ -102,9 +102,9 @@ def _read(source: str | Path) -> Content:
 
 def _read_stdin() -> Content:
     if sent_from.get() is not None:
-        raise FormatError(STDIN_NAME, None, "the workers of a cluster cannot read it; expected a file")
+        raise FormatError(STDIN_NAME, None, "workers of a cluster cannot read it; give a file")
     if sys.stdin is None:
-        raise FormatError(STDIN_NAME, None, "it is closed; expected a file, or something to read")
+        raise FormatError(STDIN_NAME, None, "it is closed; give a file, or pipe data into the command")
     stream = sys.stdin.buffer
     if stream in _already_read and not stream.isatty():
         raise FormatError(STDIN_NAME, None, _READ_ONCE)
@@ -113,7 +113,7 @@ def _read_stdin() -> Content:
 
 
 def refuse_stdin_twice(sources: Iterable[Any]) -> None:
-    """Refuse where more than one of these is standard input, before anything is read from it."""
+    """Raise an error if standard input is named more than once, before anything is read."""
     if sum(isinstance(source, str | Path) and str(source) == STDIN for source in sources) > 1:
         raise FormatError(STDIN_NAME, None, _READ_ONCE)
 
@@ -125,7 +125,7 @@ def _read_file(source: str | Path) -> Content:
         if not stat.S_ISREG(status.st_mode) or not status.st_size:
             return Content.from_bytes(name, file.readall())  # a pipe, or a file of unknown size
         size = status.st_size
-        # Empty, not zeros: the pages are touched once, by the read itself.
+        # Empty, not zeros: the read itself then touches each page only once.
         buffer = np.empty(size + MARGIN, np.uint8)
         filled = 0
         while filled < size and (count := file.readinto(buffer[filled:size].data)):
@@ -138,7 +138,7 @@ def _read_file(source: str | Path) -> Content:
 
 @contextmanager
 def opened(source: str | Path) -> Iterator[BinaryIO]:
-    """A file here or elsewhere, to read from."""
+    """Open a local or remote file for reading."""
     if is_remote(source):
         with open_remote(str(source)) as remote:
             yield remote
@@ -148,30 +148,30 @@ def opened(source: str | Path) -> Iterator[BinaryIO]:
 
 
 def head_of(source: str | Path, size: int) -> Content:
-    """The first bytes of a file, packed as they are."""
+    """Return the first bytes of a file, not decompressed."""
     with opened(source) as file:
         return Content.from_bytes(str(source), file.read(size))
 
 
 def size_of(source: str | Path) -> int:
-    """Bytes of a file; 0 where nobody tells."""
+    """Return the size of a file in bytes; 0 if unknown."""
     if is_remote(source):
         return remote_size(str(source))
     return _size_here(source)
 
 
 def _size_here(source: str | Path) -> int:
-    """Bytes of a file of this machine; 0 for anything else. One question to the system, not two."""
+    """Return the size of a local file in bytes; 0 for anything else. Makes only one system call."""
     try:
         status = locate_file(source).stat()
-    except (OSError, ValueError):  # whoever reads it says what is wrong
+    except (OSError, ValueError):  # reading it will report the problem
         return 0
     return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 @contextmanager
 def _problems_of_files(source: str | Path) -> Iterator[None]:
-    """What the system says of a file that cannot be opened, in one line."""
+    """Report errors of opening a file in one line."""
     name = str(source)
     try:
         yield
@@ -188,7 +188,7 @@ def _problems_of_files(source: str | Path) -> Iterator[None]:
 
 
 def no_such_file(path: Path) -> str:
-    """Why there is no file of this name, as far as can be seen, and what would be right."""
+    """Explain why there is no file of this name, and suggest what to do."""
     if sent_from.get() is not None:
         import platform
 
@@ -197,7 +197,7 @@ def no_such_file(path: Path) -> str:
             " expected a folder that all workers share, or an address such as s3://"
         )
     if path.is_symlink():
-        return f"a link to {str(path.readlink())!r}, which does not exist; mend the link or remove it"
+        return f"a link to {str(path.readlink())!r}, which does not exist; fix or remove the link"
     try:
         beside = [other.name for other in path.parent.iterdir()]
     except OSError:
@@ -218,22 +218,22 @@ def _zstd() -> Any:
 
 
 def compress_zstd(data: bytes) -> bytes:
-    """The bytes as a zst archive."""
+    """Compress bytes with zstd."""
     return _zstd().compress(data)
 
 
 def open_zstd(file: BinaryIO) -> Any:
-    """A zst archive to write to."""
+    """Open a zst archive for writing."""
     return _zstd().open(file, "wb")
 
 
 def _compression(content: Content) -> tuple[str, Decompressor] | None:
-    """Name and decompressor of what the first bytes announce; None: plain."""
+    """Return the name and decompressor that the first bytes indicate; None if not compressed."""
     if content.starts_with(b"\x1f\x8b\x08"):
         import zlib
 
         return "gzip", lambda: zlib.decompressobj(31)
-    # Text may begin with 'BZh9'; the number behind it is that of a block, or of an empty file's end.
+    # Text may begin with 'BZh9'. In an archive, the marker of a block or of the end of the file follows.
     block = bytes(content.view[4:10])
     if content.starts_with(b"BZh") and block in (b"1AY&SY", b"\x17rE8P\x90"):
         import bz2
@@ -262,7 +262,7 @@ def _decompress(content: Content) -> Content:
 
 
 def unpacked_pieces(head: Content) -> Callable[[Iterable[Any]], Iterator[bytes]] | None:
-    """What unpacks a file that begins like this, piece after piece; None: it is not packed."""
+    """Return a function that decompresses pieces of a file that begins like this; None if not compressed."""
     found = _compression(head)
     if found is None:
         return None
@@ -277,7 +277,7 @@ def unpacked_pieces(head: Content) -> Callable[[Iterable[Any]], Iterator[bytes]]
                 problem = f"the {kind} archive ends too early; expected a complete one (was it fully copied?)"
                 raise FormatError(head.source, None, problem) from error
             except Exception as error:
-                # Each library has error classes of its own; zstd's is not importable everywhere.
+                # Each library has its own error classes; that of zstd cannot be imported everywhere.
                 problem = f"damaged {kind} archive ({error}); expected one that unpacks"
                 raise FormatError(head.source, None, problem) from error
             if part is None:
@@ -288,17 +288,17 @@ def unpacked_pieces(head: Content) -> Callable[[Iterable[Any]], Iterator[bytes]]
 
 
 class _EndsTooEarlyError(Exception):
-    """The last member of an archive lacks its end."""
+    """The last member of an archive is incomplete."""
 
 
 def _inflate(pieces: Iterable[Any], start: Decompressor) -> Iterator[bytes]:
-    """What the archive's members hold, one after the other."""
+    """Yield the content of the archive's members, one after the other."""
     member = start()
     for piece in pieces:
         rest = piece
         while len(rest):
             if member.eof:
-                if not any(rest):  # tape blocks are filled up with zeros
+                if not any(rest):  # tape blocks are padded with zeros
                     break
                 member = start()
             yield member.decompress(rest)
@@ -321,7 +321,7 @@ def _without_byte_order_mark(content: Content) -> Content:
 
 
 def _refuse_utf16(content: Content) -> None:
-    """Refuse text of two bytes a character without a byte-order mark: every second byte is 0."""
+    """Refuse UTF-16 text without a byte-order mark: every second byte is 0."""
     beginning = content.buffer[: min(content.size, 64) // 2 * 2].reshape(-1, 2)
     zero = beginning == 0
     if len(beginning) > 1 and any(zero[:, n].all() and not zero[:, 1 - n].any() for n in (0, 1)):
@@ -330,7 +330,7 @@ def _refuse_utf16(content: Content) -> None:
 
 
 def _refuse_zeros(content: Content) -> None:
-    """Refuse what begins with many zero bytes, as a file that a crash left behind, or a program does."""
+    """Refuse content with many zero bytes: a file damaged by a crash, or a program."""
     beginning = content.buffer[: min(content.size, 4096)]
     zeros = len(beginning) - int(np.count_nonzero(beginning))
     if zeros > max(8, len(beginning) // 10) and not content.starts_with(b"PAR1"):
@@ -339,12 +339,12 @@ def _refuse_zeros(content: Content) -> None:
 
 
 def bytes_to_read(sources: Iterable[Any]) -> int:
-    """How much there is to read, as far as files of this machine tell."""
+    """Return the total size of the local files among the sources."""
     return sum(_size_here(source) for source in sources if isinstance(source, str | Path))
 
 
 def some_may_be_large(sources: Iterable[Any]) -> bool:
-    """Whether one of these may have to be read in parts; `sounding.data.large_files` knows for certain."""
+    """Return whether a source may need to be read in parts; `sounding.data.large_files` decides."""
     named = [source for source in sources if isinstance(source, str | Path) and str(source) != STDIN]
     if any(is_remote(source) for source in named):
         return True
@@ -352,19 +352,19 @@ def some_may_be_large(sources: Iterable[Any]) -> bool:
 
 
 def extension(source: str | Path) -> str:
-    """How a file's name ends before its compression suffix, in lower case: .csv for a.CSV.gz."""
+    """Return the extension before a compression suffix, in lower case: .csv for a.CSV.gz."""
     path = Path(_without_query(source))
     return (path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path).suffix.lower()
 
 
 def _without_query(source: str | Path) -> str | Path:
-    """An address without what stands behind its path: the signature of a link is no part of a name."""
+    """Return an address without its query: the signature of a link is not part of the name."""
     signed = isinstance(source, str) and source.startswith(("http://", "https://"))
     return re.split("[?#]", str(source), maxsplit=1)[0] if signed else source
 
 
 def plain_name(source: str | Path) -> str:
-    """A file's name without its compression suffix and known extension: bm25 for runs/bm25.txt.gz."""
+    """Return a file's name without compression suffix and known extension: bm25 for runs/bm25.txt.gz."""
     name = STDIN_NAME if str(source) == STDIN else Path(_without_query(source)).name
     for suffixes in (COMPRESSIONS, EXTENSIONS):
         stem, suffix = os.path.splitext(name)  # noqa: PTH122 - the same rule as below, without a Path
@@ -377,7 +377,7 @@ Result = TypeVar("Result")
 
 
 def read_remote(source: str) -> bytearray:
-    """All bytes of a file, with MARGIN zero bytes behind them."""
+    """Return all bytes of a remote file, followed by MARGIN zero bytes."""
     with open_remote(source) as file:
         whole = bytearray(file.read())
     whole += bytes(MARGIN)
@@ -386,7 +386,7 @@ def read_remote(source: str) -> bytearray:
 
 @contextmanager
 def open_remote(source: str) -> Iterator[BinaryIO]:
-    """A file to read from; whatever goes wrong is told in one line."""
+    """Open a remote file for reading; errors are reported in one line."""
     system, path = _reached(source)
     try:
         with system.open(path, "rb") as file:
@@ -398,13 +398,13 @@ def open_remote(source: str) -> Iterator[BinaryIO]:
 
 
 def remote_size(source: str) -> int:
-    """Bytes of a file as its store tells them; 0 where it does not."""
+    """Return the size of a remote file in bytes; 0 if the store does not know it."""
     system, path = _reached(source)
     return int(_told(source, lambda: system.size(path)) or 0)
 
 
 def remote_mark(source: str) -> str:
-    """What changes when a file does: its size, and its tag or date where the store tells them."""
+    """Return a mark that changes with the file: its size, and its tag or date if the store has them."""
     system, path = _reached(source)
     info: dict[str, Any] = _told(source, lambda: system.info(path))
     told = [
@@ -414,7 +414,7 @@ def remote_mark(source: str) -> str:
 
 
 def expand_remote(source: str, skipped: tuple[str, ...], what: str) -> list[str]:
-    """The files that a name, a folder or a glob stands for, sorted by name."""
+    """Return the remote files that a name, folder or glob refers to, sorted by name."""
     system, path = _reached(source)
     if glob.has_magic(path) and not _told(source, lambda: system.exists(path)):
         found = _told(source, lambda: system.glob(path))
@@ -435,7 +435,7 @@ def expand_remote(source: str, skipped: tuple[str, ...], what: str) -> list[str]
 
 
 def _reached(source: str) -> tuple[Any, str]:
-    """The file system of an address, and the path in it."""
+    """Return the file system of an address, and the path in it."""
     try:
         fsspec = importlib.import_module("fsspec")
     except ImportError as error:
@@ -459,12 +459,12 @@ def _told(source: str, ask: Callable[[], Result]) -> Result:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, in words for people: every store has errors of its own."""
+    """Word an error of a remote store; every store has its own error classes."""
     if isinstance(error, FileNotFoundError) and isinstance(error.__cause__, OSError):
-        error = error.__cause__  # a server that does not answer is no file that is not there
+        error = error.__cause__  # the server does not answer, which does not mean that the file is missing
     if isinstance(error, FileNotFoundError):
         return "no such file; check the address"
     if isinstance(error, PermissionError):
-        return "the store does not let us read it (permission denied); check who may"
+        return "permission denied by the store; check your credentials"
     words = " ".join(str(error).split()) or type(error).__name__
-    return f"cannot be read ({words}); expected an address that this machine reaches"
+    return f"cannot be read ({words}); check the address and the network"

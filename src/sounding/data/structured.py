@@ -1,7 +1,7 @@
-"""JSON and JSON lines: tables that carry their structure with them.
+"""Read JSON and JSON lines.
 
-Numbers in JSON must be numbers: a score in quotes, true or null is refused. Ids are text, or whole
-numbers, which become text as they stand.
+Numbers in JSON must be numbers: a score in quotes, true or null is refused. Ids are text, or whole numbers
+that become text as written.
 """
 
 from __future__ import annotations
@@ -31,15 +31,13 @@ from sounding.data.sources import Content
 from sounding.data.tables import Places
 
 LISTS = ("docs", "results")  # members of a JSON line that hold all documents of a topic
-WRAPPERS = ("run", "qrels")  # members of a JSON file that hold the topics, with a name beside them
+WRAPPERS = ("run", "qrels")  # members of a JSON file that hold the topics, beside a name
 
-_TEXT = re.compile(
-    r'"(?:[^"\\]|\\.)*"(\s*:)?'
-)  # in valid JSON: every text, with a colon if it names a member
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"(\s*:)?')  # in valid JSON: each text, with a colon if it names a member
 
 
 class _Members(list[tuple[str, Any]]):
-    """The members of an object in their order; a name may stand there twice."""
+    """The members of an object in order; a name may occur twice."""
 
     __slots__ = ()
 
@@ -50,7 +48,7 @@ _DECODER = json.JSONDecoder(
 
 
 def read_json(content: Content, kind: Kind, problems: Problems) -> Records | None:
-    """The records of {topic: {doc: score}}, also inside {name: ...} or {"name": ..., "run": ...}."""
+    """Return the records of {topic: {doc: score}}, also inside {name: ...} or {"name": ..., "run": ...}."""
     text = decoded(content)
     try:
         whole = _DECODER.decode(text)
@@ -60,11 +58,11 @@ def read_json(content: Content, kind: Kind, problems: Problems) -> Records | Non
         raise FormatError(content.source, line, _not_json(error)) from error
     example = f'{{"topic 1": {{"doc 1": {"1.5" if kind == "run" else "1"}}}}}'
     if not isinstance(table, _Members) or not table:
-        problems.note(1, f"{shown(whole)} without topics; expected {example}")
+        problems.note(1, f"{shown(whole)} has no topics; expected {example}")
         return None
     lines = _lines_of_names(text)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], VALUE[kind]: []}
-    places: list[int] = []  # of the doc ids among all member names
+    places: list[int] = []  # positions of the document ids among all member names
     for topic, docs in table:
         if not isinstance(docs, _Members):
             problems.note(int(lines[place]), f"topic {quote(topic)} is {shown(docs)}; expected {example}")
@@ -83,7 +81,7 @@ def read_json(content: Content, kind: Kind, problems: Problems) -> Records | Non
 
 
 def _unwrapped(whole: Any) -> tuple[str | None, Any, int]:
-    """The run's name if it is told, its topics, and how many member names stand before the first of them."""
+    """Return the run's name if given, its topics, and the number of member names before the first topic."""
     if not isinstance(whole, _Members):
         return None, whole, 0
     names = [value for key, value in whole if key == "name" and type(value) is str]
@@ -103,7 +101,7 @@ def _holds_topics(value: Any) -> bool:
 
 
 def _names_inside(value: Any) -> int:
-    """How many member names a value holds, at all depths."""
+    """Return the number of member names inside a value, at all depths."""
     count = 0
     open_lists = [value] if isinstance(value, list) else []
     while open_lists:
@@ -117,7 +115,7 @@ def _names_inside(value: Any) -> int:
 
 
 def _lines_of_names(text: str) -> Places:
-    """The line of every member name of a valid JSON text, in order."""
+    """Return the line of each member name of a valid JSON text, in order."""
     places = np.array([found.start() for found in _TEXT.finditer(text) if found.group(1)], np.int64)
     newlines = np.array([found.start() for found in re.finditer("\n", text)], np.int64)
     return np.searchsorted(newlines, places) + 1
@@ -126,14 +124,14 @@ def _lines_of_names(text: str) -> Places:
 def _not_json(error: json.JSONDecodeError | RecursionError) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"not valid JSON at column {error.colno}: {error.msg[:1].lower()}{error.msg[1:]}"
-    return "JSON that is nested too deeply; expected documents inside topics and no deeper"
+    return "JSON is nested too deeply; expected documents inside topics"
 
 
 def read_jsonl(content: Content, kind: Kind, problems: Problems) -> Records | None:
-    """The records of lines such as {"topic": "1", "doc": "a", "score": 1.5}.
+    """Return the records of lines such as {"topic": "1", "doc": "a", "score": 1.5}.
 
-    Members are named as columns are. A line may also hold a topic with all of its documents:
-    {"topic": "1", "docs": {"a": 1.5}}, or a list of {"doc": ..., "score": ...} in their place.
+    Members are named like columns. A line may also hold a topic with all of its documents: {"topic": "1",
+    "docs": {"a": 1.5}}, or a list of {"doc": ..., "score": ...}.
     """
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
@@ -153,7 +151,7 @@ def read_jsonl(content: Content, kind: Kind, problems: Problems) -> Records | No
 
 
 def decoded_lines(content: Content, problems: Problems) -> list[tuple[int, list[tuple[str, Any]]]]:
-    """The members of the object in every line, with its number; blank lines and # comments are left out."""
+    """Return the line number and members of the object in every line; skip blank lines and # comments."""
     found: list[tuple[int, list[tuple[str, Any]]]] = []
     for line, text in enumerate(decoded(content).split("\n"), 1):
         if not text.strip() or text.lstrip().startswith("#"):
@@ -166,14 +164,14 @@ def decoded_lines(content: Content, problems: Problems) -> list[tuple[int, list[
         if isinstance(members, _Members):
             found.append((line, members))
         else:
-            problems.note(line, f"{shown(members)} stands alone; expected an object in braces")
+            problems.note(line, f"{shown(members)} is not an object; expected {{...}} in every line")
     if not found and not problems.found:
-        problems.note(1, "no line holds data; expected an object in braces a line")
+        problems.note(1, "the file has no data; expected an object {...} in every line")
     return found
 
 
 class _RowReader:
-    """Makes rows of the members of lines by their names."""
+    """Build rows from the members of lines, recognized by name."""
 
     def __init__(self, kind: Kind, problems: Problems) -> None:
         self._kind: Kind = kind
@@ -181,7 +179,7 @@ class _RowReader:
         self._known: dict[tuple[str, ...], dict[str, int]] = {}  # nearly all lines have the same names
 
     def rows(self, line: int, members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
-        """The rows of a line: one, or one for each document of its topic; none where it does not fit."""
+        """Return the rows of a line: one, or one for each document of its topic; none if it does not fit."""
         lists = [value for name, value in members if name in LISTS and isinstance(value, list)]
         if not lists:
             return self._row(line, members)
@@ -213,7 +211,7 @@ class _RowReader:
 
 
 def decoded(content: Content) -> str:
-    """The text of a source; bytes that are not UTF-8 are refused with their line."""
+    """Return the text of a source; refuse bytes that are not UTF-8, with their line."""
     data = bytes(content.view)
     try:
         return data.decode("utf-8")

@@ -1,7 +1,7 @@
-"""Run and Qrels: what was retrieved and what was judged, as columns grouped by topic.
+"""The tables Run and Qrels: retrieved and judged documents as columns grouped by topic.
 
-Every reader, dict and frame ends in one of these two tables. Documents keep the order of their
-file; `sounding.runs.align` alone decides in which order they count.
+Every reader, dict and frame ends in one of these two tables. Documents keep the order of their file; only
+`sounding.runs.align` decides in which order they count.
 """
 
 from __future__ import annotations
@@ -23,24 +23,25 @@ from sounding.data.fast.tokens import Tokens, Words, digests, refuse_stray_bytes
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-_GROUP_FACTOR = np.uint64(0xD6E8FEB86659FD93)  # odd: a group's digest does not cancel against a doc id's
+# odd, so that a group's digest does not cancel that of a document id
+_GROUP_FACTOR = np.uint64(0xD6E8FEB86659FD93)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)
 class Run:
-    """What one system retrieved: the documents of topic t are rows starts[t] to starts[t + 1]."""
+    """The documents that a system retrieved; those of topic t are rows starts[t] to starts[t + 1]."""
 
-    name: str  # how outputs call it: unique among the runs of one evaluation
-    tag: str  # what the run calls itself; several files may share one
+    name: str  # unique among the runs of one evaluation
+    tag: str  # the run's own name; several files may share one
     source: str  # the file, for messages
-    topics: tuple[str, ...]  # in the order of their first appearance
+    topics: tuple[str, ...]  # in order of first appearance
     starts: Places  # (topic + 1,)
     docs: Tokens  # (row,)
     scores: Numbers  # (row,)
-    ranks: Numbers | None = None  # the rank column; read only where something asks for it
-    lines: Places | None = None  # the line of each row; None: row i stands in line i + 1
-    keys: Words | None = None  # see sounding.data.fast.keys; readers that need them anyway leave them here
-    words: Words | None = None  # of the docs, likewise; not kept when a run is to stay in memory
+    ranks: Numbers | None = None  # the rank column; read only on request
+    lines: Places | None = None  # the line of each row; None: row i is line i + 1
+    keys: Words | None = None  # see sounding.data.fast.keys; kept if the reader needed them
+    words: Words | None = None  # words of the docs, likewise; dropped when a run stays in memory
 
     def __repr__(self) -> str:
         place = "" if self.source == self.name else f" from {self.source}"
@@ -49,20 +50,20 @@ class Run:
 
     @property
     def sizes(self) -> Places:
-        """How many documents each topic has."""
+        """The number of documents of each topic."""
         return np.diff(self.starts)
 
     def pair_keys(self) -> Words:
-        """The key of every (topic, doc) pair."""
+        """Return the key of each (topic, doc) pair."""
         return pair_keys(self.topics, self.sizes, self.docs.words()) if self.keys is None else self.keys
 
     @property
     def frame(self) -> polars.DataFrame:
-        """Columns topic, doc, score: one row a retrieved document, in file order."""
+        """The run as a data frame with columns topic, doc and score, in file order."""
         return _frame(self, {"score": self.scores})
 
     def keep(self, rows: NDArray[np.bool_]) -> Run:
-        """Only these rows; topics that lose all of theirs stay, empty."""
+        """Return the run with only these rows; topics without rows stay, empty."""
         kept = np.concatenate([[0], np.cumsum(rows)])
         return replace(
             self,
@@ -81,7 +82,7 @@ class Run:
         name: str,
         tag: str | None = None,
     ) -> Run:
-        """A run from three columns of equal length."""
+        """Build a run from three columns of equal length."""
         order, values, shared = _grouped(topics, docs, scores, f"run {name!r}", "score")
         run = Run(name=name, tag=tag or name, source=name, scores=values, lines=order + 1, **shared)
         keys = run.pair_keys()
@@ -90,16 +91,16 @@ class Run:
 
     @staticmethod
     def from_dict(ranking: Mapping[str, Mapping[str, float]], *, name: str) -> Run:
-        """A run from {topic: {doc: score}}, the shape that pytrec_eval and ranx use."""
+        """Build a run from {topic: {doc: score}}, the shape that pytrec_eval and ranx use."""
         return Run.from_columns(*_flat(ranking, f"run {name!r}", "score"), name=name)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)
 class Qrels:
-    """What was judged: the judgments of topic t are rows starts[t] to starts[t + 1].
+    """The judgments; those of topic t are rows starts[t] to starts[t + 1].
 
-    A grade below 0 marks a document that was pooled and not judged, unless a policy for negative
-    grades says otherwise.
+    A grade below 0 marks a document that was pooled but not judged, unless the policy for negative grades
+    says otherwise.
     """
 
     source: str
@@ -107,13 +108,14 @@ class Qrels:
     starts: Places  # (topic + 1,)
     docs: Tokens  # (row,)
     grades: Numbers  # (row,) whole numbers unless fractional grades were accepted
-    groups: Tokens | None = None  # the second column: assessor or judgment group, where it varies
+    groups: Tokens | None = None  # the second column: assessor or judgment group, if it varies
     pool_ranks: Places | None = None  # best rank in a run that contributed to the pool; 0: unknown
-    probabilities: Numbers | None = None  # chance of having been chosen for judging (prels)
-    methods: Places | None = None  # which sampling method chose the document (prels)
-    strata: Places | None = None  # which part of the pool the document was sampled from
+    probabilities: Numbers | None = None  # probability of being selected for judging (prels)
+    methods: Places | None = None  # sampling method that selected the document (prels)
+    strata: Places | None = None  # part of the pool from which the document was sampled
     lines: Places | None = None  # the line of each row
-    highest: float | None = None  # grade of the scale, where judgments were taken away; None: of these
+    # highest grade of the scale, if judgments were removed; None: the highest here
+    highest: float | None = None
 
     def __repr__(self) -> str:
         relevant = int(np.count_nonzero(self.grades >= 1))
@@ -122,23 +124,23 @@ class Qrels:
 
     @property
     def sizes(self) -> Places:
-        """How many documents each topic has."""
+        """The number of judged documents of each topic."""
         return np.diff(self.starts)
 
     @property
     def best_grade(self) -> float:
-        """The highest grade of the scale: at least 1, whatever judgments are left."""
+        """The highest grade of the scale: at least 1, even if few judgments are left."""
         return max(1.0, float(self.grades.max(initial=0.0)), self.highest or 0.0)
 
     @property
     def frame(self) -> polars.DataFrame:
-        """Columns topic, doc, grade and whatever else is known of each judgment."""
+        """The judgments as a data frame with columns topic, doc, grade and whatever else is known."""
         groups = {} if self.groups is None else {"group": self.groups.texts()}
         return _frame(self, {"grade": self.grades, **groups, **self.sampling})
 
     @property
     def sampling(self) -> dict[str, Numbers | Places]:
-        """What is known of how documents came to be judged, by the names of columns."""
+        """What is known about how documents were selected for judging, by column name."""
         columns = {
             "pool_rank": self.pool_ranks, "probability": self.probabilities, "method": self.methods,
             "stratum": self.strata,
@@ -146,16 +148,16 @@ class Qrels:
         return {name: column for name, column in columns.items() if column is not None}
 
     def pair_keys(self) -> Words:
-        """The key of every (topic, doc) pair."""
+        """Return the key of each (topic, doc) pair."""
         return pair_keys(self.topics, self.sizes, self.docs.words())
 
     def keys_of_judgments(self) -> Words:
-        """The key of every judgment: where there are groups, a document may be judged once in each."""
+        """Return the key of each judgment; with groups, a document may be judged once in each group."""
         keys = self.pair_keys()
         return keys if self.groups is None else keys ^ digests(self.groups.words()) * _GROUP_FACTOR
 
     def without_empty_topics(self) -> Qrels:
-        """The same judgments; topics that have none are gone."""
+        """Return the judgments without the topics that have none."""
         full = self.sizes > 0
         return replace(
             self,
@@ -164,13 +166,13 @@ class Qrels:
         )
 
     def of_topics(self, topics: Iterable[str]) -> Qrels:
-        """Only the judgments of these topics, on the same scale of grades."""
+        """Return only the judgments of these topics, on the same scale of grades."""
         wanted = set(topics)
         rows = np.repeat(np.array([topic in wanted for topic in self.topics], np.bool_), self.sizes)
         return replace(self.keep(rows).without_empty_topics(), highest=self.best_grade)
 
     def keep(self, rows: NDArray[np.bool_]) -> Qrels:
-        """Only the judgments of these rows; topics that lose all of theirs stay, empty."""
+        """Return the judgments with only these rows; topics without rows stay, empty."""
         kept = np.concatenate([[0], np.cumsum(rows)])
         chosen: dict[str, Any] = {
             name: None if column is None else column[rows]
@@ -194,7 +196,7 @@ class Qrels:
         strata: Iterable[int] | None = None,
         probabilities: Iterable[float] | None = None,
     ) -> Qrels:
-        """Judgments from columns of equal length."""
+        """Build judgments from columns of equal length."""
         order, values, shared = _grouped(topics, docs, grades, source, "grade", in_byte_order=True)
         qrels = Qrels(
             source=source,
@@ -211,12 +213,12 @@ class Qrels:
 
     @staticmethod
     def from_dict(judgments: Mapping[str, Mapping[str, float]], *, source: str = "qrels") -> Qrels:
-        """Judgments from {topic: {doc: grade}}."""
+        """Build judgments from {topic: {doc: grade}}."""
         return Qrels.from_columns(*_flat(judgments, source, "grade"), source=source)
 
 
 def _frame(table: Run | Qrels, columns: Mapping[str, Any]) -> polars.DataFrame:
-    """The topic and document of every row, and more columns; texts that are not UTF-8 are refused."""
+    """Build a data frame with topic, document and more columns; refuse texts that are not UTF-8."""
     docs = table.docs.texts()
     for what, texts in (("topic", table.topics), ("document", docs), ("group", columns.get("group", ()))):
         refuse_stray_bytes(texts, f"{table.source}: {what}")
@@ -235,7 +237,7 @@ def _grouped(
     *,
     in_byte_order: bool = False,
 ) -> tuple[Places, Numbers, dict[str, Any]]:
-    """The order of rows that brings topics together, the numbers in it, and what all tables have of it."""
+    """Return the row order that groups topics, the numbers in it, and the columns that all tables share."""
     order, names, starts = group_by_topic(topics, in_byte_order=in_byte_order)
     values = np.array(list(numbers), np.float64)
     if not len(topics) == len(docs) == len(values):
@@ -251,7 +253,7 @@ def _grouped(
 def _flat(
     given: Mapping[str, Mapping[str, float]], source: str, value: str
 ) -> tuple[list[str], list[str], list[float]]:
-    """The topic, document and number of every row of {topic: {doc: number}}; other shapes are refused."""
+    """Return the topic, document and number of each row of {topic: {doc: number}}; refuse other shapes."""
     expected = f"{{topic: {{doc: {value}}}}}"
     expect(given, Mapping, source, expected)
     for docs in given.values():
@@ -268,7 +270,7 @@ def _flat(
 def _refuse_endless(
     values: Numbers, topics: Sequence[str], docs: Sequence[str], source: str, what: str
 ) -> None:
-    """Refuse the first value that is not finite."""
+    """Raise an error for the first value that is not finite."""
     bad = (~np.isfinite(values)).nonzero()[0]
     if len(bad):
         row = int(bad[0])
@@ -279,7 +281,7 @@ def _refuse_endless(
 
 
 def _refuse_repeats(table: Run | Qrels, keys: Words, source: str) -> None:
-    """Refuse a document that is listed twice for a topic."""
+    """Raise an error if a topic lists a document twice."""
     later, _ = repeated_rows(keys, table.docs)
     if len(later):
         row = int(later[0])
@@ -291,20 +293,20 @@ def _refuse_repeats(table: Run | Qrels, keys: Words, source: str) -> None:
 
 
 def single_precision(scores: Numbers) -> NDArray[np.float32]:
-    """Scores as trec_eval 9 compares them; what is too large for 32 bits becomes infinite."""
+    """Return scores in the precision of trec_eval 9; too large ones become infinite."""
     with np.errstate(over="ignore"):
         return scores.astype(np.float32)
 
 
 def byte_order(text: str) -> bytes:
-    """Sort key of an id: its bytes, as strcmp compares them."""
+    """Return the sort key of an id: its bytes, as strcmp compares them."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def group_by_topic(
     topics: Sequence[str], *, in_byte_order: bool = False
 ) -> tuple[Places, tuple[str, ...], Places]:
-    """Row order that brings each topic together (stable), the topics, and where each starts."""
+    """Return a stable row order that groups topics, the topics, and where each starts."""
     seen: dict[str, int] = {}
     codes = np.fromiter((seen.setdefault(topic, len(seen)) for topic in topics), np.int64, len(topics))
     names = list(seen)

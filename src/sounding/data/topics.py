@@ -1,4 +1,4 @@
-"""Topics: what was asked, from TREC's SGML, XML, tab-separated lines or JSON lines; and their attributes."""
+"""Read topics from TREC's SGML, XML, tables or JSON lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIELDS = {
     "title": ("title", "text", "query", "query_text"),
     "description": ("desc", "description", "question"),
     "narrative": ("narr", "narrative"),
-}  # how files name the fields; `query` is the text unless another field is, and then the id
+}  # names of the fields in files; `query` is the text unless another field is, and then the id
 
 _TOPIC = re.compile(r"<(top|topic)(\s[^<>]*)?>", re.IGNORECASE)
 _END = re.compile(r"</(top|topic)\s*>", re.IGNORECASE)
@@ -41,18 +41,18 @@ _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topics:
-    """What was asked: one entry a topic, in the order of the file; texts that are lacking are empty."""
+    """The topics of a file, in order; missing texts are empty."""
 
     source: str
     ids: tuple[str, ...]
     titles: tuple[str, ...]
     descriptions: tuple[str, ...]
     narratives: tuple[str, ...]
-    lines: tuple[int, ...] = ()  # where each begins in the file; none: they are of no file
+    lines: tuple[int, ...] = ()  # the line where each topic begins; empty if they come from no file
 
     @property
     def frame(self) -> polars.DataFrame:
-        """Columns topic, title, description, narrative."""
+        """The topics as a data frame with columns topic, title, description and narrative."""
         return polars.DataFrame(
             {
                 "topic": self.ids,
@@ -73,7 +73,7 @@ class _Topic(NamedTuple):
 
 
 def read_topics(source: str | Path) -> Topics:
-    """The topics of a file (`-`: standard input); the format is found from its content."""
+    """Read the topics of a file (`-`: standard input); the format is detected from its content."""
     expect(source, (str, Path), "topics", "a file's name")
     content = read_content(source)
     problems = Problems(content.source)
@@ -83,7 +83,7 @@ def read_topics(source: str | Path) -> Topics:
 
 
 def parse_topics(content: Content, problems: Problems) -> Topics:
-    """The topics that bytes hold; what is wrong is noted, and raised only where nothing can be read."""
+    """Parse topics from bytes; problems are reported, and raised only if nothing can be read."""
     first = decoded(content).lstrip()[:1]
     if first == "<":
         topics = _read_markup(content, problems)
@@ -93,7 +93,9 @@ def parse_topics(content: Content, problems: Problems) -> Topics:
         topics = _read_table(content, problems)
     _note_mistakes(topics, problems)
     if not topics and not problems.found:
-        problems.note(1, "no topics; expected <top> elements, id and text with a tab between, or JSON lines")
+        problems.note(
+            1, "no topics; expected <top> elements, an id and a text separated by a tab, or JSON lines"
+        )
     return Topics(
         source=content.source,
         ids=tuple(topic.id for topic in topics),
@@ -105,17 +107,17 @@ def parse_topics(content: Content, problems: Problems) -> Topics:
 
 
 class _Mistakes:
-    """Problems by their kind, so that each kind becomes one problem with all of its lines."""
+    """Problems grouped by kind, so that each kind becomes one problem with all of its lines."""
 
     def __init__(self) -> None:
-        self.kinds: dict[str, tuple[str, array[int]]] = {}  # the text of the first, and the lines
+        self.kinds: dict[str, tuple[str, array[int]]] = {}  # kind -> text of the first one, and all lines
 
     def note(self, kind: str, line: int, text: str) -> None:
-        """Note a mistake of a line; lines come in their order."""
+        """Record a mistake on a line; lines must come in order."""
         self.kinds.setdefault(kind, (text, array("q")))[1].append(line)
 
     def tell(self, problems: Problems) -> None:
-        """Add all that was noted to the problems of the file."""
+        """Add all recorded mistakes to the problems of the file."""
         for text, lines in self.kinds.values():
             problems.add(np.array(lines), lambda _, text=text: text)  # type: ignore[misc]
 
@@ -131,11 +133,11 @@ def _note_mistakes(topics: list[_Topic], problems: Problems) -> None:
             mistakes.note(
                 "repeated",
                 topic.line,
-                f"topic {quote(topic.id)} stands already in line {earlier}; expected it once",
+                f"topic {quote(topic.id)} is already in line {earlier}; expected it once",
             )
         elif len(topic.id.split()) > 1:
             mistakes.note(
-                "blanks", topic.line, f"topic id {quote(topic.id)} has blanks in it; expected one word"
+                "blanks", topic.line, f"topic id {quote(topic.id)} contains blanks; expected one word"
             )
         elif not any(topic[2:]):
             mistakes.note(
@@ -148,12 +150,12 @@ def _note_mistakes(topics: list[_Topic], problems: Problems) -> None:
 
 
 def _read_markup(content: Content, problems: Problems) -> list[_Topic]:
-    """The topics of SGML, in which TREC closes <top> alone, and of XML, which closes all elements."""
+    """Parse the topics of SGML, where TREC closes only <top>, and of XML, which closes all elements."""
     text = _without_comments(decoded(content))
     newlines = [found.start() for found in re.finditer("\n", text)]
     starts = list(_TOPIC.finditer(text))
     if not starts:
-        raise FormatError(content.source, 1, "markup without <top> or <topic>; expected one for each topic")
+        raise FormatError(content.source, 1, "no <top> or <topic> element; expected one for each topic")
     topics = []
     for number, start in enumerate(starts):
         limit = starts[number + 1].start() if number + 1 < len(starts) else len(text)
@@ -172,7 +174,7 @@ def _read_markup(content: Content, problems: Problems) -> list[_Topic]:
 
 
 def _without_comments(text: str) -> str:
-    """The markup without comments, and CDATA as plain text; line numbers stay."""
+    """Remove comments and turn CDATA into plain text; line numbers stay the same."""
     text = re.sub(r"<!--.*?-->", lambda found: "\n" * found.group().count("\n"), text, flags=re.DOTALL)
     return re.sub(
         r"<!\[CDATA\[(.*?)\]\]>",
@@ -183,7 +185,7 @@ def _without_comments(text: str) -> str:
 
 
 def _fields(block: str) -> dict[str, str]:
-    """The texts of one topic. A field ends where any other one begins; the first of a name counts."""
+    """Return the texts of one topic; a field ends where another begins, and the first of a name counts."""
     tags = [tag for tag in _TAG.finditer(block) if tag.group(2).lower() not in _INLINE]
     fields: dict[str, str] = {}
     for number, tag in enumerate(tags):
@@ -204,7 +206,7 @@ def _texts(fields: dict[str, str]) -> dict[str, str]:
 
 
 def _plain(text: str) -> str:
-    """Text on one line, without entities and without the label that TREC puts in front of it."""
+    """Return text on one line, without entities and without the label that TREC puts before it."""
     text = _LABEL.sub("", " ".join(text.split()))
     return _ENTITY.sub(lambda found: html.unescape(found.group()), text).strip()
 
@@ -234,11 +236,11 @@ _EXAMPLE = '{"topic": "301", "title": "organized crime"}'
 
 
 def _read_table(content: Content, problems: Problems) -> list[_Topic]:
-    """The topics of a table: with a header that names its columns, or an id and a text in each line."""
+    """Parse a table of topics: with a header, or with an id and a text in each line."""
     rows = _rows(content, problems)
     places = _places(rows[0][1]) if rows else None
     if places is None:
-        # Whatever stands behind the id is text, further tabs included.
+        # Everything after the id is text, including further tabs.
         rows = [(line, [*row[:1], *filter(None, [" ".join(row[1:])])]) for line, row in rows]
         places = {"id": 0, "title": 1}
     else:
@@ -251,7 +253,7 @@ def _read_table(content: Content, problems: Problems) -> list[_Topic]:
             mistakes.note(
                 "fields",
                 line,
-                f"{quote(' '.join(row))} where {width} fields are needed: id and text with a tab between",
+                f"{quote(' '.join(row))}; expected {width} fields: an id and a text separated by a tab",
             )
             continue
         found = {field: " ".join(row[place].split()) for field, place in places.items()}
@@ -261,7 +263,7 @@ def _read_table(content: Content, problems: Problems) -> list[_Topic]:
 
 
 def _rows(content: Content, problems: Problems) -> list[tuple[int, list[str]]]:
-    """The fields of every line. Quotes mean something in CSV; between tabs they are part of the text."""
+    """Return the fields of every line. Quotes have a meaning only in CSV, not between tabs."""
     if extension(content.source) == ".csv":
         grid = split_grid(content, COMMA, problems)
         return [(int(line), grid.texts(record)) for record, line in enumerate(grid.lines)]
@@ -275,10 +277,10 @@ def _rows(content: Content, problems: Problems) -> list[tuple[int, list[str]]]:
 
 
 def _places(names: list[str]) -> dict[str, int] | None:
-    """Which of the names is the id and which are texts; None where there is no id or no text."""
+    """Return the positions of the id and the texts among the names; None if there is no id or no text."""
     spelled = [folded(name) for name in names]
     places: dict[str, int] = {}
-    # Texts first: `query` is one unless another name is, and then it is the id.
+    # Texts first: `query` is a text unless another name is, and then it is the id.
     for field in ("title", "description", "narrative"):
         known = [name for name in FIELDS[field] if name in spelled]
         if known:
@@ -290,7 +292,7 @@ def _places(names: list[str]) -> dict[str, int] | None:
 
 
 def looks_like_topics(content: Content) -> bool:
-    """Whether this is rather a file of topics than a run or judgments."""
+    """Return whether a file looks more like topics than like a run or judgments."""
     line = first_record(content).strip()
     if line.startswith("{"):
         ignored = Problems(content.source)
@@ -300,5 +302,5 @@ def looks_like_topics(content: Content) -> bool:
 
 
 def is_topics_header(names: list[str]) -> bool:
-    """Whether a first line names the id of a topic, and a text."""
+    """Return whether a first line names a topic id and a text."""
     return _places(names) is not None

@@ -1,4 +1,4 @@
-"""TREC's own text: runs of six columns, qrels of four, prels and qrels with strata of five."""
+"""Read TREC text: runs with six columns, qrels with four, prels and stratified qrels with five."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ NUMBER_STARTS = np.array([chr(byte) in "0123456789+-." for byte in range(256)])
 
 
 def read_trec_run(content: Content, problems: Problems, *, with_ranks: bool = False) -> Records:
-    """A run: one retrieved document a line. What stands behind the tag is ignored, as in trec_eval.
+    """Read a run, one retrieved document per line; like trec_eval, ignore what follows the tag.
 
-    It is noted where a blank within an id has moved the fields, and where it is another record.
+    Lines in which a blank inside an id shifts the fields, or a second record follows, are reported.
     """
     fields = _run_fields(content, (0, 2, 4), problems)
     columns = dict(zip(("topic", "doc", "score"), fields.columns, strict=True))
@@ -40,13 +40,13 @@ def read_trec_run(content: Content, problems: Problems, *, with_ranks: bool = Fa
 
 
 def read_trec_qrels(content: Content, problems: Problems, *, groups: bool = False) -> Records:
-    """Qrels: one judgment a line; with `groups` the second column says who judged, or in which group."""
+    """Read qrels, one judgment per line; with `groups`, keep the second column (assessor or group)."""
     roles = {"topic": 0, "group": 1, "doc": 2, "grade": 3} if groups else {"topic": 0, "doc": 2, "grade": 3}
     return _judgments(content, roles, QRELS_SHAPE, problems)
 
 
 def read_prels(content: Content, problems: Problems) -> Records:
-    """Prels of the Million Query tracks: judgments with how they were chosen and how likely that was."""
+    """Read prels of the Million Query tracks: judgments with sampling method and inclusion probability."""
     roles = {"topic": 0, "doc": 1, "grade": 2, "method": 3, "probability": 4}
     records = _judgments(content, roles, PRELS_SHAPE, problems)
     methods = checked_numbers(records.columns.pop("method"), records.lines, "method", problems)
@@ -54,13 +54,13 @@ def read_prels(content: Content, problems: Problems) -> Records:
 
 
 def read_strata(content: Content, problems: Problems) -> Records:
-    """Qrels of a sampled pool: judgments with their stratum; grade -1: in the pool, and not sampled."""
+    """Read qrels of a stratified sample; grade -1 marks pooled documents that were not sampled."""
     roles = {"topic": 0, "doc": 2, "stratum": 3, "grade": 4}
     return _judgments(content, roles, STRATA_SHAPE, problems)
 
 
 def _judgments(content: Content, roles: dict[str, int], shape: str, problems: Problems) -> Records:
-    """The wanted fields of lines that have exactly those of a shape."""
+    """Return the requested fields of the lines that match a shape exactly."""
     count = len(shape.split())
     fields = split_fields(
         content.buffer, content.size, wanted=tuple(roles.values()), least=count, most=count, shape=shape,
@@ -76,20 +76,20 @@ def _run_fields(content: Content, wanted: tuple[int, ...], problems: Problems) -
 
 
 def _last_tag(content: Content, topic: Tokens) -> str:
-    """The sixth field of the last record: trec_eval names a run by it."""
+    """Return the sixth field of the last record, which trec_eval uses as the run's name."""
     if not len(topic):
         return "run"
     return _text(_fields_from(content, int(topic.start[-1]))[5])
 
 
 def _fields_from(content: Content, place: int) -> list[bytes]:
-    """The fields of one line from a field's start, split where the tokeniser splits."""
+    """Return the fields of one line from a field's start, split like the tokenizer does."""
     line = line_at(content.buffer[: content.size], place)
     return re.findall(rb"[^\x00-\x20]+", line)
 
 
 def _note_wrong_lengths(content: Content, second: Tokens, rank: Tokens, problems: Problems) -> None:
-    """Note lines of more than six fields that are not one record and a tag with blanks."""
+    """Report lines of more than six fields that are not one record with blanks in its tag."""
     if not NUMBER_STARTS[rank.buffer[rank.start]].all():
         _note_lines(
             content, problems, _moved,
@@ -99,7 +99,8 @@ def _note_wrong_lengths(content: Content, second: Tokens, rank: Tokens, problems
             ),
         )  # fmt: skip
     alike = all((word == word[0]).all() for word in second.words())
-    if not alike or _count(content, second[:1].encoded()[0]) > len(second):  # else it comes once a line
+    # otherwise it occurs once per line
+    if not alike or _count(content, second[:1].encoded()[0]) > len(second):
         _note_lines(
             content, problems, _glued,
             lambda fields: (
@@ -110,8 +111,8 @@ def _note_wrong_lengths(content: Content, second: Tokens, rank: Tokens, problems
 
 
 def _count(content: Content, word: bytes) -> int:
-    """Count how often a word comes in a text, a block at a time: a copy of all of it may not fit."""
-    ends = BLOCK + len(word) - 1  # a word that begins in one block may end in the next
+    """Count a word in a text, block by block, because a copy of the whole text may not fit in memory."""
+    ends = BLOCK + len(word) - 1  # a word may begin in one block and end in the next
     return sum(bytes(content.view[at : at + ends]).count(word) for at in range(0, content.size, BLOCK))
 
 
@@ -125,7 +126,7 @@ def _note_lines(
     find: Callable[[Stretch, Bytes], Places],
     describe: Callable[[list[bytes]], str],
 ) -> None:
-    """Note the lines that are found in each stretch of a text, described by their fields."""
+    """Report the lines that `find` selects in each stretch of a text, described by their fields."""
     lines, places = ([np.empty(0, np.int64)] for _ in range(2))
     for stretch in stretches(content.buffer, content.size):
         found = find(stretch, content.buffer)
@@ -136,20 +137,20 @@ def _note_lines(
 
 
 def _moved(stretch: Stretch, buffer: Bytes) -> Places:
-    """Lines of more than six fields whose fourth is no number: a blank within an id moved the others."""
+    """Return lines of more than six fields with no number in the fourth: a blank in an id shifted them."""
     long = stretch.records[stretch.fields[stretch.records] > 6]
     return long[~NUMBER_STARTS[buffer[stretch.starts[stretch.first[long] + 3]]]]
 
 
 def _glued(stretch: Stretch, buffer: Bytes) -> Places:
-    """Lines that hold two records: behind the score comes the second field again, a document and two numbers.
+    """Return lines with two records: the second field recurs after the score, before a document and numbers.
 
-    The line end between them is missing; the tag, or the score, may have grown together with the next topic.
+    The line end between them is missing; the tag or the score may have merged with the next topic.
     """
     long = stretch.records[stretch.fields[stretch.records] >= 9]
     counts = (
         stretch.fields[long] - 8
-    )  # places where the second field may come again: the sixth to the last but 3
+    )  # the second field may recur from the sixth field to the fourth from the end
     line = np.repeat(long, counts)
     place = np.arange(len(line)) - np.repeat(np.cumsum(counts) - counts, counts) + stretch.first[line] + 5
 
@@ -160,4 +161,4 @@ def _glued(stretch: Stretch, buffer: Bytes) -> Places:
     line, place = line[again], place[again]
     strange = parse_numbers(fields(place + 2))[1] | parse_numbers(fields(place + 3))[1]
     moved = _moved(stretch, buffer)
-    return np.setdiff1d(line[~strange], moved)  # each once
+    return np.setdiff1d(line[~strange], moved)  # each line once

@@ -1,4 +1,4 @@
-"""Runs and judgments to files that read back the same; never half a file."""
+"""Write runs and judgments to files that read back identically; never a partial file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sounding.data.tables import Numbers, Places, Run
 
 QrelsFormat = Literal["trec", "tsv"]
 
-_BLANKS = re.compile(r"[\x00-\x20]")  # what the reader of TREC's text takes as the end of a field
+_BLANKS = re.compile(r"[\x00-\x20]")  # the reader of TREC text ends a field at these
 _COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
     ".gz": lambda data: gzip.compress(data, 6, mtime=0),  # the same bytes every time
     ".bz2": bz2.compress,
@@ -31,16 +31,16 @@ _COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
 
 
 def write_run(run: Any, path: str | Path) -> None:
-    """Write TREC's six columns: documents in the order of the run, ranks from 1 unless known, exact scores.
+    """Write TREC's six columns: documents in run order, ranks from 1 unless known, exact scores.
 
     The run is anything that `read_run` reads. A name that ends in gz, bz2, xz or zst is compressed. The file
-    appears whole or not at all.
+    appears complete or not at all.
     """
     _write("".join(run_lines(read_run(run))), path)
 
 
 def run_lines(run: Run) -> list[str]:
-    """The lines of a run as TREC's text has them; ranks are those of the run where it has any."""
+    """Return the lines of a run as TREC text, with its own ranks if it has any."""
     _refuse_unwritable([run.tag], "tag", run.source)
     topics = _column(run.topics, "topic", run.source)
     docs = _column(run.docs.texts(), "document", run.source)
@@ -56,11 +56,11 @@ def run_lines(run: Run) -> list[str]:
 
 
 def write_qrels(qrels: Any, path: str | Path, *, format: QrelsFormat | None = None) -> None:  # noqa: A002
-    """Write TREC's four columns (trec), or tab separated columns with a header (tsv).
+    """Write TREC's four columns (trec), or tab-separated columns with a header (tsv).
 
-    Unless a format is given it is tsv where something is known that TREC's columns have no place
-    for: pool ranks, or how likely a document was to be judged. Topics without judgments leave no trace.
-    The judgments are anything that `read_qrels` reads.
+    Without a format, tsv is used if there is information that TREC's columns cannot hold: pool ranks or
+    sampling probabilities. Topics without judgments are not written. The judgments are anything that
+    `read_qrels` reads.
     """
     qrels = read_qrels(qrels, fractional="accept")
     sampling = qrels.sampling
@@ -94,7 +94,7 @@ def _refuse_unwritable(texts: list[str], what: str, source: str) -> None:
     for text in texts:
         if not text or _BLANKS.search(text) or (what == "topic" and text.startswith("#")):
             seen = f"{what} {quote(text)}"
-            problem = f"{source}: {seen} cannot stand in a file of columns; expected no blanks, no leading #"
+            problem = f"{source}: {seen} cannot be written as a column; remove blanks and a leading #"
             raise DataError(problem)
 
 
@@ -103,17 +103,17 @@ def _repeated(topics: list[str], sizes: Places) -> list[str]:
 
 
 def _quoted(texts: list[str]) -> list[str]:
-    """The texts as a table spells them: those with a quote stand in quotes."""
+    """Quote the texts that contain a quotation mark, as in CSV."""
     return ['"' + text.replace('"', '""') + '"' if '"' in text else text for text in texts]
 
 
 def _spelled(values: Numbers | Places) -> list[str]:
-    """Numbers so that they read back exactly; whole ones without a dot."""
+    """Format numbers so that they read back exactly; whole numbers have no decimal point."""
     return [str(int(value)) if value == int(value) else repr(value) for value in values.tolist()]
 
 
 def _write(text: str, target: str | Path) -> None:
-    """Write text, compressed where the name says so."""
+    """Write text, compressed if the file name says so."""
     if not isinstance(target, str | Path):
         raise DataError(f"cannot write to an object of type {type(target).__name__}; expected a file name")
     path = Path(target)

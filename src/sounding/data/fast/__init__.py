@@ -1,1 +1,1 @@
-"""How bytes become columns, whole arrays at a time: tokenizer, number parser and hash table."""
+"""Turn bytes into columns, whole arrays at a time: tokenizer, number parser and hash table."""

@@ -1,7 +1,7 @@
-"""Finding (topic, doc) pairs again: keys, repeated pairs, and a hash table over many at once.
+"""Look up (topic, doc) pairs: keys, duplicates, and a hash table for many lookups at once.
 
-A key is a 64-bit number made of the bytes of a topic id and a doc id. Equal pairs have equal keys;
-whoever finds equal keys compares the ids themselves, so that a collision can never match.
+A key is a 64-bit hash of a topic id and a document id. Equal pairs have equal keys. Equal keys are followed
+by a comparison of the ids themselves, so a collision never causes a false match.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from sounding.core.arrays import NDArray
 from sounding.data.fast.tokens import Places, Tokens, Words, digests, same_texts, same_words
 
 _U64 = np.uint64
-_FEW = 200  # keys that are sorted in no time
-_SLOTS_A_KEY = 4  # most look-ups end at the first slot, and a topic's slots fit the cache
+_FEW = 200  # few enough to be sorted quickly
+_SLOTS_A_KEY = 4  # most lookups end at the first slot, and a topic's slots fit in the cache
 
 
 def pair_keys(topics: tuple[str, ...], sizes: Places, doc_words: Words) -> Words:
-    """The key of every row of a table that is grouped by topic."""
+    """Return the key of each row of a table that is grouped by topic."""
     salts = digests(Tokens.from_strings(topics).words())
-    # An odd factor keeps a topic's digest from cancelling against the same text as a doc id.
+    # An odd factor keeps a topic's digest from canceling the same text as a document id.
     return digests(doc_words) ^ np.repeat(salts * _U64(0x9FB21C651E98DF25), sizes)
 
 
 def repeated_rows(keys: Words, docs: Tokens) -> tuple[Places, Places]:
-    """Rows whose pair stands in an earlier row, and the first row that has it; both ascending."""
+    """Return the rows that repeat an earlier pair, and the first row of each pair; both ascending."""
     suspects = _suspects(keys)
     rows = suspects[np.argsort(keys[suspects], kind="stable")]
     begins = np.ones(len(rows), np.bool_)
@@ -40,7 +40,7 @@ def repeated_rows(keys: Words, docs: Tokens) -> tuple[Places, Places]:
 
 
 def _repeated_one_by_one(keys: Words, docs: Tokens, suspects: Places) -> tuple[Places, Places]:
-    """As `repeated_rows`, where different pairs have the same key."""
+    """Like `repeated_rows`, for tables where different pairs share a key."""
     first: dict[tuple[int, str], int] = {}
     later, earlier = [], []
     for row, key, text in zip(
@@ -54,29 +54,29 @@ def _repeated_one_by_one(keys: Words, docs: Tokens, suspects: Places) -> tuple[P
 
 
 def _suspects(keys: Words) -> Places:
-    """All rows whose key occurs more than once, ascending."""
+    """Return all rows whose key occurs more than once, ascending."""
     twins = _twins(keys)
     return np.isin(keys, twins).nonzero()[0] if len(twins) else np.empty(0, np.int64)
 
 
 def _twins(keys: Words) -> Words:
-    """The keys that occur more than once: only those of rows that lost their slot are looked at again."""
+    """Return the keys that occur more than once; only rows that lost their slot are checked again."""
     row, winner = _rows_in_slots(keys)
     losers = (winner != row).nonzero()[0]
     lost = keys.take(losers)
     same = keys.take(winner.take(losers)) == lost
     found, others = (lost[same], lost[~same]) if same.any() else (lost[:0], lost)
-    if _FEW < len(others) < len(keys) >> 1:  # slots are quicker than sorting while they still tell keys apart
+    if _FEW < len(others) < len(keys) >> 1:  # slots are faster than sorting while they separate most keys
         return np.concatenate([found, _twins(others)])
     ordered = np.sort(others)
     return np.concatenate([found, ordered[1:][ordered[1:] == ordered[:-1]]])
 
 
 def distinct_keys(keys: Words) -> int:
-    """How many different keys there are.
+    """Return the number of different keys.
 
-    The key of the row that stays in a slot counts once; so does each of the few other keys that belong
-    there, and only these are sorted.
+    The row that stays in a slot counts once, and so does each of the few other keys of that slot; only these
+    are sorted.
     """
     row, winner = _rows_in_slots(keys)
     others = np.sort(keys.compress(keys.take(winner) != keys))
@@ -85,10 +85,10 @@ def distinct_keys(keys: Words) -> int:
 
 
 def _rows_in_slots(keys: Words) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """All rows, and for each the row that stays in its slot.
+    """Return all row numbers, and for each row the one that stays in its slot.
 
-    Every row writes its number into a slot of a small table that its key names, one over the other. Equal
-    keys share a slot, and few others do.
+    Every row writes its number into the slot of a small table that its key selects, and overwrites others.
+    Equal keys share a slot, and few different keys do.
     """
     bits = max(4, (2 * len(keys)).bit_length())
     slot = (keys >> _U64(64 - bits)).view(np.int64)
@@ -99,7 +99,7 @@ def _rows_in_slots(keys: Words) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 
 
 def _filled(slot: Places, count: int) -> NDArray[np.int32]:
-    """So many slots, with every row in its own or the next that is free; the number of rows: empty."""
+    """Hash rows into slots by linear probing; an empty slot holds the row count."""
     rows = len(slot)
     slots = np.full(count, rows, np.int32)
     row = np.arange(rows, dtype=np.int32)
@@ -112,24 +112,25 @@ def _filled(slot: Places, count: int) -> NDArray[np.int32]:
 
 
 class PairTable(NamedTuple):
-    """Looks up thousands of pairs at once: open addressing with linear probing.
+    """A hash table of pairs for many lookups at once: open addressing with linear probing.
 
-    Every topic has a stretch of slots of its own, which ends in an empty one: a look-up never leaves it, so
-    what it finds is of its topic. Rows come topic by topic, so that look-ups stay within what fits the cache.
+    Every topic has its own range of slots that ends in an empty one. A lookup never leaves the range, so it
+    can only find rows of its topic. Rows come topic by topic, so lookups stay within the cache.
     """
 
     topics: dict[str, int]  # topic id -> number
-    words: Words  # of the docs, to make sure
-    keys: Words  # (row + 1,) the last is no key: it stands for empty slots
-    slots: NDArray[np.int32]  # the row that stands in a slot; the number of rows: empty
-    first: Places  # (topic,) where its stretch begins
-    shift: Words  # (topic,) the upper bits of a key are its slot within the stretch
+    words: Words  # of the documents, to confirm a match
+    keys: Words  # (row + 1,) the last one is not a key: it represents empty slots
+    slots: NDArray[np.int32]  # the row in each slot; the number of rows: empty
+    first: Places  # (topic,) where its range begins
+    shift: Words  # (topic,) the upper bits of a key select its slot within the range
 
     @staticmethod
     def build(topics: tuple[str, ...], sizes: Places, keys: Words, doc_words: Words) -> PairTable:
-        """A table over distinct pairs that are grouped by topic."""
+        """Build a table of distinct pairs that are grouped by topic."""
         bits = [max(1, (_SLOTS_A_KEY * size).bit_length()) for size in sizes.tolist()]
-        # n keys that all name a topic's last slot take n - 1 more behind it; one behind these stays empty.
+        # If all n keys select a topic's last slot, they need n - 1 more slots, and one after these stays
+        # empty.
         widths = np.array([1 << count for count in bits], np.int64) + sizes
         first = np.cumsum(widths) - widths
         shift = np.array([64 - count for count in bits], _U64)
@@ -139,7 +140,7 @@ class PairTable(NamedTuple):
         return PairTable(places, doc_words, np.append(keys, _U64(0)), slots, first, shift)
 
     def numbers(self, topics: tuple[str, ...]) -> Places:
-        """The number of each topic in this table; -1: it has none."""
+        """Return the number of each topic in this table; -1 if it has none."""
         return np.array([self.topics.get(text, -1) for text in topics], np.int64)
 
     def find(
@@ -150,15 +151,15 @@ class PairTable(NamedTuple):
         sizes: Places | None = None,
         words: Words | None = None,
     ) -> tuple[Places, Places]:
-        """Rows of `keys` that the table holds, ascending, and the table's row for each.
+        """Return the rows of `keys` that the table holds, ascending, and the table's row for each.
 
-        `topic` is the number of each row's topic, as `numbers` gives it; with `sizes`, that of each of
-        the stretches into which rows of one topic fall. `words` are those of the docs, where they are known.
+        `topic` is the number of each row's topic, as `numbers` returns it; with `sizes`, that of each range
+        of rows with the same topic. `words` are those of the documents, if known.
         """
         if not len(self.first):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         first, shift, strange = self.first[topic], self.shift[topic], topic < 0
-        if sizes is not None:  # repeating is far quicker than looking up
+        if sizes is not None:  # repeating is far faster than looking up
             first, shift = np.repeat(first, sizes), np.repeat(shift, sizes)
         slot = (keys >> shift).view(np.int64)
         slot += first
@@ -183,7 +184,7 @@ class PairTable(NamedTuple):
             live, place, wanted = live.take(rest), place.take(rest), wanted.take(rest)
         here = same.nonzero()[0]
         there = row.take(here).astype(np.int64)
-        if (there == nobody).any():  # a key that looks like what stands in an empty slot
+        if (there == nobody).any():  # a key that equals the value for empty slots
             here, there = here[there != nobody], there[there != nobody]
         certain = self._same_texts(docs, words, here, there)
         return (here, there) if certain.all() else (here[certain], there[certain])
@@ -191,9 +192,9 @@ class PairTable(NamedTuple):
     def _same_texts(
         self, docs: Tokens, words: Words | None, here: Places, there: Places
     ) -> NDArray[np.bool_]:
-        """Where texts whose keys are equal are equal themselves: those of `here`, and the table's.
+        """Return where texts with equal keys are equal: those of `here` and the table's.
 
-        A digest tells texts apart that differ in one word only, so the last word need not be compared.
+        Equal digests rule out texts that differ in one word only, so the last word need not be compared.
         """
         count = max(len(self.words), docs.word_count if words is None else len(words)) - 1
         theirs = docs[here].words(count) if words is None else words[:count].take(here, axis=1)

@@ -1,19 +1,19 @@
-"""How text becomes numbers: what counts as one, and which double it is.
+"""Parse decimal numbers: decide what counts as a number, and which double it is.
 
-`number` is the rule, one text at a time. `parse_decimals` gives the same double for thousands at once, or
-says that it cannot; the few texts that it leaves over are read by the rule. No other code knows how bytes
+`number` defines the rule for one text. `parse_decimals` gives the same double for thousands of texts at once,
+or reports that it cannot; the few remaining texts are parsed by the rule. No other code knows how bytes
 become digits.
 
-A text such as -13.917681263056263 is a sign and `whole` * 10^power. Its bytes are read as 64-bit words,
-first byte lowest. XOR with the code of 0 leaves digits, three multiplications add neighboring digits,
-pairs and fours, and a dot within the first eight bytes is read as a digit 0 and taken out by arithmetic.
-Up to 19 digits fit `whole`; of longer texts the first 19 count, and the number lies between `whole` and
+A text such as -13.917681263056263 is a sign and `whole` * 10^power. Its bytes are read as 64-bit words, first
+byte lowest. XOR with the code of 0 leaves digits; three multiplications combine neighboring digits, pairs and
+groups of four. A decimal point within the first eight bytes is read as a digit 0 and removed by arithmetic.
+Up to 19 digits fit in `whole`; of longer texts the first 19 count, and the number lies between `whole` and
 `whole` + 1.
 
-Where `whole` and the power of ten are exact doubles, one division rounds as it should. Elsewhere the
-product is computed as a sum of two doubles, `value` + `error`, that is right to 2^-75 of it. The error
-of `value` is then known well enough to see whether another double is nearer; only within 2^-20 of
-halfway between two doubles it is not, and such a text (one in a million) is left to `number`.
+If `whole` and the power of ten are exact doubles, one division rounds correctly. Otherwise the product is
+computed as a sum of two doubles, `value` + `error`, accurate to 2^-75 of it. The error of `value` then shows
+whether another double is nearer, except within 2^-20 of halfway between two doubles; such a text (one in a
+million) is left to `number`.
 """
 
 from __future__ import annotations
@@ -31,35 +31,38 @@ _MAY_OCCUR = b"0123456789+-.eE"
 Doubles = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-BLOCK = 1 << 16  # texts in one go: their arrays stay in the cache, and memory is bounded
-WIDEST = 64  # bytes of a text; `number` reads longer ones
+BLOCK = 1 << 16  # texts at a time: their arrays stay in the cache, and memory is bounded
+WIDEST = 64  # longest text in bytes; `number` parses longer ones
 
 _U64 = np.uint64
 _EACH = 0x0101010101010101  # times a byte: that byte eight times
 _ZEROS, _SIXES, _UPPER_HALVES = (_U64(byte * _EACH) for byte in (ord("0"), 6, 0xF0))
 _LOWER_CASE, _LETTER_E, _ONES, _TOP_BITS = (_U64(byte * _EACH) for byte in (0x20, ord("e"), 1, 0x80))
 _DOT = _U64(ord(".") ^ ord("0"))
-_BIT_OF_DOT = _U64(0x10 * _EACH)  # once the code of 0 is taken away, dots have this bit and digits do not
+# after XOR with the code of 0, decimal points have this bit and digits do not
+_BIT_OF_DOT = _U64(0x10 * _EACH)
 _ONE, _THREE, _FOUR, _FORTY, _BYTE = (_U64(number) for number in (1, 3, 4, 40, 0xFF))
 
-_MOST_DIGITS = 19  # that surely fit 64 bits
-_MOST_BYTES = 24  # of a text that are looked at for digits
+_MOST_DIGITS = 19  # always fit in 64 bits
+_MOST_BYTES = 24  # bytes of a text that are searched for digits
 _TENS = np.array([10**power for power in range(9)], _U64)
-_EXACT_TENS = np.array([float(10**power) for power in range(23)])  # no higher power of ten is a double
-_EXACT_WHOLE = 1 << 53  # nor is every whole number from here on
+_EXACT_TENS = np.array([float(10**power) for power in range(23)])  # no higher power of ten is an exact double
+_EXACT_WHOLE = 1 << 53  # from here on, not every whole number is a double
 
-# Eight digits of which number d is a dot, read as 0, are 10^(8-d) * before + behind. `before` comes out by
-# multiplying with 2^40 / 10^(8-d), rounded up; without the dot it counts 10^(7-d). Number 8: there is no dot.
+# Eight digits with a decimal point as number d, read as 0, are 10^(8-d) * before + behind. Multiplying with
+# 2^40 / 10^(8-d), rounded up, gives `before`; without the point it counts 10^(7-d). d = 8: no point.
 _SHARES = np.array([-(-(1 << 40) // 10 ** (8 - dot)) for dot in range(8)] + [0], _U64)
 _SURPLUS = np.array([9 * 10 ** (7 - dot) for dot in range(8)] + [0], _U64)
 
-_NEAR, _FAR = 64, 280  # powers of ten: those at hand, and those with which nothing over- or underflows
-_UPPER_26_BITS = _U64((1 << 64) - (1 << 27))  # of a double's 53: the product of two such numbers is exact
+# powers of ten: those used most, and the limit within which nothing overflows or underflows
+_NEAR, _FAR = 64, 280
+# upper 26 of a double's 53 bits: the product of two such numbers is exact
+_UPPER_26_BITS = _U64((1 << 64) - (1 << 27))
 _WIDER = 1 + 2.0**-20
 
 
 def parse_numbers(tokens: Tokens) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The value of every text, and where a text is no finite decimal number (value NaN there)."""
+    """Return the value of each text, and where a text is not a finite decimal number (value NaN)."""
     blocks = [_parsed(tokens[begin : begin + BLOCK]) for begin in range(0, len(tokens), BLOCK)]
     values = blocks[0] if len(blocks) == 1 else np.concatenate([np.empty(0), *blocks])
     return values, np.isnan(values)
@@ -74,19 +77,19 @@ def _parsed(tokens: Tokens) -> NDArray[np.float64]:
 
 
 def number(text: bytes) -> float:
-    """The double next to the decimal number that a text spells; NaN where it is none, or too large."""
+    """Return the double nearest to a decimal number; NaN if the text is not one, or too large."""
     value = _any_number(text)
     return value if math.isfinite(value) else math.nan
 
 
 def is_too_large(text: str) -> bool:
-    """Whether a text is a decimal number, and one beyond what double precision holds."""
+    """Return whether a text is a decimal number beyond the range of double precision."""
     return math.isinf(_any_number(text.encode("utf-8", "surrogateescape")))
 
 
 def _any_number(text: bytes) -> float:
     if text.translate(None, _MAY_OCCUR):
-        return math.nan  # Python reads 1_000, inf and nan as well
+        return math.nan  # Python also accepts 1_000, inf and nan
     try:
         return float(text)
     except ValueError:
@@ -94,14 +97,14 @@ def _any_number(text: bytes) -> float:
 
 
 def _any_numbers(tokens: Tokens) -> NDArray[np.float64]:
-    """Every text by the rule."""
+    """Parse each text by the rule."""
     return np.array([number(text) for text in tokens.encoded()])
 
 
 def parse_decimals(tokens: Tokens) -> tuple[Doubles, Flags]:
-    """The doubles that texts spell, and where they are certain; elsewhere `number` has to read the text.
+    """Parse texts to doubles and return where they are certain; elsewhere `number` must parse the text.
 
-    Texts should be few enough for the cache: BLOCK of them.
+    Pass at most BLOCK texts, so that the arrays fit in the cache.
     """
     negative, tokens = _unsigned(tokens)
     alike = _alike(tokens)
@@ -115,8 +118,8 @@ def parse_decimals(tokens: Tokens) -> tuple[Doubles, Flags]:
 
 
 def _unsigned(tokens: Tokens) -> tuple[Flags | None, Tokens]:
-    """Where a text starts with a minus (None: no text has a sign), and the texts without their signs."""
-    first = tokens.buffer.take(tokens.start, mode="clip")  # an empty text may stand behind the buffer
+    """Return where a text starts with a minus (None: no text has a sign), and the texts without signs."""
+    first = tokens.buffer.take(tokens.start, mode="clip")  # an empty text may begin after the buffer
     if first.min() >= ord("."):
         return None, tokens
     negative = (first == ord("-")) & (tokens.length > 0)
@@ -125,16 +128,18 @@ def _unsigned(tokens: Tokens) -> tuple[Flags | None, Tokens]:
 
 
 def _alike(tokens: Tokens) -> Doubles | None:
-    """Decimals of up to 16 bytes that share their number of places, as most programs print; None: others.
+    """Parse decimals of up to 16 bytes that share their number of decimals, as most programs print them.
 
-    Their last bytes are looked at, so that the dots stand in one place and a few constants do for all.
+    None if they do not. The texts are aligned at their ends, so the decimal points share one position and a
+    few constants suffice for all.
     """
     shortest, longest = int(tokens.length.min()), int(tokens.length.max())
     places = {_places_behind_dot(tokens.text(row)) for row in (0, len(tokens) >> 1, -1)}
     if longest > 16 or len(places) > 1:
         return None
     behind = places.pop()
-    if shortest < max(behind + 1, 1 + (behind >= 0)):  # some text has no dot there, or nothing but a dot
+    # a text is too short to have a point there, or is only a point
+    if shortest < max(behind + 1, 1 + (behind >= 0)):
         return None
     count = (longest + 7) >> 3
     words = _last_words(tokens, count)
@@ -153,17 +158,17 @@ def _alike(tokens: Tokens) -> Doubles | None:
         whole += _eight_digits(word)
     if behind < 0:
         return whole.astype(np.float64)
-    whole -= whole // _U64(10 ** (behind + 1)) * _U64(9 * 10**behind)  # the dot was read as a digit 0
+    whole -= whole // _U64(10 ** (behind + 1)) * _U64(9 * 10**behind)  # the point was read as a digit 0
     return whole.astype(np.float64) / 10.0**behind
 
 
 def _places_behind_dot(text: str) -> int:
-    """How many characters follow the last dot; -1: there is none."""
+    """Return the number of characters after the last point; -1 if there is none."""
     return len(text) - 1 - text.rfind(".") if "." in text else -1
 
 
 def _last_words(tokens: Tokens, count: int) -> Words:
-    """The last bytes of every text without the code of 0, with zeros before its beginning."""
+    """Return the last bytes of each text minus the code of 0, with zeros before its beginning."""
     buffer, end = tokens.buffer, tokens.start + tokens.length
     if int(end.min()) < 8 * count:  # the very first texts of a buffer
         buffer = np.concatenate([np.zeros(8 * count, np.uint8), buffer[: int(end.max())]])
@@ -180,14 +185,14 @@ def _last_words(tokens: Tokens, count: int) -> Words:
 
 
 def _plain(tokens: Tokens) -> tuple[Doubles, Flags]:
-    """Decimals without an exponent, a dot among their first eight bytes or none."""
+    """Parse decimals without exponent, with a point among their first eight bytes or none."""
     whole, places, cut, good = _digits(tokens)
     values, sure = _scaled(whole, -places, cut)
     return values, sure & good
 
 
 def _with_exponent(tokens: Tokens) -> tuple[Doubles, Flags]:
-    """Decimals such as 3.07e-05, the e within the last eight bytes."""
+    """Parse decimals such as 3.07e-05, with the e within the last eight bytes."""
     length, exponent, fitting = _exponents(tokens)
     whole, places, cut, good = _digits(Tokens(tokens.buffer, tokens.start, length))
     values, sure = _scaled(whole, exponent - places, cut)
@@ -195,7 +200,7 @@ def _with_exponent(tokens: Tokens) -> tuple[Doubles, Flags]:
 
 
 def _with_late_dot(tokens: Tokens) -> tuple[Doubles, Flags]:
-    """Decimals such as 1694612345.123456, whose dot comes behind eight bytes: without it they are digits."""
+    """Parse decimals such as 1694612345.123456, with the point after the first eight bytes."""
     length = np.where(tokens.length <= WIDEST, tokens.length, 0)
     packed = Tokens(tokens.buffer, tokens.start, length).compact()
     is_dot = packed.buffer == ord(".")
@@ -203,7 +208,7 @@ def _with_late_dot(tokens: Tokens) -> tuple[Doubles, Flags]:
     end = packed.start + packed.length
     first = dots_before.take(packed.start)
     dots = dots_before.take(end) - first
-    place = np.append(is_dot.nonzero()[0], 0).take(first)  # of the text's own dot, where it has one
+    place = np.append(is_dot.nonzero()[0], 0).take(first)  # of the text's own point, if any
     behind = np.where(dots == 1, end - 1 - place, 0)
     digits = Tokens(packed.buffer[~is_dot], packed.start - first, packed.length - dots)
     whole, places, cut, good = _digits(digits)
@@ -212,19 +217,19 @@ def _with_late_dot(tokens: Tokens) -> tuple[Doubles, Flags]:
 
 
 def _exponents(tokens: Tokens) -> tuple[Places, Places, Flags]:
-    """How many bytes stand before an e, the number behind it, and where both are as they should be."""
+    """Return the number of bytes before the e, the exponent, and where both are valid."""
     looked_at = np.minimum(tokens.length, 8)
     (word,) = words_at(tokens.buffer, tokens.start + tokens.length - looked_at, 1)
-    word <<= _bits(8 - looked_at)  # the text's last byte is the word's, with zeros before it
+    word <<= _bits(8 - looked_at)  # the text's last byte becomes the word's last, with zeros before it
     letters = (word | _LOWER_CASE) ^ _LETTER_E  # e and E become 0
-    marks = (letters - _ONES) & ~letters & _TOP_BITS  # the lowest is at the first 0
+    marks = (letters - _ONES) & ~letters & _TOP_BITS  # the lowest mark is at the first 0
     place = _trailing_bytes(marks)
     word >>= _bits(place + 1)
     sign = word & _BYTE
     negative = sign == ord("-")
     signed = negative | (sign == ord("+"))
     word >>= signed.astype(_U64) << _THREE
-    size = 7 - place - signed  # of the exponent's digits
+    size = 7 - place - signed  # number of digits in the exponent
     word ^= _ZEROS
     word <<= _bits(8 - np.maximum(size, 0))
     before = tokens.length - 8 + place
@@ -234,16 +239,16 @@ def _exponents(tokens: Tokens) -> tuple[Places, Places, Flags]:
 
 
 class _Digits(NamedTuple):
-    """Texts of digits with at most one dot as `whole` * 10^-places."""
+    """Texts of digits with at most one point, as `whole` * 10^-places."""
 
     whole: Words
     places: Places
-    cut: Flags | None  # where digits were left off behind those of `whole`; None: nowhere
-    good: Flags  # where the text is such a one
+    cut: Flags | None  # where digits after those of `whole` were dropped; None: nowhere
+    good: Flags  # where the text has this form
 
 
 def _digits(tokens: Tokens) -> _Digits:
-    """What unsigned texts spell: their first 19 digits that count, the dot among their first eight bytes."""
+    """Parse unsigned texts: 19 significant digits, with the point among the first eight bytes."""
     length = tokens.length
     longest = int(length.max())
     count = min(max(longest + 7, 8), WIDEST) >> 3
@@ -260,7 +265,7 @@ def _digits(tokens: Tokens) -> _Digits:
     good &= length <= WIDEST
     used, cut = length, None
     if longest > _MOST_DIGITS:
-        zeros = np.maximum(_trailing_bytes(head), dot < 8)  # bytes that take none of the digits' room
+        zeros = np.maximum(_trailing_bytes(head), dot < 8)  # bytes that use none of the 19 digits
         used = np.minimum(np.minimum(length, _MOST_BYTES), _MOST_DIGITS + zeros)
         cut = used < length
     whole = _eight_digits(head)
@@ -272,7 +277,7 @@ def _digits(tokens: Tokens) -> _Digits:
             whole *= _TENS[8]
             whole += _eight_digits(word)
         more = np.clip(used - 8 * last, 0, 8)
-        words[last] <<= _bits(8 - more)  # its digits to the end, so that they add no zeros
+        words[last] <<= _bits(8 - more)  # move its digits to the end, so that they add no zeros
         whole *= _TENS.take(more)
         whole += _eight_digits(words[last])
         read = more + 8 * last
@@ -281,7 +286,7 @@ def _digits(tokens: Tokens) -> _Digits:
 
 
 def _dot_to_zero(head: Words) -> tuple[Places, Words]:
-    """The place of the first dot (8: none), which becomes a digit 0; bits where a byte is neither."""
+    """Replace the first point by a digit 0; return its position (8: none) and bits for other bytes."""
     mark = head & _BIT_OF_DOT
     below = mark - _ONE
     dot = np.bitwise_count(below) >> 3
@@ -290,13 +295,13 @@ def _dot_to_zero(head: Words) -> tuple[Places, Words]:
     head ^= mark * _DOT
     strange = (head + _SIXES) | head
     mark *= _BYTE
-    mark &= head  # what had the bit of a dot and was none
+    mark &= head  # bytes that had the point's bit but are not points
     strange |= mark << _FOUR
     return dot, strange
 
 
 def _scaled(whole: Words, power: Places, cut: Flags | None) -> tuple[Doubles, Flags]:
-    """The doubles next to `whole` * 10^power, and where they are certain."""
+    """Return the doubles nearest to `whole` * 10^power, and where they are certain."""
     least, most = int(power.min()), int(power.max())
     if cut is None and most <= 0 and -least < len(_EXACT_TENS) and int(whole.max()) < _EXACT_WHOLE:
         return whole.astype(np.float64) / _EXACT_TENS.take(-power), np.ones(len(whole), np.bool_)
@@ -311,9 +316,9 @@ def _scaled(whole: Words, power: Places, cut: Flags | None) -> tuple[Doubles, Fl
     second = high * rest
     second += low * ten
     values = first + second
-    error = second - (values - first)  # exact, as first is larger
+    error = second - (values - first)  # exact, because first is larger
     sure = values + error * _WIDER == values
-    if cut is not None:  # whole + 1 must give the same
+    if cut is not None:  # whole + 1 must give the same double
         sure &= ~cut | (values + (error + ten) * _WIDER == values)
     if reach == _FAR:
         sure &= np.abs(power) <= _FAR
@@ -322,7 +327,7 @@ def _scaled(whole: Words, power: Places, cut: Flags | None) -> tuple[Doubles, Fl
 
 @cache
 def _powers_of_ten(reach: int) -> tuple[Doubles, Doubles]:
-    """10^-reach to 10^reach as sums of two doubles: 26 bits, and the 53 behind them."""
+    """Return 10^-reach to 10^reach as sums of two doubles: 26 bits, and the next 53."""
     powers = range(-reach, reach + 1)
     tens = np.array([float(f"1e{power}") for power in powers])
     top = (tens.view(_U64) & _UPPER_26_BITS).view(np.float64)
@@ -331,14 +336,14 @@ def _powers_of_ten(reach: int) -> tuple[Doubles, Doubles]:
 
 
 def _rest_of_ten(power: int, top: float) -> float:
-    """10^power - top: Python rounds a quotient of whole numbers correctly."""
+    """Return 10^power - top; Python rounds a quotient of whole numbers correctly."""
     above, below = top.as_integer_ratio()
     ten, parts = (10**power, 1) if power >= 0 else (1, 10**-power)
     return (ten * below - above * parts) / (parts * below)
 
 
 def _eight_digits(word: Words) -> Words:
-    """The numbers that eight bytes of digits spell, the first in the lowest byte; the words are used up."""
+    """Return the numbers that eight bytes of digits spell, first digit lowest; overwrites the words."""
     word *= _U64(10 * 256 + 1)  # bytes: tens and ones
     word >>= _U64(8)
     word &= _U64(0x00FF00FF00FF00FF)
@@ -351,10 +356,10 @@ def _eight_digits(word: Words) -> Words:
 
 
 def _trailing_bytes(word: Words) -> Places:
-    """How many of the lowest bytes are 0."""
+    """Return how many of the lowest bytes are 0."""
     return (np.bitwise_count((word - _ONE) & ~word) >> 3).astype(np.int64)
 
 
 def _bits(count: Places) -> Words:
-    """The bits of so many bytes, to shift by."""
+    """Return the number of bits in `count` bytes, to shift by."""
     return (count << 3).view(_U64)

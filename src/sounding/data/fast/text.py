@@ -1,11 +1,11 @@
-"""How bytes become fields: the one tokeniser of white-space separated text.
+"""Split white-space separated text into fields: the only tokenizer.
 
-Two ways give the same columns. `_plain_fields` finds every field of every line and is easy to
-follow; it also drops blank and comment lines and names what is wrong. `_quick_fields` serves the
-common file, in which every line is a record whose wanted fields start within its first 63 bytes: a
-line is then one 64-bit number with a bit for each byte that is white space, and a field is found by
-clearing the lowest set bits. Longer lines are two such numbers, the second from their document on.
-`split_fields` tries the quick way and falls back on the plain one.
+There are two ways with the same result. `_plain_fields` finds every field of every line and is easy to
+follow; it also drops blank and comment lines and reports problems. `_quick_fields` handles the common file,
+in which every line is a record whose requested fields start within its first 63 bytes. It represents a line
+as a 64-bit number with one bit for each byte of white space, and finds a field by clearing the lowest set
+bits. Longer lines use two such numbers; the second starts at the document. `split_fields` tries the quick way
+and falls back on the plain one.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from sounding.data.fast.tokens import MARGIN, Bytes, Places, Tokens, bits_at
 from sounding.data.problems import Problems
 
 BLANK, NEWLINE, RETURN, COMMENT = 32, 10, 13, 35
-LONE_RETURN = "carriage return within a line; expected lines that end in LF or CR LF"
-BLOCK = 1 << 18  # bytes looked at in one go: what fits the cache is twice as fast
-STRETCH = 1 << 20  # bytes of which all fields are held at once
-REACH = 62  # the last of 64 bits that can be told from none
-TURN = 2  # behind this field, the document of runs and qrels, the second 64 bits of a long line begin
-NOWHERE = np.uint8(200)  # the place of a field that both lack
+LONE_RETURN = "carriage return inside a line; expected line ends LF or CR LF"
+BLOCK = 1 << 18  # bytes processed at a time: twice as fast if they fit in the cache
+STRETCH = 1 << 20  # bytes whose fields are held at once
+REACH = 62  # the last of 64 bits that can be distinguished from none
+TURN = 2  # the second 64 bits of a long line begin after this field, the document of runs and qrels
+NOWHERE = np.uint8(200)  # the position of a field that is in neither half
 
-Starts = dict[int, NDArray[np.uint8]]  # field -> its place in every line
+Starts = dict[int, NDArray[np.uint8]]  # field -> its position in every line
 
 _U64 = np.uint64
 _ONE = np.uint64(1)
@@ -36,14 +36,14 @@ _BIT = np.uint8(1)
 
 
 class Fields(NamedTuple):
-    """The wanted fields of all records, as columns."""
+    """The requested fields of all records, as columns."""
 
     columns: tuple[Tokens, ...]
-    lines: Places | None  # the line of every record, from 1; None: record i stands in line i + 1
-    longer: bool  # whether a line may have more fields than were asked for at least
+    lines: Places | None  # the line of each record, from 1; None: record i is line i + 1
+    longer: bool  # whether a line may have more fields than the minimum
 
     def line(self, record: int) -> int:
-        """The line of a record."""
+        """Return the line number of a record."""
         return record + 1 if self.lines is None else int(self.lines[record])
 
 
@@ -57,10 +57,10 @@ def split_fields(
     shape: str,
     problems: Problems,
 ) -> Fields:
-    """The `wanted` fields (ascending, from 0) of every line that has `least` to `most` fields.
+    """Return the `wanted` fields (ascending, from 0) of every line with `least` to `most` fields.
 
-    `shape` says in messages what a line should look like. Lines that are empty or start with # are
-    no records. The buffer needs MARGIN spare bytes behind the text.
+    `shape` is the expected form of a line in messages. Blank lines and lines that start with # are not
+    records. The buffer needs MARGIN spare bytes after the text.
     """
     buffer, size = _closed(buffer, size)
     quick = _quick_fields(buffer, size, wanted, least, most)
@@ -68,7 +68,7 @@ def split_fields(
 
 
 def _closed(buffer: Bytes, size: int) -> tuple[Bytes, int]:
-    """The text with a newline behind its last line."""
+    """Return the text with a newline after its last line."""
     if size and buffer[size - 1] == NEWLINE:
         return buffer, size
     if not buffer.flags.writeable or len(buffer) < size + MARGIN:
@@ -80,7 +80,7 @@ def _closed(buffer: Bytes, size: int) -> tuple[Bytes, int]:
 def _quick_fields(
     buffer: Bytes, size: int, wanted: Sequence[int], least: int, most: int | None
 ) -> Fields | None:
-    """All records by their bit maps; None where a line is blank, short, a comment or too long for that."""
+    """Split all records with bit maps; None if a line is blank, short, a comment or too long."""
     scan = _scan(buffer, size)
     if scan is None:
         return None
@@ -104,14 +104,14 @@ def _quick_fields(
 
 
 def _count_fields(white: NDArray[np.uint64], expected: int) -> int:
-    """How many fields a text has; each of those expected is followed by one byte of white space at least."""
+    """Return the number of fields of a text; each expected field is followed by at least one white space."""
     if int(np.bitwise_count(white).sum()) == expected:
         return expected
     return int(np.bitwise_count(white & ~_after_white(white)).sum())
 
 
 def _after_white(white: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Bit i: byte i - 1 is white space, or the text starts here."""
+    """Return a bitmap in which bit i says that byte i - 1 is white space, or that the text starts at i."""
     after = white << _ONE
     after[1:] |= white[:-1] >> _SIXTY_THREE
     after[0] |= _ONE
@@ -128,7 +128,7 @@ def _places(
     *,
     long: bool = False,
 ) -> tuple[Starts, Starts] | None:
-    """Where the wanted fields of every line start and end; None: some line does not fit this way."""
+    """Return where the requested fields of each line start and end; None if a line does not fit."""
     set_bits, reach = (_set_bits_of_long_lines, 2 * REACH + 2) if long else (_set_bits, REACH)
     after_white = _after_white(white)
     if (white & after_white).any():
@@ -136,12 +136,12 @@ def _places(
         start = set_bits(~white & after_white, begin, keep)
         end = set_bits(white & ~after_white, begin, set(wanted))
         behind = None if most is None else start[most]
-    else:  # gaps of one byte only: a field starts where the one before it ends
+    else:  # gaps of one byte only: a field starts right after the previous one
         end = set_bits(white, begin, {*range(max(wanted[-1] + 1, least - 1, most or 0))})
         start = {0: np.zeros(len(begin), np.uint8)}
         start |= {field: end[field - 1] + np.uint8(1) for field in range(1, least)}
         behind = None if most is None else end[most - 1]
-    # A line that lacks fields finds those of the next line, or none (out of reach).
+    # A line with missing fields gets those of the next line, or none (out of reach).
     last = start[least - 1]
     if not len(begin) or last.max() > reach or (last >= length).any() or end[wanted[-1]].max() > reach:
         return None
@@ -151,7 +151,7 @@ def _places(
 
 
 def _scan(buffer: Bytes, size: int) -> tuple[NDArray[np.uint64], Places] | None:
-    """A bit for every byte of white space, and where the newlines are; None: no text of plain lines."""
+    """Return a bit for each byte of white space, and the newlines; None if the text is not plain lines."""
     white = np.zeros((size >> 6) + 3, _U64)
     ends = np.zeros_like(white)
     for begin in range(0, size, BLOCK):
@@ -168,10 +168,10 @@ def _scan(buffer: Bytes, size: int) -> tuple[NDArray[np.uint64], Places] | None:
 
 
 def _single_bits(bitmap: Bytes) -> Places | None:
-    """Where the set bits are, of which no byte has more than one; None: one has.
+    """Return the positions of the set bits; None if a byte has more than one.
 
-    A record is so long that eight bytes of text hold one newline at most, and bytes are quicker to go
-    through than bits.
+    A record is long enough that eight bytes of text hold at most one newline, and scanning bytes is faster
+    than scanning bits.
     """
     places = (bitmap != 0).nonzero()[0]
     found = bitmap.take(places)
@@ -184,23 +184,23 @@ def _single_bits(bitmap: Bytes) -> Places | None:
 
 
 def _is_plain(block: Bytes) -> bool:
-    """Whether all bytes below a blank are tabs and newlines: two quick looks that spare the others."""
+    """Return whether all bytes below a blank are tabs and newlines; a quick check that avoids others."""
     return bool(block.min() >= 9 and (block - np.uint8(11)).min() >= BLANK - 11)
 
 
 def _has_control_characters(block: Bytes) -> bool:
-    """Whether a byte is below 32 and not one of the five that are white space (9 to 13)."""
+    """Return whether a byte is below 32 and not one of the five white-space bytes (9 to 13)."""
     return bool(block.min() < 9 or (block - np.uint8(14)).min() < 18)
 
 
 def _has_lone_returns(buffer: Bytes, begin: int, length: int) -> bool:
-    """Whether a carriage return stands anywhere but before a newline."""
+    """Return whether a carriage return occurs anywhere but before a newline."""
     returns = buffer[begin : begin + length] == RETURN
     return bool(returns.any()) and bool((buffer[begin + returns.nonzero()[0] + 1] != NEWLINE).any())
 
 
 def _set_bits(bitmap: NDArray[np.uint64], begin: Places, keep: set[int]) -> Starts:
-    """The places of the set bits number `keep` in the 64 bits from each line's start; 63: there, or none."""
+    """Return the positions of the set bits number `keep` from each line's start; 63: there, or none."""
     rest = bits_at(bitmap, begin)
     places: dict[int, NDArray[np.uint8]] = {}
     for number in range(max(keep, default=-1) + 1):
@@ -212,7 +212,7 @@ def _set_bits(bitmap: NDArray[np.uint64], begin: Places, keep: set[int]) -> Star
 
 
 def _set_bits_of_long_lines(bitmap: NDArray[np.uint64], begin: Places, keep: set[int]) -> Starts:
-    """As `_set_bits`, with 64 bits more behind bit number TURN; NOWHERE: none."""
+    """Like `_set_bits`, with 64 more bits after bit number TURN; NOWHERE: none."""
     places = _set_bits(bitmap, begin, {TURN, *(number for number in keep if number < TURN)})
     before = places[TURN] + _BIT
     later = _set_bits(bitmap, begin + before, {number - TURN - 1 for number in keep if number > TURN})
@@ -223,21 +223,21 @@ def _set_bits_of_long_lines(bitmap: NDArray[np.uint64], begin: Places, keep: set
 
 
 class Stretch(NamedTuple):
-    """Some whole lines of a text, and where every field of theirs is."""
+    """Some complete lines of a text, and the positions of all their fields."""
 
     begin: int  # the first byte
     size: int  # bytes
     lines_before: int
-    line_starts: Places  # counted from there
+    line_starts: Places  # relative to `begin`
     starts: Places  # of the fields, in the whole text
     ends: Places
-    fields: Places  # (line,) how many it has
-    first: Places  # (line,) the first of them
+    fields: Places  # (line,) number of fields
+    first: Places  # (line,) index of the first field
     records: Places  # the lines that are neither blank nor comments
 
 
 def stretches(buffer: Bytes, size: int) -> Iterator[Stretch]:
-    """All fields of a text, a megabyte of lines at a time: memory stays small."""
+    """Yield all fields of a text, a megabyte of lines at a time to save memory."""
     buffer, size = _closed(buffer, size)
     begin = lines_before = 0
     while begin < size:
@@ -264,7 +264,7 @@ def stretches(buffer: Bytes, size: int) -> Iterator[Stretch]:
 
 
 def _end_of_line(buffer: Bytes, place: int) -> int:
-    """The place behind the newline that stands at this place or comes next."""
+    """Return the position after the newline at or after `place`."""
     while not (here := buffer[place : place + BLOCK] == NEWLINE).any():
         place += BLOCK
     return place + int(np.argmax(here)) + 1
@@ -279,7 +279,7 @@ def _plain_fields(
     shape: str,
     problems: Problems,
 ) -> Fields:
-    """All records by the edges of their fields: any line length, blank lines, comments."""
+    """Split all records by the edges of their fields: lines of any length, blank lines, comments."""
     wrong, counts, control, lone, lines = ([np.empty(0, np.int64)] for _ in range(5))
     places: list[list[tuple[Places, Places]]] = [[] for _ in wanted]
     longer, first_control = False, ""
@@ -317,12 +317,12 @@ def _plain_fields(
 
 
 def lines_with(marks: NDArray[np.bool_], line_starts: Places) -> Places:
-    """The lines, from 0, that have a marked byte."""
+    """Return the lines, from 0, that contain a marked byte."""
     return np.logical_or.reduceat(marks, line_starts).nonzero()[0] if marks.any() else line_starts[:0]
 
 
 def note_lone_returns(text: Bytes, newlines: Places, problems: Problems) -> None:
-    """Note the lines that hold a carriage return anywhere but at their end."""
+    """Report the lines that contain a carriage return anywhere but at their end."""
     starts = np.concatenate([[0], newlines + 1])
     problems.add(lines_with(_is_lone_return(text), starts[starts < len(text)]) + 1, lambda _: LONE_RETURN)
 
@@ -335,7 +335,7 @@ def _is_lone_return(text: Bytes) -> NDArray[np.bool_]:
 
 
 def line_at(text: Bytes, start: int) -> bytes:
-    """The line from this place on, with its end; looks no further than it must."""
+    """Return the line from a position on, including its end; reads no further than necessary."""
     reach = 1 << 12
     while True:
         piece = text[start : start + reach].tobytes()

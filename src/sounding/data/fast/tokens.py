@@ -1,8 +1,8 @@
-"""A column of short texts as places in one byte buffer: topic ids, doc ids, tags.
+"""Store a column of short texts (topic ids, document ids, tags) as positions in one byte buffer.
 
-Ids are text, always, and are compared byte by byte. Nothing is copied when a file is read: a
-column remembers where its texts stand. Comparing, hashing and ordering thousands of ids work on
-eight bytes at a time, so a text is seen as a row of 64-bit *words*, filled up with zero bytes.
+Ids are always text and are compared byte by byte. Reading a file copies nothing: a column only stores where
+its texts are. To compare, hash and sort many ids eight bytes at a time, a text is treated as a row of 64-bit
+*words*, padded with zero bytes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]  # (word, text): the first word of every text, then the second, ...
 Places = NDArray[np.int64]
 
-MARGIN = 64  # spare bytes that readers leave behind a buffer, so that words can be read past a text
+MARGIN = 64  # spare bytes after a buffer, so that words can be read past the end of a text
 
 _U64 = np.uint64
 _BLOCK = 1 << 16
 
 
 class Tokens:
-    """Texts number i = buffer[start[i] : start[i] + length[i]]."""
+    """A column of texts: text i is buffer[start[i] : start[i] + length[i]]."""
 
     __slots__ = ("buffer", "length", "start")
 
@@ -50,25 +50,25 @@ class Tokens:
         return Tokens(self.buffer, self.start[rows], self.length[rows])
 
     def text(self, row: int) -> str:
-        """One text; bytes that are not UTF-8 survive a round trip."""
+        """Return one text; bytes that are not UTF-8 survive a round trip."""
         begin = int(self.start[row])
         end = begin + int(self.length[row])
         return self.buffer[begin:end].tobytes().decode("utf-8", "surrogateescape")
 
     def texts(self) -> list[str]:
-        """All texts."""
+        """Return all texts."""
         return [text.decode("utf-8", "surrogateescape") for text in self.encoded()]
 
     def encoded(self) -> list[bytes]:
-        """All texts as their bytes."""
-        whole = self.buffer.data  # a few texts of a large file must not copy the file
+        """Return all texts as bytes."""
+        whole = self.buffer.data  # a memoryview: a few texts of a large file must not copy the file
         return [
             whole[begin : begin + length].tobytes()
             for begin, length in zip(self.start.tolist(), self.length.tolist(), strict=True)
         ]
 
     def compact(self) -> Tokens:
-        """The same texts in a buffer that holds nothing else."""
+        """Copy the texts to a buffer that holds nothing else."""
         total = int(self.length.sum())
         start = np.cumsum(self.length) - self.length
         source = np.repeat(self.start - start, self.length) + np.arange(total)
@@ -78,18 +78,20 @@ class Tokens:
 
     @property
     def word_count(self) -> int:
-        """How many words the longest text takes, at least 1."""
+        """The number of words of the longest text, at least 1."""
         return max(1, (int(self.length.max(initial=0)) + 7) >> 3)
 
     def lengths_to_clear(self) -> tuple[int, Places]:
-        """The shortest length, and all of them; one for all where texts share it, as topic ids do."""
+        """Return the shortest length and all lengths; a single one if all texts share it, as topic ids do."""
         shortest, longest = int(self.length.min()), int(self.length.max())
         return shortest, self.length if shortest < longest else self.length[:1]
 
     def words(self, most: int | None = None) -> Words:
-        """Every text as 64-bit words, first byte lowest, zeros behind the end: equal iff the texts are.
+        """Return each text as 64-bit words, first byte lowest, zero-padded.
 
-        `most`: only the first so many.
+        Equal if and only if the texts are.
+
+        `most` limits the number of words.
         """
         count = self.word_count if most is None else min(most, self.word_count)
         if not len(self.start) or not count:
@@ -99,12 +101,12 @@ class Tokens:
         return words
 
     def order_keys(self) -> list[Words]:
-        """Words that compare as the texts do byte by byte (as strcmp), most significant first."""
+        """Return words that sort like the texts byte by byte (strcmp), most significant first."""
         return [word.byteswap() for word in self.words()]
 
 
 def refuse_stray_bytes(texts: Iterable[str], what: str) -> None:
-    """Refuse a text that is not UTF-8, where nothing else can be held: in frames and in Parquet."""
+    """Raise an error if a text is not UTF-8, for data frames and Parquet, which hold nothing else."""
     for text in texts:
         if text.isascii():
             continue
@@ -112,14 +114,14 @@ def refuse_stray_bytes(texts: Iterable[str], what: str) -> None:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
             raise DataError(
-                f"{what} {quote(text)} is not UTF-8, and frames and Parquet hold nothing else;"
-                " csv and TREC's text keep its bytes, or save the file as UTF-8"
+                f"{what} {quote(text)} is not UTF-8, but frames and Parquet can only hold UTF-8;"
+                " save the file as UTF-8, or write csv or TREC text"
             ) from error
 
 
 def words_at(buffer: Bytes, start: Places, count: int) -> Words:
-    """The bytes from each of these places on as so many words, first byte lowest; zeros behind the buffer."""
-    lacking = int(start.max()) + 8 * (count + 2) - len(buffer)  # the next word as well, and a part of a word
+    """Return `count` words of bytes from each position on, first byte lowest; zeros follow the buffer."""
+    lacking = int(start.max()) + 8 * (count + 2) - len(buffer)  # including the next word, and a part of one
     if lacking > 0:
         buffer = np.concatenate([buffer, np.zeros(lacking, np.uint8)])
     shift = start & 7
@@ -128,15 +130,15 @@ def words_at(buffer: Bytes, start: Places, count: int) -> Words:
 
 
 def bits_at(bitmap: Words, place: Places) -> NDArray[np.uint64]:
-    """The 64 bits from each of these places on. One more word must follow in the bitmap."""
+    """Return the 64 bits from each position on; the bitmap must have one more word."""
     return _shifted(bitmap, place >> 6, (place & 63).view(_U64), 1)[0]
 
 
 def _shifted(words: Words, first: Places, shift: Words, count: int) -> Words:
-    """So many words from each of the `first` on, shifted down by some bits; `first` is used up."""
-    rest = _U64(64) - shift  # NumPy shifts by 64 give 0, which is what a place at a word's start needs
+    """Return `count` words from each `first` on, shifted down by some bits; overwrites `first`."""
+    rest = _U64(64) - shift  # NumPy shifts by 64 give 0, which is right for a position at the start of a word
     found = np.empty((count, len(first)), _U64)
-    # Two looks at whole words, put together, are quicker than one at eight bytes of any place.
+    # Two reads of aligned words are faster than one read of eight bytes at any position.
     here = words.take(first)
     for number, each in enumerate(found, 1):
         first += 1
@@ -148,18 +150,18 @@ def _shifted(words: Words, first: Places, shift: Words, count: int) -> Words:
 
 
 def clear_behind(words: Words, tokens: Tokens) -> None:
-    """Set to zero what lies behind the ends of texts in the words that begin where they do."""
+    """Zero the bytes after the end of each text, in words that begin with the text."""
     shortest, lengths = tokens.lengths_to_clear()
     for number, word in enumerate(words):
         if shortest < 8 * (number + 1):
-            # Shifting left and back by the foreign bits clears them; shifts from 64 on give 0 in NumPy.
+            # Shifting left and back clears these bits; in NumPy, shifts of 64 and more give 0.
             foreign = foreign_bits(lengths, 8 * (number + 1))
             word <<= foreign
             word >>= foreign
 
 
 def foreign_bits(length: Places, end: int) -> Words:
-    """How many of the eight bytes' bits before `end` lie behind each text: from 64 on, all do."""
+    """Return how many bits of the eight bytes before `end` are past the end of each text; 64 or more: all."""
     bits = end - length
     np.maximum(bits, 0, out=bits)
     bits <<= 3
@@ -167,14 +169,14 @@ def foreign_bits(length: Places, end: int) -> Words:
 
 
 def digests(words: Words) -> Words:
-    """One well mixed 64-bit number for each text; zero words at the end change nothing.
+    """Return a well-mixed 64-bit hash of each text; trailing zero words do not change it.
 
     Runs and qrels may need different numbers of words for the same id, hence that rule.
     """
     total = np.zeros(words.shape[1], _U64)
     for number, word in enumerate(words):
         factor = _U64(pow(0x9E3779B97F4A7C15, 2 * number + 1, 1 << 64))
-        # Mixed before and after the product: a sum of plain products collides for neighboring ids.
+        # Mixed before and after the product, because sums of plain products collide for similar ids.
         mixed = word ^ (word >> _U64(32))
         mixed *= factor
         mixed ^= mixed >> _U64(29)
@@ -184,7 +186,7 @@ def digests(words: Words) -> Words:
 
 
 def same_texts(left: Tokens, right: Tokens) -> NDArray[np.bool_]:
-    """Where text i of the left equals text i of the right; some at a time, so that memory stays small."""
+    """Return where text i on the left equals text i on the right; in blocks, to save memory."""
     equal = left.length == right.length
     for begin in range(0, len(left), _BLOCK):
         part = slice(begin, begin + _BLOCK)
@@ -194,7 +196,7 @@ def same_texts(left: Tokens, right: Tokens) -> NDArray[np.bool_]:
 
 
 def same_words(left: Words, right: Words, rows: Places) -> NDArray[np.bool_]:
-    """Where text i of the left equals text rows[i] of the right."""
+    """Return where text i on the left equals text rows[i] on the right."""
     shared = min(len(left), len(right))
     equal = np.ones(len(rows), np.bool_)
     for number in range(shared):

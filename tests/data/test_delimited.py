@@ -175,7 +175,7 @@ def test_groups_may_judge_one_document_each() -> None:
         ("run", 'topic,doc,score\n1,"a,2\n', "file:2: invalid quotation marks"),
         ("run", 'topic,doc,score\n1,"a"b,2\n', "file:2: invalid quotation marks"),
         ("run", 'topic,doc,score\n1,a,2\n1,"b\nc",2\n', r"file:3: the doc 'b\\nc' holds a control character"),
-        ("run", "topic,doc,score\n1,a\0b,2\n", "file:2: zero byte"),
+        ("run", "topic,doc,score\n1,a\0b,2\n", "file:2: a zero byte"),
         ("qrels", "1,a,0.5\n", "file:1: grade '0.5' is not a whole number"),
         ("qrels", "topic,doc,grade,pool_rank\n1,a,1,-1\n", "file:2: pool_rank '-1'; expected a whole number"),
         ("qrels", "topic,doc,grade,pool_rank\n1,a,1,1.5\n", "file:2: pool_rank '1.5'"),

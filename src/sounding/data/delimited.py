@@ -125,7 +125,7 @@ def _note_zero_bytes(text: Bytes, problems: Problems) -> None:
     if not text.all():
         place = int(np.argmin(text))
         line = 1 + int(np.count_nonzero(text[:place] == _NEWLINE))
-        problems.note(line, "zero byte; expected plain text in UTF-8")
+        problems.note(line, "a zero byte; expected plain text in UTF-8")
 
 
 def _split_plain(content: Content, separator: str) -> Grid:

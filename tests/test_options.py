@@ -181,3 +181,29 @@ def test_public_names_are_the_same_for_type_checkers() -> None:
     typed = {str(alias.asname): str(node.module) for node in imports for alias in node.names}
     assert sorted(typed) == sounding.__all__
     assert all(callable(getattr(sounding, name)) for name in typed)
+
+
+# Words that name a file or a list in one command and its size in `sample`, which makes such files.
+SIZES = {"--documents", "--topics", "--systems", "--groups"}
+OTHER_KINDS = {"--to"}  # plan: a confidence; convert: a format
+
+
+def kind_of(option: click.Option) -> str:
+    """What an option takes: nothing, a number, or a text."""
+    if option.is_flag:
+        return "nothing"
+    numbers = (click.types.IntParamType, click.types.FloatParamType)
+    return "number" if isinstance(option.type, numbers) else "text"
+
+
+def test_an_option_takes_the_same_kind_of_value_in_every_command() -> None:
+    kinds: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, command in COMMANDS.items():
+        for parameter in command.params:
+            for spelled in parameter.opts if isinstance(parameter, click.Option) else ():
+                if not (name == "sample" and spelled in SIZES):
+                    kinds[spelled][kind_of(parameter)].append(name)
+    clashes = {
+        word: dict(found) for word, found in kinds.items() if len(found) > 1 and word not in OTHER_KINDS
+    }
+    assert not clashes

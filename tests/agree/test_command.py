@@ -190,10 +190,10 @@ def test_a_secondary_pool_needs_one_assessor_and_shows_no_grades(call: Call, tri
 
 
 def test_simulated_assessors_join_one(call: Call) -> None:
-    status, out, _ = call("qrels.txt", "--simulate", "correlated", *FEW)
+    status, out, _ = call("qrels.txt", "--simulated", "correlated", *FEW)
     assert status == 0
     assert "secondary-A & secondary-B" in out
-    _, near, _ = call("qrels.txt", "--simulate", "independent", "--overlaps", "0.9", *FEW, "--format", "json")
+    _, near, _ = call("qrels.txt", "--simulated", "independent", "--overlaps", "0.9", *FEW, "--format", "json")
     (pair,) = json.loads(near)["pairs"]
     assert pair["overlap"] == pytest.approx(0.9, abs=0.05)
 
@@ -413,11 +413,11 @@ def test_help_lists_no_option_that_is_always_refused(call: Call) -> None:
         ((*THREE, "--priority", "ann"), "--priority changes nothing without --combine priority FILE"),
         ((*THREE, "--all", "--section", "pairs"), "--all and --section do not go together"),
         ((*THREE, "--all", "--format", "csv"), "csv holds one table; give one --section, or use json"),
-        ((*THREE, "--simulate", "correlated"), "--simulate adds to one assessor"),
-        ((*THREE, "--overlaps", "0.5"), "--overlaps changes nothing without --simulate"),
-        ((*THREE, "--label", "relevant"), "expected a word and its grade, as relevant=1"),
+        ((*THREE, "--simulated", "correlated"), "--simulated adds to one assessor"),
+        ((*THREE, "--overlaps", "0.5"), "--overlaps changes nothing without --simulated"),
+        ((*THREE, "--word", "relevant"), "expected a word and its grade, as relevant=1"),
         (
-            ("qrels.txt", "--simulate", "correlated", "--overlaps", "much"),
+            ("qrels.txt", "--simulated", "correlated", "--overlaps", "much"),
             "expected numbers, such as 0.421,0.494",
         ),
     ],
@@ -489,7 +489,7 @@ def test_crowd_votes_are_told_settled_and_held_against_nist(call: Call, collecti
 def test_reviewers_with_words_for_grades_are_read(call: Call, collections: Path) -> None:
     file = str(collections / "crowd-core17" / "reviewers-3x120.tsv")
     words = ("not_relevant=0", "relevant=1", "highly_relevant=2")
-    status, out, _ = call(file, *(part for word in words for part in ("--label", word)), "--format", "json")
+    status, out, _ = call(file, *(part for word in words for part in ("--word", word)), "--format", "json")
     found = json.loads(out)
     assert status == 0
     assert found["assessors"] == ["R1", "R2", "R3"]

@@ -113,7 +113,7 @@ def test_words_get_the_grades_of_their_labels(tmp_path: Path) -> None:
     file = write(tmp_path, "r.tsv", "topic\tdoc\treviewer\trelevance\n1\ta\tR1\tyes\n1\ta\tR2\t2\n")
     same(read_panel(file, labels={"yes": 1}).grades, [[1, 2]])
     with pytest.raises(
-        FormatError, match=r"r\.tsv:2: the grade 'yes' is a word; give each of 1 its grade G: --label yes=G"
+        FormatError, match=r"r\.tsv:2: the grade 'yes' is a word; give each of 1 its grade G: --word yes=G"
     ):
         read_panel(file)
 
@@ -122,7 +122,7 @@ def test_all_words_without_a_grade_are_listed_at_once(tmp_path: Path) -> None:
     rows = "".join(f"1\td{place}\tR1\t{word}\n" for place, word in enumerate(("no", "yes", "very", "no")))
     file = write(tmp_path, "r.tsv", "topic\tdoc\treviewer\trelevance\n" + rows)
     with pytest.raises(
-        FormatError, match="'no' is a word; give each of 2 its grade G: --label no=G --label very=G"
+        FormatError, match="'no' is a word; give each of 2 its grade G: --word no=G --word very=G"
     ):
         read_panel(file, labels={"yes": 1})
 

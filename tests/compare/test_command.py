@@ -38,7 +38,7 @@ def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     run_command = caller(capsys, "compare")
 
     def run(*arguments: str) -> Said:
-        test = [] if "--test" in arguments or "--plan" in arguments else ["--test", "t"]
+        test = [] if "--test" in arguments or "--preregistered" in arguments else ["--test", "t"]
         return run_command(*arguments, *test)
 
     return run
@@ -613,10 +613,10 @@ def test_counts_have_no_remarks_on_intervals_and_a_planned_margin_is_said_to_be_
     assert "ci_low" not in err
     plan = tmp_path / "plan.toml"
     plan.write_text('measures = ["P"]\ndepths = [5]\ntest = "t"\nmargin = 0.01\n')
-    _, out, _ = call("qrels.txt", "runs", "--plan", str(plan), "--notes")
+    _, out, _ = call("qrels.txt", "runs", "--preregistered", str(plan), "--notes")
     assert "Equivalence" not in out
     assert "The margin 0.01 changes no case: --each-pair shows what it tells." in out
-    _, out, _ = call("qrels.txt", "runs", "--plan", str(plan), "--notes", "--each-pair")
+    _, out, _ = call("qrels.txt", "runs", "--preregistered", str(plan), "--notes", "--each-pair")
     assert "Equivalence and non-inferiority: " in out
     assert "changes no case" not in out
 
@@ -627,7 +627,7 @@ def test_other_spellings_of_tests_and_corrections_are_the_same_choice(call: Call
     assert british == call(*asked, "--test", "randomization", "--correction", "fdr")
     plan = tmp_path / "plan.toml"
     plan.write_text('measures = ["P@5"]\ntest = "randomized-tukey"\n')
-    _, out, _ = call("qrels.txt", "runs", "--plan", str(plan))
+    _, out, _ = call("qrels.txt", "runs", "--preregistered", str(plan))
     assert "The plan is followed." in out
 
 
@@ -806,20 +806,20 @@ def test_a_plan_is_taken_repeated_and_checked(call: Call, tmp_path: Path) -> Non
     plan.write_text(
         'measures = ["P"]\ndepths = [5, 20]\ntest = "t"\nalpha = 0.01\n[policies]\nties = "file"\n'
     )
-    status, out, err = call("qrels.txt", "runs", "--plan", str(plan), "--format", "csv")
+    status, out, err = call("qrels.txt", "runs", "--preregistered", str(plan), "--format", "csv")
     assert status == 0
     assert ",P@20,20," in out
     assert "ties file" in err
     assert f"plan {plan} (sha256 " in err
     assert "deviates" not in err
-    _, _, err = call("qrels.txt", "runs", "--plan", str(plan), "--alpha", "0.05", "--format", "csv")
+    _, _, err = call("qrels.txt", "runs", "--preregistered", str(plan), "--alpha", "0.05", "--format", "csv")
     assert "deviates from the plan: alpha: the plan says 0.01, used is 0.05" in err
 
 
 def test_a_plan_stands_in_the_output_itself(call: Call, trial: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text('measures = ["P@5"]\ntest = "t"\nalpha = 0.01\n')
-    asked = ("qrels.txt", "runs", "--plan", str(plan))
+    asked = ("qrels.txt", "runs", "--preregistered", str(plan))
     a, *_, b = names(trial)
     for view in ((), ("--matrix",), ("--design",), ("--pair", a, b), ("--format", "md")):
         _, out, err = call(*asked, *view)
@@ -846,7 +846,7 @@ def test_a_pair_wins_over_a_planned_baseline_and_the_deviation_is_named(
     a, b, *_ = names(trial)
     plan = tmp_path / "plan.toml"
     plan.write_text(f'measures = ["P@5"]\ntest = "t"\nbaseline = ["{b}"]\n')
-    status, out, err = call("qrels.txt", "runs", "--plan", str(plan), "--pair", a, b)
+    status, out, err = call("qrels.txt", "runs", "--preregistered", str(plan), "--pair", a, b)
     assert status == 0
     assert out.startswith(f"{a} against {b}\n")
     assert f"Deviates from the plan: baseline: {b} is in the plan and not used." in out
@@ -856,10 +856,10 @@ def test_a_pair_wins_over_a_planned_baseline_and_the_deviation_is_named(
 def test_a_planned_baseline_that_is_no_run_is_named_with_its_line(call: Call, tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text('measures = ["P@5"]\n\nbaseline = ["nobody"]\ntest = "t"\n')
-    status, _, err = call("qrels.txt", "runs", "--plan", str(plan))
+    status, _, err = call("qrels.txt", "runs", "--preregistered", str(plan))
     assert status == 1
     assert f"{plan}:3: baseline: unknown run 'nobody'; " in err
-    status, _, err = call("qrels.txt", "runs", "--plan", str(plan), "--baseline", "noone")
+    status, _, err = call("qrels.txt", "runs", "--preregistered", str(plan), "--baseline", "noone")
     assert status == 2
     assert "unknown run 'noone'" in err
     assert str(plan) not in err

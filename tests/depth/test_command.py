@@ -549,10 +549,10 @@ def test_condensed_runs_have_no_residual_and_their_lengths_are_told(call: Call) 
 def test_a_plan_is_taken_and_checked(call: Call, tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text('measures = ["AP", "RBP"]\ndepths = [5, 20]\ntest = "t"\nalpha = 0.01\n')
-    _, out, _ = call("qrels.txt", "runs", "--plan", str(plan))
+    _, out, _ = call("qrels.txt", "runs", "--preregistered", str(plan))
     assert "alpha 0.01" in out
     assert "Guidelines that are met: standard depths, depths fixed beforehand" in out
-    _, out, _ = call("qrels.txt", "runs", "--plan", str(plan), "--depths", "7")
+    _, out, _ = call("qrels.txt", "runs", "--preregistered", str(plan), "--depths", "7")
     text = "".join(out.split())  # a long path is broken at its hyphens
     assert f"Depthsfixedbeforehand:byplan{plan};deviates:depths:" in text
     assert "7isusedandnotintheplan" in text

@@ -141,7 +141,7 @@ def test_a_shallower_pool_keeps_fewer_judgments_and_says_so(call: Call) -> None:
     assert "other,AP,,0.0" in out
     assert "pool cut to depth 1 (of 1 contributing runs, listed): 1 of 5 judgments kept" in err
     assert call(*asked, "--info", "info.tsv")[0] == 2
-    assert call(*asked, "--pool-depth", "1", "--groups")[0] == 2
+    assert call(*asked, "--pool-depth", "1", "--judgment-groups")[0] == 2
 
 
 def test_a_level_holds_for_all_binary_measures_that_name_none(call: Call) -> None:
@@ -388,7 +388,7 @@ def test_expected_values_stand_beside_every_value_and_repeat_with_the_seed(call:
 
 
 def test_bounds_and_groups_do_not_go_together(call: Call) -> None:
-    status, _, err = call("evaluate", "qrels.txt", "mine.txt", "--groups", "--unjudged", "bounds")
+    status, _, err = call("evaluate", "qrels.txt", "mine.txt", "--judgment-groups", "--unjudged", "bounds")
     assert status == 1
     assert "unjudged bounds and judgment groups do not go together" in err
 
@@ -414,16 +414,16 @@ def test_lengths_of_condensed_runs_are_reported(call: Call) -> None:
 
 
 def test_the_depth_for_a_wanted_residual_is_told(call: Call) -> None:
-    _, out, _ = call("measures", "RBP(p=0.95)", "--residual", "0.05")
+    _, out, _ = call("measures", "RBP(p=0.95)", "--max-residual", "0.05")
     assert "what lies beyond k can add at most: 0.05 at k = 59" in out  # 0.95^58 = .0510, 0.95^59 = .0485
-    status, _, err = call("measures", "P@10", "--residual", "0.05")
+    status, _, err = call("measures", "P@10", "--max-residual", "0.05")
     assert status == 1
     assert "P@10 has no residual beyond its cut-off; RBP and ERR have" in err
 
 
 def test_explained_measures_are_rows_in_formats_for_programs(call: Call) -> None:
     _, out, _ = call(
-        "measures", "RBP(p=0.95)", "ERR", "--residual", "0.05", "--residual", ".5", "--format", "jsonl"
+        "measures", "RBP(p=0.95)", "ERR", "--max-residual", "0.05", "--max-residual", ".5", "--format", "jsonl"
     )
     rows = [json.loads(line) for line in out.splitlines()]
     assert [row["measure"] for row in rows] == ["RBP(p=0.95)", "ERR"]
@@ -435,9 +435,9 @@ def test_explained_measures_are_rows_in_formats_for_programs(call: Call) -> None
 
 
 def test_the_scale_that_err_names_makes_the_depth_for_a_residual_sharper(call: Call) -> None:
-    _, out, _ = call("measures", "ERR", "--residual", "0.0505")
+    _, out, _ = call("measures", "ERR", "--max-residual", "0.0505")
     assert "0.0505 at k = 19" in out  # 1/19 = .0526, 1/20 = .05
-    _, out, _ = call("measures", "ERR(max_rel=1)", "--residual", "0.0505")
+    _, out, _ = call("measures", "ERR(max_rel=1)", "--max-residual", "0.0505")
     # Every document satisfies with chance 1/2: after 18 ranks sum of .5^j / (18 + j) = .0502, after 17 .0529
     assert "0.0505 at k = 18" in out
 
@@ -445,9 +445,9 @@ def test_the_scale_that_err_names_makes_the_depth_for_a_residual_sharper(call: C
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--residual", "0.01"), "--residual asks for a MEASURE, such as 'RBP(p=0.95)' or ERR"),
-        (("RBP", "--residual", "2"), "2.0 is not in the range 0<x<1"),
-        (("RBP", "--residual", "0"), "0.0 is not in the range 0<x<1"),
+        (("--max-residual", "0.01"), "--max-residual asks for a MEASURE, such as 'RBP(p=0.95)' or ERR"),
+        (("RBP", "--max-residual", "2"), "2.0 is not in the range 0<x<1"),
+        (("RBP", "--max-residual", "0"), "0.0 is not in the range 0<x<1"),
     ],
 )
 def test_a_residual_needs_a_measure_and_lies_between_0_and_1(

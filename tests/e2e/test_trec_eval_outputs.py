@@ -19,7 +19,7 @@ MEASURE_PARAMETERS = (
     "utility.2,-1,0,0", "11pt_avg..25,.5,.75", "ndcg.1=3,2=9,4=4.5", "ndcg_cut.10,20,23.0", "success.2,5,20",
 )  # fmt: skip
 
-GROUPS = ("-m", "qrels_jg", "--per-topic", "--groups")
+GROUPS = ("-m", "qrels_jg", "--per-topic", "--judgment-groups")
 
 # expected output, qrels, run, options
 CASES: tuple[tuple[str, str, str, Sequence[str]], ...] = (

@@ -429,10 +429,10 @@ def test_an_export_of_what_the_log_does_not_have_yet_is_refused(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     judge_some(project)
-    call("judge", "export", project, "qrels", "--until", 99999, expect=1)
+    call("judge", "export", project, "qrels", "--event", 99999, expect=1)
     said = capsys.readouterr()
-    assert (said.out, said.err) == ("", "Error: --until 99999: the log ends with event 12\n")
-    call("judge", "export", project, "qrels", "--until", 12)
+    assert (said.out, said.err) == ("", "Error: --event 99999: the log ends with event 12\n")
+    call("judge", "export", project, "qrels", "--event", 12)
 
 
 def test_a_backup_that_cannot_be_written_says_which_file(
@@ -519,7 +519,7 @@ def test_exports_go_to_a_file_or_to_standard_output(
     assert len(read_qrels(tmp_path / "qrels.txt").docs) == 6
     call("judge", "export", project, "qrels")
     assert capfdbinary.readouterr().out == (tmp_path / "qrels.txt").read_bytes()
-    call("judge", "export", project, "qrels", "--until", 8)
+    call("judge", "export", project, "qrels", "--event", 8)
     assert len(capfdbinary.readouterr().out.splitlines()) == 2
     call("judge", "export", project, "log", "-o", tmp_path / "log.jsonl", "--quiet")
     lines = (tmp_path / "log.jsonl").read_text().splitlines()

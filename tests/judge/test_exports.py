@@ -242,7 +242,7 @@ def test_why_there_are_no_prels_or_strata_is_said_as_it_is(tmp_path: Path) -> No
         engine.set_status("MB001", "dropped")
         assert "no topic with a sample is in use, such as MB001; --all-topics has them" in told()
         assert "the order of topic MB001 changed" in told("prels", "--all-topics")
-        assert "there are no runs to draw from" in told("prels", "--until", "1")
+        assert "there are no runs to draw from" in told("prels", "--event", "1")
 
 
 def test_without_a_sample_there_are_neither_strata_nor_prels(store: Store) -> None:

@@ -94,7 +94,7 @@ def test_command_and_page_tell_what_is_not_judged_from_what_is_not_settled(tmp_p
             "strata have -1 for 1 document that the samples drew: 1 that nobody has judged; estimates take"
             " them for not drawn, and are unbiased only if chance alone left them out"
         ]
-        assert told(project, "qrels", "--until", str(moment))[1] == [qrels]  # as it was
+        assert told(project, "qrels", "--event", str(moment))[1] == [qrels]  # as it was
         give(project.engine, left, 0, 0)
         assert told(project, "prels") == (graded + 5, [])
         page = unescape(olga.get("/organize/project").text)

@@ -160,7 +160,7 @@ def test_differences_are_listed_and_settled_from_a_file(
         "topic": TOPIC, "doc": "d10", "grades": grades, "comments": "bob: the whales do sing", "settled": None,
     }  # fmt: skip
     file = file_of(tmp_path, f"# of the meeting\n{OTHER} 0 d10 0\n{TOPIC} 0 d10 1\n")
-    status, out, err = call("differences", "--settle", file, "--by", "OLGA")
+    status, out, err = call("differences", "--settle", file, "--organizer", "OLGA")
     assert (status, err) == (0, "2 settled documents, 2 new or changed\n")
     assert "3 documents with different grades, 1 not settled: until then not judged" in out
     assert settled(differing) == [(OLGA, OTHER, "d10", 0), (OLGA, TOPIC, "d10", 1)]
@@ -178,10 +178,10 @@ def test_the_same_file_again_changes_nothing_and_another_grade_does(
 ) -> None:
     file = file_of(tmp_path, f"{TOPIC} 0 d10 1\n{TOPIC} 0 d11 1\n")
     for told in ("2 settled documents, 2 new or changed\n", "2 settled documents, 0 new or changed\n"):
-        assert call("differences", "--settle", file, "--by", OLGA)[2] == told
+        assert call("differences", "--settle", file, "--organizer", OLGA)[2] == told
     assert len(settled(differing)) == 2
     file_of(tmp_path, f"{TOPIC} 0 d10 0\n{TOPIC} 0 d11 1\n")
-    assert call("differences", "--settle", file, "--by", OLGA)[2] == "2 settled documents, 1 new or changed\n"
+    assert call("differences", "--settle", file, "--organizer", OLGA)[2] == "2 settled documents, 1 new or changed\n"
     assert settled(differing)[2:] == [(OLGA, TOPIC, "d10", 0)]
 
 
@@ -191,7 +191,7 @@ def test_what_was_listed_goes_back_with_a_column_of_grades(
     head, *lines = call("differences", "--open", "--format", "csv")[1].splitlines()
     filled = "\n".join([f"{head},grade", *(f"{line},2" for line in lines)])
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(filled.encode())))
-    assert call("differences", "--settle", "-", "--by", "olga", "--open", "--format", "csv")[1] == (
+    assert call("differences", "--settle", "-", "--organizer", "olga", "--open", "--format", "csv")[1] == (
         "topic,doc,grades,settled\n"
     )
     assert {one[1:] for one in settled(differing)} == {
@@ -202,7 +202,7 @@ def test_what_was_listed_goes_back_with_a_column_of_grades(
 def test_settlements_are_exported_however_many_there_are(
     differing: Project, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    call("differences", "--settle", file_of(tmp_path, f"{TOPIC} 0 d10 1\n"), "--by", "olga")
+    call("differences", "--settle", file_of(tmp_path, f"{TOPIC} 0 d10 1\n"), "--organizer", "olga")
     monkeypatch.setattr(log, "PAGE", 1)  # nothing that has no name comes through from page to page
     assert exported(differing) == [f"{TOPIC} 0 d10 1\n", f"{TOPIC} 0 d12 2\n"]
 
@@ -234,7 +234,7 @@ def test_where_a_line_is_wrong_nothing_is_settled(
     organizing.set_statuses(differing, ["303"], "dropped")
     before = differing.store.last_sequence()
     file = file_of(tmp_path, f"{TOPIC} 0 d10 1\n{line}\n{OTHER} 0 d10 1\n")
-    said = call("differences", "--settle", file, "--by", "olga")
+    said = call("differences", "--settle", file, "--organizer", "olga")
     check_refused(said, 1, message)
     assert f"{file}:{3 if line.endswith('d10 2') else 2}: " in said[2]
     assert differing.store.last_sequence() == before
@@ -243,11 +243,11 @@ def test_where_a_line_is_wrong_nothing_is_settled(
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (("--settle", "FILE"), 2, "--settle and --by go together"),
-        (("--by", "olga"), 2, "--settle and --by go together"),
-        (("--settle", "FILE", "--by", "bob"), 1, "bob is an assessor; give an organizer"),
-        (("--settle", "FILE", "--by", "olg"), 1, "unknown organizer 'olg'; did you mean olga?"),
-        (("--settle", "no-such.txt", "--by", "olga"), 1, "no-such.txt"),
+        (("--settle", "FILE"), 2, "--settle and --organizer go together"),
+        (("--organizer", "olga"), 2, "--settle and --organizer go together"),
+        (("--settle", "FILE", "--organizer", "bob"), 1, "bob is an assessor; give an organizer"),
+        (("--settle", "FILE", "--organizer", "olg"), 1, "unknown organizer 'olg'; did you mean olga?"),
+        (("--settle", "no-such.txt", "--organizer", "olga"), 1, "no-such.txt"),
     ],
 )
 def test_who_settles_is_an_organizer(

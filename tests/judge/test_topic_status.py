@@ -349,7 +349,7 @@ def test_the_command_exports_as_of_a_moment_and_refuses_options_without_effect(p
     def export(*arguments: str) -> Any:
         return CliRunner().invoke(command, ["export", str(project.folder), *arguments])
 
-    now, then = export("qrels"), export("qrels", "--until", str(moment))
+    now, then = export("qrels"), export("qrels", "--event", str(moment))
     assert (now.stdout, "1 judged topic not in use (candidate or dropped), such as 303" in now.stderr) == (
         "",
         True,
@@ -357,7 +357,7 @@ def test_the_command_exports_as_of_a_moment_and_refuses_options_without_effect(p
     assert then.stdout.startswith("303 0 ")
     assert then.stderr == ""
     assert export("qrels", "--all-topics").stdout == then.stdout
-    refused = export("searches", "--until", "3")
+    refused = export("searches", "--event", "3")
     assert (refused.exit_code, "searches are no events of the log" in refused.stderr) == (2, True)
     refused = export("log", "--all-topics")
     assert (refused.exit_code, "--all-topics is for qrels, assessors" in refused.stderr) == (2, True)

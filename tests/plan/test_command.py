@@ -257,12 +257,12 @@ def test_judgments_are_those_that_a_shallower_pool_would_have_had(call: Call, tr
 
 def test_only_open_pairs_are_judged_for_and_all_of_them_are_shown(call: Call) -> None:
     argument = ("qrels.txt", "runs", *QUICK, "--format", "csv")
-    sure = read(call(*argument, "--open", "0.8", "--view", "pairs")[1])
+    sure = read(call(*argument, "--below", "0.8", "--view", "pairs")[1])
     assert len(sure) == 15
     assert (
         min(float(row["confidence"]) for row in sure) < 0.8 <= max(float(row["confidence"]) for row in sure)
     )
-    assert read(call(*argument, "--open", "0.8")[1]) != read(call(*argument)[1])
+    assert read(call(*argument, "--below", "0.8")[1]) != read(call(*argument)[1])
 
 
 @pytest.mark.parametrize("suffix", ["html", "png"])
@@ -370,8 +370,8 @@ def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -
         (("runs", "qrels.txt"), 1, "runs: this is a folder; expected a file; QRELS comes first, then RUN..."),
         (("some", "one", "two", "--to", "1"), 2, "--to 1: expected a confidence between 0.5 and 1"),
         (("some", "one", "two", "--sure", "0.3"), 2, "--sure 0.3: expected a confidence above 0.5"),
-        (("some", "one", "two", "--open", "0.3"), 2, "--open 0.3: expected a confidence above 0.5, at most 1"),
-        (("some", "one", "two", "--open", "0.9", "--top", "2"), 2, "--top and --open say what matters"),
+        (("some", "one", "two", "--below", "0.3"), 2, "--below 0.3: expected a confidence above 0.5, at most 1"),
+        (("some", "one", "two", "--below", "0.9", "--top", "2"), 2, "--top and --below say what matters"),
         (("none", "one", "two", "--pool-depth", "2"), 2, "--pool-depth cuts judgments, and with none there"),
         (("some", "one", "two", "--chart", "x.txt"), 2, "x.txt: no chart format has the suffix '.txt'"),
         (("some", "one", "two", "--seconds", "0"), 2, "--seconds 0: expected more than 0"),

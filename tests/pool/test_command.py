@@ -66,7 +66,7 @@ def test_lines_are_the_judged_pool_topic_by_topic_in_the_order_of_doc_ids(call: 
 
 
 def test_at_most_so_many_runs_of_a_group_contribute(call: Call) -> None:
-    _, out, err = call(*HEAD, "--per-group", "1")
+    _, out, err = call(*HEAD, "--runs-per-group", "1")
     assert "6 of 12 runs contribute (at most 1 a group, by priority)" in err
     assert len(out.splitlines()) > 0
 
@@ -83,7 +83,7 @@ def test_one_run_and_one_document_are_counted_as_such(call: Call, tmp_path: Path
     assert out == "1 a\n"
     assert "pool: 1 document, 20% of 5 x 1 run x 1 topic; 0.0 hours" in err
     assert call(str(tmp_path / "run.txt"), "--summary")[0] == 0
-    assert "Mean over 1 run and 1 topic" in call(str(tmp_path / "run.txt"), "--residual", "0.5")[1]
+    assert "Mean over 1 run and 1 topic" in call(str(tmp_path / "run.txt"), "--max-residual", "0.5")[1]
 
 
 def test_what_does_not_fit_together_is_said_in_a_line_each(call: Call, tmp_path: Path) -> None:
@@ -585,12 +585,12 @@ def test_an_info_file_needs_run_group_and_pooled_alone(call: Call, tmp_path: Pat
 
 
 def test_the_depth_for_a_residual(call: Call) -> None:
-    _, out, _ = call("runs", "--info", "info.tsv", "--residual", "0.2", "--format", "json")
+    _, out, _ = call("runs", "--info", "info.tsv", "--max-residual", "0.2", "--format", "json")
     row = json.loads(out)["rows"][0]
     assert row["mean residual"] <= 0.2
     deeper = ("runs", "--info", "info.tsv", "--depth", str(row["depth"]))
     assert len(call(*deeper)[1].splitlines()) == row["documents"]
-    _, out, _ = call("runs", "--info", "info.tsv", "--residual", "0.0000001")
+    _, out, _ = call("runs", "--info", "info.tsv", "--max-residual", "0.0000001")
     assert "0.0000001" in out
     assert "No depth is enough: with all that these runs retrieved judged it is" in out
 
@@ -608,7 +608,7 @@ def full_lists(folder: Path) -> str:
 
 def test_a_small_residual_keeps_its_figures(call: Call, tmp_path: Path) -> None:
     runs = full_lists(tmp_path)
-    _, out, _ = call(runs, "--residual", "0.00002", "-p", "0.2")
+    _, out, _ = call(runs, "--max-residual", "0.00002", "-p", "0.2")
     assert out.splitlines()[2].split()[1:3] == ["7", "0.000013"]  # 0.2 ** 7 is 1.28e-05
     _, out, _ = call(runs, "--depth", "7", "-p", "0.2", "--summary")
     assert re.search(r"^ +7 .* 1\.3e-05$", out, re.MULTILINE)
@@ -630,7 +630,7 @@ def test_a_small_residual_keeps_its_figures(call: Call, tmp_path: Path) -> None:
         (("runs", "--level", "2"), 2, "--level changes nothing with the strategy depth"),
         (("runs", "--strategy", "rrf", "--strata", "1:1"), 2, "--strata changes nothing"),
         (("runs", "--simulate"), 2, "--simulate replays judgments: give them with --qrels"),
-        (("runs", "--summary", "--residual", "0.1"), 2, "do not go together"),
+        (("runs", "--summary", "--max-residual", "0.1"), 2, "do not go together"),
         (("runs", "--summary", "--strategy", "rrf"), 2, "--strategy changes nothing with --summary"),
         (("runs", "--summary", "--budget", "9"), 2, "--budget changes nothing with --summary"),
         (("runs", "--summary", "--format", "lines"), 2, "only what is to be judged is printed as lines"),
@@ -640,8 +640,8 @@ def test_a_small_residual_keeps_its_figures(call: Call, tmp_path: Path) -> None:
         (("nowhere", "--strategy", "uniform-sample", "--rate", "2"), 1, "a sampling rate of 2.0"),
         (("nowhere", "--strategy", "stratified-sample", "--strata", "5"), 1, "strata '5'"),
         (("nowhere", "--strategy", "rbp-a", "-p", "1"), 2, "-p 1: expected a number between 0 and 1"),
-        (("nowhere", "--residual", "2"), 2, "--residual 2: expected a number between 0 and 1"),
-        (("runs", "--residual", "0.1", "--depth", "9"), 2, "--residual finds the depth; leave --depth out"),
+        (("nowhere", "--max-residual", "2"), 2, "--max-residual 2: expected a number between 0 and 1"),
+        (("runs", "--max-residual", "0.1", "--depth", "9"), 2, "--max-residual finds the depth; leave --depth out"),
         (("runs", "--seed", "3"), 2, "--seed changes nothing with the strategy depth: nothing is drawn"),
         (("runs", "--summary", "--seed", "3"), 2, "--seed changes nothing with --summary"),
         (("runs", "--strategy", "depth", "--budget", "9"), 2, "use --strategy rank, rrf or move-to-front"),
@@ -651,10 +651,10 @@ def test_a_small_residual_keeps_its_figures(call: Call, tmp_path: Path) -> None:
         (("runs", "--chart", "x.svg"), 2, "--chart draws what --summary or --simulate shows"),
         (("nowhere", "--summary", "--chart", "x.doc"), 1, "no chart format has the suffix '.doc'"),
         (("runs", "--summary", "--format", "qrels"), 2, "qrels hold documents"),
-        (("runs", "--residual", "0.1", "--qrels", "qrels.txt"), 2, "--qrels changes nothing with --residual"),
+        (("runs", "--max-residual", "0.1", "--qrels", "qrels.txt"), 2, "--qrels changes nothing with --max-residual"),
         (("runs", "--summary", "-p", "1"), 2, "-p 1: expected a number between 0 and 1"),
         (("runs", "--seconds", "0"), 2, "--seconds 0: expected more than 0"),
-        (("runs", "--per-group", "1"), 1, "only where groups are known"),
+        (("runs", "--runs-per-group", "1"), 1, "only where groups are known"),
         (("runs", "--depth", "50", "--strategy", "stratified-sample", "--strata", "5:1"), 1, "end at rank 5"),
         (("nowhere",), 1, "nowhere"),
         (("runs", "--qrels", "other.txt", "--simulate"), 1, "other.txt: no document of the pool is judged"),

@@ -37,11 +37,11 @@ class AgreeOptions(declare.PolicyOptions, declare.FileOptions):
         "Compare only common documents, or fill gaps with the primary's relevant grades or with grade 0.",
         default="common",
     )
-    by: By | None = declare.choice(
+    assessors: By | None = declare.choice(
         get_args(By), "Read one assessor per file, or their names from a column; default: whichever fits."
     )
-    labels: tuple[str, ...] = declare.texts(
-        "Map a word to a grade, such as relevant=1; repeatable.", metavar="WORD=G", spelled="--label"
+    words: tuple[str, ...] = declare.texts(
+        "Map a word to a grade, such as relevant=1; repeatable.", metavar="WORD=G", spelled="--word"
     )
     repeated: Repeated = declare.choice(
         get_args(Repeated),
@@ -89,7 +89,7 @@ class AgreeOptions(declare.PolicyOptions, declare.FileOptions):
     pool_nonrelevant: int = declare.count(
         "Limit the other documents per topic in --secondary-pool.", least=0, default=200
     )
-    simulate: str | None = declare.choice(
+    simulated: str | None = declare.choice(
         ("independent", "correlated"), "Add two simulated assessors to a single QRELS."
     )
     overlaps: str | None = declare.text(

@@ -61,7 +61,7 @@ def run(options: AgreeOptions) -> None:
             return
     if len(panel.assessors) == 1:
         raise click.UsageError(
-            f"one assessor ({panel.assessors[0]}); give the judgments of another, or --simulate, or"
+            f"one assessor ({panel.assessors[0]}); give the judgments of another, or --simulated, or"
             " --secondary-pool"
         )
     measures = options.measures or DEFAULT_MEASURES
@@ -85,8 +85,8 @@ def run(options: AgreeOptions) -> None:
 def _check_options(options: AgreeOptions) -> None:
     """Refuse what would change nothing, or cannot be."""
     find_coefficient(options.tau)
-    if options.overlaps and not options.simulate:
-        raise click.UsageError("--overlaps changes nothing without --simulate")
+    if options.overlaps and not options.simulated:
+        raise click.UsageError("--overlaps changes nothing without --simulated")
     for how, _ in options.combinations:
         if how not in COMBINATIONS:
             raise click.UsageError(f"--combine {how!r}; expected one of {', '.join(COMBINATIONS)}")
@@ -144,7 +144,7 @@ def _labels(texts: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not equals or not word:
-            raise click.UsageError(f"--label {text!r}: expected a word and its grade, as relevant=1")
+            raise click.UsageError(f"--word {text!r}: expected a word and its grade, as relevant=1")
     return labels
 
 
@@ -160,16 +160,16 @@ def _overlaps(text: str | None) -> tuple[float, ...]:
 def _panel(options: AgreeOptions, policies: Policies) -> Panel:
     """Read the judgments; add simulated assessors where that is asked for."""
     panel = read_panel(
-        options.qrels, by=options.by, repeated=options.repeated, labels=_labels(options.labels),
+        options.qrels, by=options.assessors, repeated=options.repeated, labels=_labels(options.words),
         policies=policies, format=options.qrels_format,
     )  # fmt: skip
-    if not options.simulate:
+    if not options.simulated:
         return panel
     if len(panel.assessors) > 1:
-        raise click.UsageError("--simulate adds to one assessor; give the judgments of one")
+        raise click.UsageError("--simulated adds to one assessor; give the judgments of one")
     return simulate_assessors(
         panel.qrels_of(0), overlaps=_overlaps(options.overlaps), level=options.level, seed=options.seed,
-        correlation=CORRELATION if options.simulate == "correlated" else 0.0,
+        correlation=CORRELATION if options.simulated == "correlated" else 0.0,
     )  # fmt: skip
 
 

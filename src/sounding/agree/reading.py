@@ -205,7 +205,7 @@ def _grades(records: Records, labels: Mapping[str, float], problems: Problems, p
         column = Tokens.from_strings(known.get(word, word) for word in column.texts())
     words = parse_numbers(column)[1].nonzero()[0]
     different = sorted(set(column[words].texts()))
-    wanted = " ".join(f"--label {word}=G" for word in different[:MOST_WORDS])
+    wanted = " ".join(f"--word {word}=G" for word in different[:MOST_WORDS])
     problems.add(
         numbered(records.lines, words),
         lambda i: (

@@ -69,7 +69,7 @@ class CompareOptions(declare.PolicyOptions, declare.ReadingOptions):
     matrix: bool = declare.flag("Show a matrix of all runs, with one sign per pair.")
     each_pair: bool = declare.flag("List every pair with --depths, instead of counts.")
     design: bool = declare.flag("Show power, topics needed and error rates, instead of pairs.")
-    plan: str | None = declare.text(
+    preregistered: str | None = declare.text(
         "Read pre-registered choices from FILE and check the comparison against them.", metavar="FILE"
     )
     fail_on: tuple[str, ...] = declare.texts(

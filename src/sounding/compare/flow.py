@@ -142,7 +142,7 @@ def make_request(options: CompareOptions) -> CompareRequest:
     # What a plan fixes is no mistake of the call.
     names = (field.name for field in fields(options))
     given = {name for name in names if typed(name)}
-    plan = None if options.plan is None else read_plan(options.plan)
+    plan = None if options.preregistered is None else read_plan(options.preregistered)
     if plan is not None:
         options = _with_choices(options, plan.choices, given)
     with options_refused():

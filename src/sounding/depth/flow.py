@@ -56,7 +56,7 @@ class _Answer:
 def run(options: DepthOptions) -> None:
     """Study the runs over depth; print the tables that are asked for, and draw the charts."""
     typed = typed_command(click.get_current_context(), SHOWN_RUNS)
-    plan = None if options.plan is None else read_plan(options.plan)
+    plan = None if options.preregistered is None else read_plan(options.preregistered)
     if plan is not None:
         options = _planned(options, plan)
     found = _answer(options, plan, typed)

@@ -75,7 +75,7 @@ def fixed_beforehand(
         text = "no recall-based measure: k only says how much of the sum is known."
         return Finding(guideline=name, heed=False, text=text)
     low, high = discrimination[recall[0]]
-    text = f"no plan file (--plan) fixes them. For {_listed(recall)} another k is another measure"
+    text = f"no plan file (--preregistered) fixes them. For {_listed(recall)} another k is another measure"
     if not np.isnan(low):
         text += (
             f": by {recall[0]} the share of pairs told apart goes from {percent(low)} to"

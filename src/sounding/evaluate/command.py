@@ -30,7 +30,7 @@ class EvaluateOptions(declare.PolicyOptions, declare.ReadingOptions):
     residual: str | None = declare.text(
         "Remove documents that were judged in QRELS, an earlier round.", metavar="QRELS"
     )
-    groups: bool = declare.flag("Average over judgment groups (second column of the qrels).")
+    judgment_groups: bool = declare.flag("Average over judgment groups (second column of the qrels).")
     z_scores: str | None = declare.text(
         "Standardize values by FILE (columns: topic, measure, mean, deviation).", metavar="FILE"
     )

@@ -56,7 +56,7 @@ def run(options: EvaluateOptions) -> None:
         scores = replace(standardize(scores, references, level=options.level), sampling_errors=unknown)
     layout = tables.Layout(
         per_topic=options.per_topic, stats=options.stats, level=options.level,
-        groups=options.groups, standardized=references is not None,
+        groups=options.judgment_groups, standardized=references is not None,
         names=_typed_names(options.measures, options.level), of_runs=len(scores.runs),
     )  # fmt: skip
     if options.top:
@@ -90,7 +90,7 @@ def _evaluate(
         with progress_bar(_steps(files, options), quiet=options.quiet, label="evaluating runs") as progress:
             scores = evaluate(
                 judgments, runs, measures, policies=policies, residual=options.residual,
-                groups=options.groups, qrels_format=options.qrels_format,
+                groups=options.judgment_groups, qrels_format=options.qrels_format,
                 run_format=options.run_format, jobs=options.jobs, progress=progress,
                 on_failure=lambda run, error: failures.append(_failure(run, error)), results=options.into,
             )  # fmt: skip
@@ -165,8 +165,8 @@ def _refuse_together(options: EvaluateOptions, unjudged: str) -> None:
     """Options that have no place in the same output."""
     if options.info and options.pool_depth is None:
         raise click.UsageError("--info changes nothing here without --pool-depth")
-    if options.groups and options.pool_depth is not None:
-        raise click.UsageError("--pool-depth and --groups do not go together; give one")
+    if options.judgment_groups and options.pool_depth is not None:
+        raise click.UsageError("--pool-depth and --judgment-groups do not go together; give one")
     for name in ("by", "stats"):
         if getattr(options, name) and options.format_name == "trec":
             raise DataError(f"--{name} has no place in trec_eval's layout; use another --format")

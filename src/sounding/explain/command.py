@@ -12,7 +12,7 @@ class MeasuresOptions(declare.OutputOptions):
     """What `sounding measures` is asked for."""
 
     names: tuple[str, ...] = declare.argument(nargs=-1, metavar="[MEASURE]...")
-    residual: tuple[float, ...] = declare.option(
+    max_residual: tuple[float, ...] = declare.option(
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         multiple=True,
         metavar="X",
@@ -31,10 +31,10 @@ def command(options: MeasuresOptions) -> None:
     \b
     sounding measures
     sounding measures nDCG@10 map_cut.100 official
-    sounding measures 'RBP(p=0.95)' --residual 0.01
+    sounding measures 'RBP(p=0.95)' --max-residual 0.01
     """  # noqa: D301 - click wants the control character
-    if options.residual and not options.names:
-        raise click.UsageError("--residual asks for a MEASURE, such as 'RBP(p=0.95)' or ERR")
+    if options.max_residual and not options.names:
+        raise click.UsageError("--max-residual asks for a MEASURE, such as 'RBP(p=0.95)' or ERR")
     from sounding.explain.flow import run  # NumPy and the measures, which --help does without
 
     run(options)

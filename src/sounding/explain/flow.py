@@ -18,7 +18,7 @@ NOTE = "All take judged_only=True and assessed=True; `sounding measures NAME` te
 
 def run(options: MeasuresOptions) -> None:
     """Print the list of all measures, or what there is to say of some."""
-    measures, residuals = parse_measures(options.names), tuple(dict.fromkeys(options.residual))
+    measures, residuals = parse_measures(options.names), tuple(dict.fromkeys(options.max_residual))
     if measures and options.format_name == "table":
         write_text("\n".join(_description(measure, residuals) for measure in measures), options.output)
         return

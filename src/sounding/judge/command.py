@@ -226,7 +226,7 @@ class DifferencesOptions(TableOptions):
         "Settle documents with the grades in FILE (topic iteration doc grade); - means standard input.",
         metavar="FILE",
     )
-    by: str | None = declare.text("Name the organizer who settled them.", metavar="NAME")
+    organizer: str | None = declare.text("Name the organizer who settled them.", metavar="NAME")
 
 
 @declare.options
@@ -269,7 +269,7 @@ class ExportOptions(ProjectOptions):
     """What `sounding judge export` is asked for."""
 
     what: str = declare.argument(type=click.Choice(list(EXPORT_KINDS)))
-    until: int | None = declare.count("Export the state after event N of the log.", metavar="N")
+    event: int | None = declare.count("Export the state after event N of the log.", metavar="N")
     all_topics: bool = declare.flag("Include judgments of candidate and dropped topics.")
     output: Path | None = declare.option(
         type=click.Path(dir_okay=False, path_type=Path), help="Write to FILE.", spelled="-o --output"
@@ -425,7 +425,7 @@ def differences(options: DifferencesOptions) -> None:
 
     \b
     sounding judge differences DIR --open
-    sounding judge differences DIR --settle settled.txt --by jane
+    sounding judge differences DIR --settle settled.txt --organizer jane
     """  # noqa: D301 - click wants the control character
     _run(options)
 

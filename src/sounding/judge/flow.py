@@ -169,9 +169,9 @@ def import_files(options: command.ImportOptions) -> None:
 @run.register(command.ExportOptions)
 def export(options: command.ExportOptions) -> None:
     """Write the lines of an export, and say what is not in them."""
-    what, until, kind = options.what, options.until, EXPORT_KINDS[options.what]
+    what, until, kind = options.what, options.event, EXPORT_KINDS[options.what]
     if until is not None and not kind.of_log:
-        raise click.UsageError(f"{what} are no events of the log; --until is for the others")
+        raise click.UsageError(f"{what} are no events of the log; --event is for the others")
     if options.all_topics and not kind.of_judgments:
         raise click.UsageError(
             f"{what} has all topics; --all-topics is for {', '.join(command.OF_JUDGMENTS)}"
@@ -179,7 +179,7 @@ def export(options: command.ExportOptions) -> None:
     with open_project(options.folder) as project:
         store, last = project.store, project.store.last_sequence()
         if until is not None and until > last:
-            raise DataError(f"--until {until}: the log ends with event {last}")
+            raise DataError(f"--event {until}: the log ends with event {last}")
         moment, omitted = last if until is None else until, Omitted()
         written = EXPORTS[what](store, moment, all_topics=options.all_topics, omitted=omitted)
         lines = _write_lines(written, options.output)
@@ -538,11 +538,11 @@ def _read(file: TextIO) -> str:
 @run.register(command.DifferencesOptions)
 def differences(options: command.DifferencesOptions) -> None:
     """Settle what a file settles; then list the documents on which assessors differ."""
-    if (options.settle is None) != (options.by is None):
-        raise click.UsageError("--settle and --by go together: give what is settled, and who settled it")
+    if (options.settle is None) != (options.organizer is None):
+        raise click.UsageError("--settle and --organizer go together: give what is settled, and who settled it")
     with open_project(options.folder) as project:
-        if options.settle is not None and options.by is not None:
-            by = organizing.organizer_of(project.store, options.by).pseudonym
+        if options.settle is not None and options.organizer is not None:
+            by = organizing.organizer_of(project.store, options.organizer).pseudonym
             read = settle_file(project, options.settle, by=by)
             _say(options, f"{plural(read.rows, 'settled document')}, {read.changed:,} new or changed")
         found = differing_documents(project, project.store.standing())

@@ -32,7 +32,7 @@ class PlanOptions(declare.SessionOptions):
     baseline: str | None = declare.text("Plan only for pairs of RUN and another run.", metavar="RUN")
     top: int | None = declare.count("Plan only for the order of the N best runs.", least=2, metavar="N")
     open_below: float | None = declare.number(
-        "Plan only for pairs whose confidence is below C.", metavar="C", spelled="--open"
+        "Plan only for pairs whose confidence is below C.", metavar="C", spelled="--below"
     )
     wanted: float | None = declare.number(
         "Estimate how many judgments a confidence of C takes.", metavar="C", spelled="--to"

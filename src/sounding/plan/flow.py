@@ -70,12 +70,12 @@ def _check(options: PlanOptions) -> None:
     if options.view == "forecast" and options.wanted is None:
         raise click.UsageError("--view forecast needs to know for what: give --to, such as --to 0.95")
     if options.open_below is not None and not 0.5 < options.open_below <= 1:
-        raise click.UsageError(f"--open {options.open_below:g}: expected a confidence above 0.5, at most 1")
+        raise click.UsageError(f"--below {options.open_below:g}: expected a confidence above 0.5, at most 1")
     if options.pool_depth is not None and options.qrels == NOTHING:
         raise click.UsageError(f"--pool-depth cuts judgments, and with {NOTHING} there are none to cut")
     given = [name for name in ("pair", "baseline", "top", "open_below") if getattr(options, name)]
     if len(given) > 1:
-        first, second = (name.removesuffix("_below") for name in given[:2])
+        first, second = (name.removeprefix("open_") for name in given[:2])
         raise click.UsageError(f"--{first} and --{second} say what matters in different ways; give one")
     if options.pair and options.pair[0] == options.pair[1]:
         raise click.UsageError(f"--pair names {options.pair[0]} twice; give two different runs")

@@ -22,7 +22,7 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
         "Read groups and contributing runs (columns: run, group, kind, priority, pooled).", metavar="FILE"
     )
     depth: int = declare.count("Pool each run down to this depth.", default=100)
-    per_group: int | None = declare.count("Pool at most N runs per group, by priority.", metavar="N")
+    runs_per_group: int | None = declare.count("Pool at most N runs per group, by priority.", metavar="N")
     strategy: str | None = declare.text(
         "Choose documents by strategy S, listed below (S,S with --simulate).  [default: depth; rank with"
         " --budget or --batches]",
@@ -51,7 +51,7 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
     simulate: bool = declare.flag("Replay the judgments of --qrels, document by document.")
     summary: bool = declare.flag("Show what the pool costs and covers, instead of its documents.")
     chart: Path | None = declare.chart("Draw what --summary or --simulate shows")
-    residual: float | None = declare.number(
+    max_residual: float | None = declare.number(
         "Find the pool depth for a mean RBP residual of at most X.", metavar="X"
     )
     seconds: float = declare.seconds

@@ -44,10 +44,10 @@ def run(options: PoolingOptions) -> None:
     result = pool(
         find_runs(options.runs), depth=options.depth,
         info=None if options.info is None else read_run_info(options.info),
-        per_group=options.per_group, strategy=[kind.name for kind in kinds], budget=options.budget,
+        per_group=options.runs_per_group, strategy=[kind.name for kind in kinds], budget=options.budget,
         batches=options.batches, rate=options.rate, strata=options.strata, p=options.p, level=options.level,
         seed=options.seed, qrels=options.qrels, pool_depth=options.pool_depth, simulate=options.simulate,
-        summary=options.summary or options.residual is not None, policies=options.policies(),
+        summary=options.summary or options.max_residual is not None, policies=options.policies(),
         qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
         bars=bars_for(options),
     )  # fmt: skip
@@ -86,19 +86,19 @@ def _strategies(options: PoolingOptions) -> list[Kind]:
 
 def _looking_ahead(options: PoolingOptions) -> list[str]:
     """Return the options that ask for a forecast instead of documents."""
-    return ["summary"] * options.summary + ["residual"] * (options.residual is not None)
+    return ["summary"] * options.summary + ["max-residual"] * (options.max_residual is not None)
 
 
 def _conflicts(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
     """What does not go together."""
     ahead = _looking_ahead(options)
     if len(ahead) > 1:
-        yield "--residual and --summary do not go together; give one"
+        yield "--max-residual and --summary do not go together; give one"
     if options.simulate and options.qrels is None:
         yield "--simulate replays judgments: give them with --qrels"
     if len(kinds) > 1 and not options.simulate:
         yield "several strategies are compared on known judgments: add --qrels and --simulate"
-    idle = ["batches", "budget", "simulate", "strategy", *(["qrels"] if options.residual else [])]
+    idle = ["batches", "budget", "simulate", "strategy", *(["qrels"] if options.max_residual else [])]
     for name in idle:
         if ahead and getattr(options, name) not in (None, False, "depth"):
             yield f"--{name} changes nothing with --{ahead[0]}; leave one out"
@@ -131,14 +131,14 @@ def _without_use(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str
         yield f"--seed changes nothing with --{ahead[0]}"
     if typed("seed") and not (options.batches or any(kind.drawn for kind in kinds)):
         yield f"--seed changes nothing with {named}: nothing is drawn"
-    if typed("depth") and options.residual is not None:
-        yield "--residual finds the depth; leave --depth out"
+    if typed("depth") and options.max_residual is not None:
+        yield "--max-residual finds the depth; leave --depth out"
     for name in ("qrels_format", "pool_depth"):
         if typed(name) and options.qrels is None:
             yield f"--{name.replace('_', '-')} is about judgments: give them with --qrels"
     if options.seconds <= 0:
         yield f"--seconds {options.seconds:g}: expected more than 0"
-    for value, dashes in ((options.p, "-p"), (options.residual, "--residual")):
+    for value, dashes in ((options.p, "-p"), (options.max_residual, "--max-residual")):
         if value is not None and not 0 < value < 1:
             yield f"{dashes} {value:g}: expected a number between 0 and 1"
 
@@ -173,8 +173,8 @@ def _write_foresight(
 ) -> None:
     """Print what the pool would cost and cover, or how deep it has to be."""
     _say(cut, options)
-    if options.residual is not None:
-        _write(tables.residual_table(foresight, options.residual, options.seconds), options)
+    if options.max_residual is not None:
+        _write(tables.residual_table(foresight, options.max_residual, options.seconds), options)
         return
     _say(sentences.pool_remarks(result, options.seconds, result.judged), options)
     if options.format_name in PEOPLE:

@@ -11,10 +11,10 @@ import click
 # command alone and stands first, under "Options".
 GROUPS: Mapping[str, Collection[str]] = {
     "Input": (
-        "info", "qrels", "by", "labels", "topics", "corpus", "pool_depth", "residual", "plan", "collections",
+        "info", "qrels", "by", "assessors", "words", "topics", "corpus", "pool_depth", "residual", "max_residual", "preregistered", "collections",
         "collection_info", "qrels_format", "run_format",
     ),
-    "Measures": ("measures", "measure", "level", "depth", "depths", "reference", "z_scores", "groups"),
+    "Measures": ("measures", "measure", "level", "depth", "depths", "reference", "z_scores", "judgment_groups"),
     "Statistics": (
         "baselines", "baseline", "test", "correction", "alpha", "margin", "permutations", "design", "tau",
         "samples", "resamples", "seed", "draws",
@@ -41,7 +41,7 @@ COMMON: Mapping[str, Collection[str]] = {
     "plan": ("count", "topics", "pair", "baseline", "top", "wanted", "seconds", "view"),
     "simulate": ("strategies", "judgments", "seeds", "leave_out", "topic", "view"),
     "calibrate": ("scenarios", "claims", "until", "repeats", "seed"),
-    "agree": ("runs", "level", "by", "labels", "tau", "sections", "everything", "combinations"),
+    "agree": ("runs", "level", "assessors", "words", "tau", "sections", "everything", "combinations"),
     "report": ("baselines", "sections", "until", "test", "correction", "alpha"),
 }
 

@@ -423,7 +423,15 @@ def test_the_depth_for_a_wanted_residual_is_told(call: Call) -> None:
 
 def test_explained_measures_are_rows_in_formats_for_programs(call: Call) -> None:
     _, out, _ = call(
-        "measures", "RBP(p=0.95)", "ERR", "--max-residual", "0.05", "--max-residual", ".5", "--format", "jsonl"
+        "measures",
+        "RBP(p=0.95)",
+        "ERR",
+        "--max-residual",
+        "0.05",
+        "--max-residual",
+        ".5",
+        "--format",
+        "jsonl",
     )
     rows = [json.loads(line) for line in out.splitlines()]
     assert [row["measure"] for row in rows] == ["RBP(p=0.95)", "ERR"]

@@ -181,7 +181,10 @@ def test_the_same_file_again_changes_nothing_and_another_grade_does(
         assert call("differences", "--settle", file, "--organizer", OLGA)[2] == told
     assert len(settled(differing)) == 2
     file_of(tmp_path, f"{TOPIC} 0 d10 0\n{TOPIC} 0 d11 1\n")
-    assert call("differences", "--settle", file, "--organizer", OLGA)[2] == "2 settled documents, 1 new or changed\n"
+    assert (
+        call("differences", "--settle", file, "--organizer", OLGA)[2]
+        == "2 settled documents, 1 new or changed\n"
+    )
     assert settled(differing)[2:] == [(OLGA, TOPIC, "d10", 0)]
 
 

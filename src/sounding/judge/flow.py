@@ -539,7 +539,9 @@ def _read(file: TextIO) -> str:
 def differences(options: command.DifferencesOptions) -> None:
     """Settle what a file settles; then list the documents on which assessors differ."""
     if (options.settle is None) != (options.organizer is None):
-        raise click.UsageError("--settle and --organizer go together: give what is settled, and who settled it")
+        raise click.UsageError(
+            "--settle and --organizer go together: give what is settled, and who settled it"
+        )
     with open_project(options.folder) as project:
         if options.settle is not None and options.organizer is not None:
             by = organizing.organizer_of(project.store, options.organizer).pseudonym

@@ -63,7 +63,7 @@ def choose_contributors(
         how = f"at most {per_group} a group, by priority"
         remarks += _undecided(retrieved.runs, rows, groups, chosen)
     if not any(chosen):
-        raise DataError("none of the runs is listed as pooled; say how many of each group with --runs-per-group")
+        raise DataError("none of the runs is listed as pooled; give --runs-per-group N")
     return Contributors(
         contributing=np.array(chosen, np.bool_), groups=groups,
         kinds=tuple(row.kind if row else "" for row in rows), how=how, remarks=tuple(remarks),

@@ -11,10 +11,12 @@ import click
 # command alone and stands first, under "Options".
 GROUPS: Mapping[str, Collection[str]] = {
     "Input": (
-        "info", "qrels", "by", "assessors", "words", "topics", "corpus", "pool_depth", "residual", "max_residual", "preregistered", "collections",
-        "collection_info", "qrels_format", "run_format",
+        "info", "qrels", "by", "assessors", "words", "topics", "corpus", "pool_depth", "residual",
+        "max_residual", "preregistered", "collections", "collection_info", "qrels_format", "run_format",
     ),
-    "Measures": ("measures", "measure", "level", "depth", "depths", "reference", "z_scores", "judgment_groups"),
+    "Measures": (
+        "measures", "measure", "level", "depth", "depths", "reference", "z_scores", "judgment_groups",
+    ),
     "Statistics": (
         "baselines", "baseline", "test", "correction", "alpha", "margin", "permutations", "design", "tau",
         "samples", "resamples", "seed", "draws",

@@ -200,7 +200,9 @@ def test_an_option_takes_the_same_kind_of_value_in_every_command() -> None:
     kinds: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, command in COMMANDS.items():
         for parameter in command.params:
-            for spelled in parameter.opts if isinstance(parameter, click.Option) else ():
+            if not isinstance(parameter, click.Option):
+                continue
+            for spelled in parameter.opts:
                 if not (name == "sample" and spelled in SIZES):
                     kinds[spelled][kind_of(parameter)].append(name)
     clashes = {

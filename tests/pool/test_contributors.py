@@ -112,7 +112,7 @@ def test_an_info_file_of_other_runs_is_refused() -> None:
         DataError, match="none of the 2 runs is listed; expected names such as 'x', found 'a1'"
     ):
         choose_contributors(runs("x", "y"), INFO)
-    with pytest.raises(DataError, match="none of the runs is listed as pooled; say how many of each group"):
+    with pytest.raises(DataError, match="none of the runs is listed as pooled; give --runs-per-group"):
         choose_contributors(runs("a2", "b2"), INFO)
 
 

@@ -133,6 +133,16 @@ class Scores(Displayed):
                 found.append((number, float(np.mean(upper - lower)), float(np.ptp(means[:, number]))))
         return found
 
+    def leading_order(self) -> list[int]:
+        """Return the measures in the order in which tables show them; silent bounds put a measure last."""
+        silent = {number for number, _, _ in self.silent_bounds()}
+        return sorted(range(len(self.measures)), key=lambda number: number in silent)
+
+    def leading_measure(self) -> int | None:
+        """Return the measure that ranks the runs: the first shown that gives numbers; None: there is none."""
+        numeric = (n for n in self.leading_order() if self.measures[n].definition.aggregate != "text")
+        return next(numeric, None)
+
     def open_pairs(self) -> list[tuple[int, OpenPairs]]:
         """Measures by which the order of some pairs is open, but for those that tell no two runs apart."""
         if self.bounds is None:

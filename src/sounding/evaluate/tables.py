@@ -49,7 +49,7 @@ def wide_table(
 
     `order`: the places of the runs; None: by the first measure whose bounds tell runs apart.
     """
-    scores = scores.of_runs(scores.order(leading_order(scores)) if order is None else order)
+    scores = scores.of_runs(scores.order(scores.leading_order()) if order is None else order)
     if layout.per_topic:
         columns = _topic_columns(scores, layout)
     elif layout.stats:
@@ -70,7 +70,7 @@ def wide_table(
 def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
     means, judged, beside = scores.mean(), scores.judged_share(), scores.beside_mean()
     columns = [Column("run", scores.runs)]
-    for number in leading_order(scores):
+    for number in scores.leading_order():
         measure = scores.measures[number]
         kind = measure.definition
         if kind.aggregate == "text":
@@ -93,7 +93,7 @@ def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
 def _measure_rows(scores: Scores, layout: Layout) -> list[Column]:
     """One run with many measures: a row a measure."""
     means, judged = scores.mean()[0], scores.judged_share()[0]
-    numbers = [n for n in leading_order(scores) if scores.measures[n].definition.shown != "topics"]
+    numbers = [n for n in scores.leading_order() if scores.measures[n].definition.shown != "topics"]
     values: list[Cell] = []
     for number in numbers:
         measure = scores.measures[number]
@@ -113,22 +113,16 @@ def _measure_rows(scores: Scores, layout: Layout) -> list[Column]:
     return [*columns, Column("judged", shown, percent=True)]
 
 
-def leading_order(scores: Scores) -> list[int]:
-    """The order in which measures are shown: where the bounds of a recall measure say nothing, those last."""
-    silent = {number for number, _, _ in scores.silent_bounds()}
-    return sorted(range(len(scores.measures)), key=lambda number: number in silent)
-
-
 def board_frame(scores: Scores, order: Sequence[int] | None = None) -> polars.DataFrame:
     """Run, measure, value, lower and upper of all means, in the order of the table, or in the one given.
 
     The bounds are null where none are known. Counts and texts are left out: they share no axis with a mean.
     """
-    rows = scores.order(leading_order(scores)) if order is None else order
+    rows = scores.order(scores.leading_order()) if order is None else order
     measures, means, bounds = scores.measures, scores.mean(), scores.bounds
     within = None if bounds is None else bounds.over_topics(measures)
     known = [bounds is not None and bounds.kinds[number] != "none" for number in range(len(measures))]
-    shown = [n for n in leading_order(scores) if measures[n].definition.aggregate == "mean"]
+    shown = [n for n in scores.leading_order() if measures[n].definition.aggregate == "mean"]
     places = [(run, number) for number in shown for run in rows]
     lower, upper = (
         [

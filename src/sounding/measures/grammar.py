@@ -24,7 +24,7 @@ import numpy as np
 from sounding.core.errors import DataError, SoundingError, UnknownNameError
 from sounding.core.limits import check_finite
 from sounding.measures import trec
-from sounding.measures.registry import Measure, definition, definitions
+from sounding.measures.registry import TWINS, Measure, definition, definitions
 from sounding.runs.ranking import Judgments, Ranking, Sampling, Strata
 
 # Other spellings of our names: ir_measures' aliases, and the assessment measures as papers write them.
@@ -36,9 +36,7 @@ ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "RPrec": ("Rprec", {}),
     "NDCG": ("nDCG", {}),
     "BPref": ("Bpref", {}),
-    "A_p": ("P", {"assessed": True}),
-    "A_r": ("R", {"assessed": True}),
-    "AA": ("AP", {"assessed": True}),
+    **{twin: (name, {"assessed": True}) for name, twin in TWINS.items()},
     "MAA": ("AP", {"assessed": True}),
 }
 

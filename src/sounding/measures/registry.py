@@ -23,6 +23,8 @@ Shown = Literal["both", "summary", "topics"]
 
 # Every measure takes these: the ranking is changed before the kernel sees it.
 SHARED: Mapping[str, Any] = {"judged_only": False, "assessed": False}
+# What Baillie, Azzopardi & Ruthven call these measures where every judged document counts as relevant.
+TWINS: Mapping[str, str] = {"P": "A_p", "R": "A_r", "AP": "AA"}
 
 
 class Definition(NamedTuple):
@@ -247,9 +249,12 @@ class Measure:
         return expected(ranking, **self.arguments)
 
     def __str__(self) -> str:
-        inside = [f"{key}={_literal(v)}" for key, v in self.parameters if key != self.definition.at]
-        text = self.name + (f"({','.join(inside)})" if inside else "")
-        at = dict(self.parameters).get(self.definition.at)
+        name, own = self.name, dict(self.parameters)
+        if name in TWINS and own.pop("assessed", False):
+            name = TWINS[name]
+        at = own.pop(self.definition.at, None)
+        inside = ",".join(f"{key}={_literal(value)}" for key, value in own.items())
+        text = f"{name}({inside})" if inside else name
         return text if at is None else f"{text}@{_literal(at)}"
 
 

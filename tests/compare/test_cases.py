@@ -124,7 +124,7 @@ def test_what_stands_beside_is_not_compared() -> None:
 
 def test_scores_without_assessment_are_refused_with_what_to_do() -> None:
     scores = scores_of({"P@10": around(0.1, 0.2)})
-    with pytest.raises(DataError, match=r"lack P\(assessed=True\)@10.*with_assessment"):
+    with pytest.raises(DataError, match=r"lack A_p@10.*with_assessment"):
         values_of(scores, parse("A_p@10"))
 
 

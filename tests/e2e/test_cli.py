@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,29 +44,86 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     return run
 
 
-def test_the_table_has_runs_best_first_with_judged_shares(call: Call) -> None:
-    status, out, err = call("evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "AP", "-m", "P@2")
+def table_lines(out: str) -> list[str]:
+    """The lines of what was printed from the header of the first table on."""
+    lines = out.splitlines()
+    return lines[next(place for place, line in enumerate(lines) if line.startswith("──")) - 1 :]
+
+
+def test_the_answer_is_a_headline_the_table_notes_and_the_next_command(call: Call) -> None:
+    asked = ("evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "AP", "-m", "P@2")
+    status, out, err = call(*asked)
     assert (status, err) == (0, "")
-    assert out == (
+    headline, table, notes, following = out.split("\n\n")
+    assert "other has the highest AP (0.5000, 3 topics), 0.0556 ahead of mine" in headline
+    assert "all of its retrieved documents were judged" in " ".join(headline.split())
+    assert table == (
         "run        AP   judged     P@2  judged\n"
         "─────  ───────  ──────  ──────  ──────\n"
         "other  0.5000*    100%  0.3333    100%\n"
-        "mine   0.4444      58%  0.3333     50%\n"
-        "\n"
-        "2 runs, 3 judged topics.\n"
-        "1 topic (3) without a relevant document: recall measures are 0 there.\n"
-        "1 run lacks judged topics (mine: 1); counted as 0.\n"
-        "Fewer than 25 topics: differences between runs may well be chance.\n"
-        "Policies: ties trec, unjudged nonrelevant, missing zero, negative trec, fractional refuse, duplicates error,\n"
-        "compat trec_eval-10.\n"
+        "mine   0.4444      58%  0.3333     50%"
     )
+    lacking, few, barren = notes.splitlines()
+    assert "(mine: 1)" in lacking
+    assert "25 topics" in few
+    assert "1 topic (3)" in barren
+    assert following == "Next: sounding compare qrels.txt mine.txt other.txt -m AP -m P@2\n"
+    assert "olicies" not in out
+    assert "Policies: ties trec, unjudged nonrelevant, missing zero" in call(*asked, "--notes")[1]
+    assert "unjudged condensed." in call(*asked, "--unjudged", "condensed", "--notes")[1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (), ("-m", "official"), ("-l", "2", "-m", "AP"), ("--unjudged", "bounds", "--universe", "+5"),
+        ("--unjudged", "expected", "-m", "P@2", "--policy", "moments=sampling"), ("--policy", "ties=average"),
+        ("-M", "2", "--unjudged", "condensed"),
+    ],
+)  # fmt: skip
+def test_the_next_command_runs_as_it_is_printed(call: Call, options: tuple[str, ...]) -> None:
+    for number, topic in enumerate(range(4, 12)):
+        with Path("qrels.txt").open("a") as stream:
+            stream.write(f"{topic} 0 a 1\n")
+        with Path("mine.txt").open("a") as stream:
+            stream.write(f"{topic} Q0 {'ab'[number % 2]} 1 1 mine\n")
+    for runs in (("mine.txt", "other.txt"), ("mine.txt",)):
+        _, out, _ = call("evaluate", "qrels.txt", *runs, *options)
+        last = shlex.split(out.splitlines()[-1])
+        assert last[:2] == ["Next:", "sounding"]
+        assert last[2] == ("compare" if len(runs) == 2 else "report")
+        status, _, err = call(*last[2:])
+        assert status == 0, (last, err)
+
+
+def test_headlines_say_what_ties_what_was_judged_and_what_is_open(call: Call) -> None:
+    def headline(*options: str) -> str:
+        _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "other.txt", *options, "--format", "json")
+        return str(json.loads(out)["headline"])
+
+    assert headline("-m", "P@2").startswith("Both runs have the same P@2 (0.3333, 3 topics); up to 50% of")
+    Path("third.txt").write_text("1 Q0 c 1 3 x\n1 Q0 b 2 2 x\n2 Q0 a 1 1 x\n3 Q0 x 1 1 x\n")
+    assert headline("third.txt", "-m", "AP").startswith("other and third share the highest AP (0.5000, 3")
+    # By RR other has 2/3 for certain; mine has 1/2 and can have (1 + 1 + 0) / 3, but no more.
+    assert "No further judgment" in headline("-m", "RR", "--unjudged", "bounds", "--universe", "run")
+    # By RBP it has (.5 + .5) / 3; mine (.5 + .125 + .25) / 3 and another (.25 + .5) / 3 for u and b.
+    assert "Further judgments could still put 1 of 1 other run" in headline(
+        "-m", "RBP(p=0.5,rel=1)", "--unjudged", "bounds", "--universe", "run"
+    )
+    assert "significant" not in headline("-m", "AP")
+    assert headline("-m", "RelString").startswith("Texts of 2 runs")
+    assert "top 2 was never judged" in headline("-m", "P@2", "--top", "1")
+    Path("kinds.tsv").write_text("1\ten\n2\tde\n3\ten\n")
+    # other is ahead on topic 2 alone; on topics 1 and 3 mine has (1 + 2/3) / 2 / 2, other 1/2 / 2.
+    assert headline("-m", "AP", "--by", "kinds.tsv").endswith("in 1 of 2 groups of topics.")
 
 
 def test_csv_has_the_promised_columns_and_an_empty_topic_for_the_mean(call: Call) -> None:
     status, out, err = call("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "-q", "--format", "csv")
     assert status == 0
     assert out == "run,measure,topic,value\nmine,RR,1,1.0\nmine,RR,2,0.5\nmine,RR,3,0.0\nmine,RR,,0.5\n"
-    assert err.startswith("policies: ties trec, unjudged nonrelevant")
+    assert err.startswith("mine has RR 0.5000 (3 topics)")
+    assert call("evaluate", "qrels.txt", "mine.txt", "--format", "csv", "--quiet")[2] == ""
 
 
 def test_trec_format_is_trec_evals_own_layout(call: Call) -> None:
@@ -108,10 +166,10 @@ def test_parquet_goes_to_a_file(call: Call) -> None:
 
 def test_stats_give_the_spread_over_topics(call: Call) -> None:
     _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "--stats")
-    assert out.splitlines()[0].split() == [
+    assert table_lines(out)[0].split() == [
         "run", "measure", "topics", "mean", "deviation", "standard", "error", "geometric", "mean",
     ]  # fmt: skip
-    assert out.splitlines()[2].split() == ["mine", "RR", "3", "0.5000", "0.5000", "0.2887", "0.0171"]
+    assert table_lines(out)[2].split() == ["mine", "RR", "3", "0.5000", "0.5000", "0.2887", "0.0171"]
 
 
 def test_slices_by_topic_attribute(call: Call) -> None:
@@ -125,8 +183,9 @@ def test_slices_by_topic_attribute(call: Call) -> None:
 def test_top_keeps_the_best_and_says_of_how_many(call: Call) -> None:
     _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "AP", "--top", "1")
     assert "other" in out
-    assert "mine " not in out
+    assert len([line for line in table_lines(out) if line.startswith("mine ")]) == 0
     assert "The best 1 of 2 runs" in out
+    assert "0.0556 ahead of mine" in out
 
 
 def test_a_shallower_pool_keeps_fewer_judgments_and_says_so(call: Call) -> None:
@@ -139,7 +198,7 @@ def test_a_shallower_pool_keeps_fewer_judgments_and_says_so(call: Call) -> None:
     assert status == 0
     assert "mine,AP,,0.3333" in out
     assert "other,AP,,0.0" in out
-    assert "pool cut to depth 1 (of 1 contributing runs, listed): 1 of 5 judgments kept" in err
+    assert "ool cut to depth 1 (of 1 contributing runs, listed): 1 of 5 judgments kept" in err
     assert call(*asked, "--info", "info.tsv")[0] == 2
     assert call(*asked, "--pool-depth", "1", "--judgment-groups")[0] == 2
 
@@ -367,9 +426,9 @@ def test_recall_measures_whose_bounds_say_nothing_come_last_with_a_note(call: Ca
         "evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "AP", "-m", "P@2",
         "--unjudged", "bounds", "--universe", "+50",
     )  # fmt: skip
-    header = out.splitlines()[0].split()
+    header = table_lines(out)[0].split()
     assert header.index("P@2") < header.index("AP")
-    assert "look at a utility measure (P, RBP, ERR) first" in " ".join(out.split())
+    assert "bounds of AP are too wide to separate any two runs" in " ".join(out.split())
 
 
 def test_expected_values_stand_beside_every_value_and_repeat_with_the_seed(call: Call) -> None:
@@ -396,7 +455,7 @@ def test_bounds_and_groups_do_not_go_together(call: Call) -> None:
 def test_lengths_of_condensed_runs_are_reported(call: Call) -> None:
     _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "P@2", "--unjudged", "condensed")
     # mine keeps 2 + 1 + 0 documents of three topics, other 2 + 1 + 1
-    assert "Condensed lists hold 1.2 documents a topic; mine has the fewest, 1.0." in out
+    assert "Condensed lists hold 1.2 documents per topic; mine has the fewest, 1.0." in out
     _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "--unjudged", "condensed", "--format", "json")
     assert json.loads(out)["mean_lengths"] == {"mine": 1.0}
     for format_name in ("csv", "jsonl", "trec"):
@@ -410,7 +469,7 @@ def test_lengths_of_condensed_runs_are_reported(call: Call) -> None:
             "--format",
             format_name,
         )
-        assert "Condensed lists hold 1.2 documents a topic; mine has the fewest, 1.0." in err.splitlines()
+        assert "Condensed lists hold 1.2 documents per topic; mine has the fewest, 1.0." in err.splitlines()
 
 
 def test_the_depth_for_a_wanted_residual_is_told(call: Call) -> None:
@@ -508,15 +567,15 @@ def test_options_that_exclude_each_other_are_refused(
 
 def test_bounds_stand_beside_the_values_of_every_topic_in_the_table(call: Call) -> None:
     _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "P@2", "-q", "--unjudged", "bounds")
-    assert out.splitlines()[0].split() == ["run", "topic", "P@2", "lower", "upper"]
-    assert out.splitlines()[2].split() == ["mine", "1", "0.5000", "0.5000", "1.0000"]
+    assert table_lines(out)[0].split() == ["run", "topic", "P@2", "lower", "upper"]
+    assert table_lines(out)[2].split() == ["mine", "1", "0.5000", "0.5000", "1.0000"]
 
 
 def test_slices_say_which_topics_are_in_none_and_json_speaks_of_all(call: Call) -> None:
     Path("kinds.tsv").write_text("topic\tlanguage\n1\ten\n2\tde\n77\ten\n")
     arguments = ("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "--by", "kinds.tsv")
     _, out, _ = call(*arguments)
-    assert "Judged topics without an attribute in kinds.tsv, which are in no slice: 1." in out
+    assert "Judged topics that kinds.tsv does not list, and that are in no table: 1." in out
     assert "Topics of kinds.tsv that were not judged: 1." in out
     _, out, _ = call(*arguments, "--format", "json")
     assert json.loads(out)["topics"] == 3
@@ -538,11 +597,11 @@ def test_what_was_done_to_the_values_is_repeated(call: Call) -> None:
         "earlier.txt",
     )
     _, out, _ = call(*arguments)
-    assert "Z RR" in out.splitlines()[0]
+    assert "Z RR" in table_lines(out)[0]
     assert "Values are z-scores." in out
-    assert "Residual collection: judgments dropped that are in earlier.txt: 1" in out
+    assert "Residual collection: 1 judgment of earlier.txt removed" in out
     _, _, err = call(*arguments, "--format", "csv")
-    assert "; residual collection: judgments dropped" in err
+    assert "Residual collection: 1 judgment of earlier.txt removed" in err
 
 
 def test_ids_that_are_not_utf_8_survive_every_format(call: Call) -> None:
@@ -622,7 +681,7 @@ def test_estimates_have_the_sampling_error_of_every_topic_and_an_interval_of_the
     assert told["", "high 95%"] == pytest.approx(1.15 * math.exp(1.959964 * error / 1.15))
     assert not [line for line in out.splitlines() if ",AP," in line and ("sampling" in line or "95" in line)]
     _, out, _ = call("evaluate", "prels.txt", "mine.txt", "-m", "statAP", "--stats")
-    assert "sampling error  low 95%  high 95%" in out.splitlines()[0]
+    assert "sampling error  low 95%  high 95%" in table_lines(out)[0]
 
 
 def test_z_scores_have_no_sampling_error(call: Call) -> None:
@@ -633,15 +692,17 @@ def test_z_scores_have_no_sampling_error(call: Call) -> None:
     assert "sampling error" not in out
 
 
-def test_a_folded_table_of_statistics_repeats_run_and_measure(
+def test_a_narrow_table_of_statistics_names_the_columns_it_drops(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("prels.txt").write_text(PRELS)
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = call("evaluate", "prels.txt", "mine.txt", "-m", "statAP", "--stats")
-    headers = [line.split() for line in out.splitlines() if line.startswith("run ")]
-    assert len(headers) == 2
-    assert headers[1] == ["run", "measure", "sampling", "error", "low", "95%", "high", "95%"]
+    header, *_ = table_lines(out)
+    assert header.startswith("run   measure  topics")
+    assert "95%" not in header
+    assert "sampling error, low 95%, high 95%" in " ".join(out.split())
+    assert max(map(len, out.splitlines()[:-1])) <= 80  # the last line is a command to copy
 
 
 def test_the_sum_of_a_count_is_not_called_a_mean(call: Call) -> None:
@@ -656,7 +717,7 @@ def test_the_sum_of_a_count_is_not_called_a_mean(call: Call) -> None:
     assert told["GMAP", "mean"] == told["AP", "mean"]
     assert float(told["GMAP", "geometric mean"]) < float(told["GMAP", "mean"])
     _, out, _ = call(*arguments)
-    header, _, _, counted, *_ = out.splitlines()
+    header, _, _, counted, *_ = table_lines(out)
     assert header.split()[:6] == ["run", "measure", "topics", "mean", "sum", "deviation"]
     assert counted.split()[:5] == ["mine", "EstNumRel", "2", "–", "9.0000"]
 
@@ -744,8 +805,9 @@ def test_the_suffix_of_the_output_decides_the_format(call: Call) -> None:
 
 def test_one_run_with_many_measures_has_a_row_a_measure(call: Call) -> None:
     _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "official")
-    lines = out.splitlines()
+    lines = table_lines(out)
     assert lines[0].split() == ["mine", "value", "judged"]
+    assert out.startswith("mine has AP 0.4444")  # not one of the counts that come first
     assert ["AP", "0.4444", "58%"] in [line.split() for line in lines]
     assert ["NumRet", "5", "–"] in [line.split() for line in lines]
 
@@ -763,8 +825,7 @@ def test_warnings_reach_those_who_take_csv(call: Call) -> None:
         "evaluate", "qrels.txt", "mine.txt", "other.txt", "-m", "AP", "--unjudged", "bounds", "--universe", "+50",
         "--format", "csv",
     )  # fmt: skip
-    assert "AP: the bounds, " in err
-    assert "tell no two runs apart" in err
+    assert "bounds of AP are too wide" in err
 
 
 def test_pairs_of_runs_whose_bounds_overlap_are_counted_whatever_an_outlier_does(call: Call) -> None:
@@ -778,12 +839,13 @@ def test_pairs_of_runs_whose_bounds_overlap_are_counted_whatever_an_outlier_does
     _, _, err = call("evaluate", "judged.txt", *files, *asked, "--format", "csv")
     # RBP is .75, .5, 0, 0 with a tail of .25: the third can reach .5 + .25, the second and fourth only touch.
     # DCG is 1.63, 1, 0, 0: the third can reach 1, the fourth .63.
-    assert err.splitlines()[1:] == [
-        "Pairs of runs (of neighbors) whose bounds overlap, so that unjudged documents may decide their order:"
-        " P@2 1 of 6 (1 of 3), DCG@2 1 of 6 (1 of 3), RBP(p=0.5)@2 2 of 6 (2 of 3)."
-    ]
+    assert (
+        "1 of 6 by P@2 (1 of 3 neighbors), 1 of 6 by DCG@2 (1 of 3 neighbors),"
+        " 2 of 6 by RBP(p=0.5)@2 (2 of 3 neighbors)."
+    ) in err
     _, out, _ = call("evaluate", "judged.txt", "best.txt", "half.txt", "-m", "P@2", "--unjudged", "bounds")
-    assert "overlap" not in out
+    assert "neighbors" not in out
+    assert "No further judgment can change that" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("unjudged", ["bounds", "expected"])
@@ -800,8 +862,9 @@ def test_nothing_is_said_of_bounds_where_measures_give_only_text(call: Call, unj
         "--format",
         "csv",
     )
-    assert err.startswith("policies: ")
-    assert err.count("\n") == 1
+    assert "bounds of" not in err
+    assert "eviation" not in err
+    assert "neighbors" not in err
     _, out, _ = call(
         "evaluate", "qrels.txt", "mine.txt", "-m", "RelString", "-m", "IPrec@0.1", "--unjudged", "bounds"
     )
@@ -819,6 +882,7 @@ def test_the_growth_of_a_pool_needs_pool_ranks_or_the_pool(call: Call) -> None:
     pool = ("--pool-depth", "2", "--info", "info.tsv")
     status, out, _ = call("evaluate", "qrels.txt", "mine.txt", "other.txt", *asked, *pool)
     assert status == 0
+    _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "other.txt", *asked, *pool, "--notes")
     assert "at most growth" in " ".join(out.split())
 
 
@@ -841,7 +905,7 @@ def test_a_line_without_an_attribute_is_counted_in_words(call: Call) -> None:
 
 def test_bounds_below_zero_are_shown(call: Call) -> None:
     _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "Yaap", "--unjudged", "bounds")
-    assert out.splitlines()[0].split() == ["run", "Yaap", "lower", "upper", "judged"]
+    assert table_lines(out)[0].split() == ["run", "Yaap", "lower", "upper", "judged"]
 
 
 def test_what_the_info_file_and_the_runs_do_not_share_is_said(call: Call) -> None:

@@ -245,10 +245,8 @@ def test_a_document_judged_twice_in_one_group_is_refused(tmp_path: Path) -> None
 def test_a_residual_collection_loses_topics_that_have_nothing_left() -> None:
     scores = evaluate(QRELS, RUN, ["AP"], residual={"2": {"a": 1}})
     assert scores.topics == ("1", "3")
-    assert scores.remarks == (
-        "residual collection: judgments dropped that are in earlier judgments: 1;"
-        " topics left with none, and left out: 1",
-    )
+    (remark,) = scores.remarks
+    assert "1 judgment of earlier judgments removed; 1 topic" in remark
 
 
 def test_grades_too_large_for_exponential_gains_are_refused() -> None:
@@ -261,9 +259,8 @@ def test_grades_too_large_for_exponential_gains_are_refused() -> None:
 def test_a_sample_of_judgments_is_said_to_be_one() -> None:
     collection = sounding.Qrels.from_dict({"1": {"a": 1, "b": 0}})
     sampled = replace(collection, probabilities=np.array([0.5, 1.0]))
-    assert evaluate(sampled, RUN, ["AP"]).remarks == (
-        "the judgments are a sample, which only statAP, xinfAP and infNDCG reckon with",
-    )
+    (remark,) = evaluate(sampled, RUN, ["AP"]).remarks
+    assert "statAP, xinfAP and infNDCG" in remark
     assert evaluate(sampled, RUN, ["statAP", "P@5"]).remarks == ()
 
 
@@ -279,9 +276,9 @@ def test_infap_is_refused_where_only_the_drawn_documents_are_known() -> None:
 
 def test_infap_of_strata_says_that_it_knows_one_rate() -> None:
     strata = sounding.Qrels.from_columns(["1", "1"], ["a", "b"], [1, -1], strata=[1, 2])
-    assert evaluate(strata, RUN, ["infAP"]).remarks == (
-        "infAP takes all strata for one sample; where their rates differ, use xinfAP",
-    )
+    (remark,) = evaluate(strata, RUN, ["infAP"]).remarks
+    assert "one sample" in remark
+    assert remark.endswith("use xinfAP")
     assert evaluate(strata, RUN, ["xinfAP"]).remarks == ()
 
 

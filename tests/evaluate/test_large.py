@@ -201,7 +201,7 @@ def test_large_runs_and_failures_go_with_it(folder: Path, monkeypatch: pytest.Mo
     for _ in range(2):
         scores = evaluate(on_failure=lambda name, error: told.append((name, str(error))))
         same(scores, plain)
-        assert scores.remarks == ("left out, for they could not be evaluated: runs/zbad.txt",)
+        assert scores.remarks == ("skipped, because they could not be evaluated: runs/zbad.txt",)
     assert (
         told
         == [("runs/zbad.txt", "runs/zbad.txt:1: score 'high' is not a number; expected one such as 12.5")] * 2

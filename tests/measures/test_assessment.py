@@ -167,15 +167,18 @@ def test_twins_see_what_the_measures_do_not() -> None:
 @pytest.mark.parametrize(
     ("written", "printed"),
     [
-        ("A_p@10", "P(assessed=True)@10"),
-        ("A_r@10", "R(assessed=True)@10"),
-        ("AA@10", "AP(assessed=True)@10"),
-        ("AA", "AP(assessed=True)"),
-        ("MAA", "AP(assessed=True)"),
+        ("P(assessed=True)@10", "A_p@10"),
+        ("R(assessed=True)@10", "A_r@10"),
+        ("AP(assessed=True)@10", "AA@10"),
+        ("AP(assessed=True)", "AA"),
+        ("MAA", "AA"),
+        ("P(rel=2,assessed=True,judged_only=True)@5", "A_p(rel=2,judged_only=True)@5"),
+        ("nDCG(assessed=True)@10", "nDCG(assessed=True)@10"),
     ],
 )
-def test_the_spellings_of_the_paper_are_read(written: str, printed: str) -> None:
+def test_assessment_is_printed_by_the_names_of_the_paper(written: str, printed: str) -> None:
     assert str(parse(written)) == printed
+    assert parse(printed) == parse(written)
 
 
 def test_assessment_precision_divides_by_k_and_average_assessment_by_all_that_was_judged() -> None:

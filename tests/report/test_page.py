@@ -19,7 +19,6 @@ from tests.report.conftest import Gather, gathered
 from sounding.core.errors import UnknownNameError
 from sounding.data import formats
 from sounding.data.run_info import read_run_info
-from sounding.evaluate.tables import leading_order
 from sounding.render.tables import Column, Table
 from sounding.report import gather as gathering
 from sounding.report.gather import known_sections, report
@@ -304,7 +303,7 @@ def test_runs_stand_in_the_order_of_the_first_measure_though_its_bounds_tell_non
     }
     judged = {topic: {"r": 1, "s": 1, "n": 0, "m": 0} for topic in topics}
     found = gather_files(runs, judged, measures=("AP", "P@4"), parts=())
-    assert leading_order(found.scores) == [1, 0]
+    assert found.scores.leading_order() == [1, 0]
     (section,) = page_of(found, ("measures",)).sections
     table, chart = section.blocks
     assert isinstance(table, Shown)

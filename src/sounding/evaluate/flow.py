@@ -15,27 +15,27 @@ from sounding.data.finding import find_runs
 from sounding.data.formats import Place
 from sounding.data.large_files import steps_to_read
 from sounding.data.reading import Reading, hold_runs
-from sounding.data.sources import some_may_be_large
+from sounding.data.sources import STDIN, some_may_be_large
 from sounding.data.tables import Qrels, Run
-from sounding.evaluate import tables
+from sounding.evaluate import sentences, tables
 from sounding.evaluate.command import EvaluateOptions
 from sounding.evaluate.evaluation import DEFAULT_MEASURES, evaluate
 from sounding.evaluate.result import Scores
-from sounding.evaluate.sentences import warnings
 from sounding.evaluate.tables import Layout
 from sounding.evaluate.topic_files import read_references, slices, standardize
 from sounding.measures import Measure, parse_measures
 from sounding.measures.trec import typed_name
+from sounding.render.tables import Answer, shown_notes
 from sounding.runs.align import hold_judgments, hold_order
 from sounding.terminal.options import (
-    NO_NOTES,
     PEOPLE,
     policies_of,
     pooled_judgments,
     progress_bar,
     read_info,
     remark,
-    write_tables,
+    suggest,
+    write_answer,
     write_text,
 )
 
@@ -59,11 +59,7 @@ def run(options: EvaluateOptions) -> None:
         groups=options.judgment_groups, standardized=references is not None,
         names=_typed_names(options.measures, options.level), of_runs=len(scores.runs),
     )  # fmt: skip
-    if options.top:
-        scores = scores.of_runs(scores.order(tables.leading_order(scores))[: options.top])
-    _write(scores, layout, options)
-    for text in _beside(scores, policies, options):
-        remark(text, quiet=options.quiet)
+    _write(scores, layout, options, failed=bool(failures))
     if failures:
         _print_failures(failures)
         click.get_current_context().exit(1)
@@ -120,27 +116,63 @@ def _cut_to_pool(
     return kept, runs, cut
 
 
-def _write(scores: Scores, layout: Layout, options: EvaluateOptions) -> None:
-    """Print or write the values: in trec_eval's layout, or as a table for each value of an attribute."""
+def _write(scores: Scores, layout: Layout, options: EvaluateOptions, *, failed: bool) -> None:
+    """Print or write the values: in trec_eval's layout, or with a headline, notes and the next command."""
+    layout = layout._replace(measures=tuple(scores.leading_order()))
+    shown = scores
+    if options.top:
+        shown = scores.of_runs(scores.order(layout.measures)[: options.top])
     if options.format_name == "trec":
-        write_text(tables.trec_text(scores, layout), options.output)
+        write_text(tables.trec_text(shown, layout), options.output)
+        for text in _trec_remarks(shown, options):
+            remark(text, quiet=options.quiet)
         return
-    parts = [(None, scores)] if options.by is None else slices(scores, options.by)
+    parts = [(None, shown)] if options.by is None else slices(shown, options.by)
     make = tables.wide_table if options.format_name in PEOPLE else tables.tidy_table
     first, *others = [make(part, layout, label) for label, part in parts]
-    whole = replace(scores, remarks=parts[0][1].remarks)
-    shown = [replace(first, facts=tables.facts(whole)), *others]
-    write_tables(shown, options.format_name, options.output)
+    whole = replace(shown, remarks=parts[0][1].remarks)
+    notes = sentences.notes_on(replace(scores, remarks=whole.remarks))
+    sliced = [] if options.by is None else [part for _, part in parts]
+    answer = Answer(
+        sentences.headline(scores, standardized=layout.standardized, parts=sliced),
+        [replace(first, facts=tables.facts(whole)), *others],
+        [*notes, *([sentences.all_policies(whole)] if options.notes else [])],
+        _next_command(scores, options, failed=failed),
+    )
+    write_answer(answer, options)
 
 
-def _beside(scores: Scores, policies: Policies, options: EvaluateOptions) -> Iterator[str]:
-    """What formats without notes leave out."""
-    if options.format_name in ("trec", *NO_NOTES):
-        yield "; ".join([f"policies: {policies.describe()}", *scores.remarks])
-        yield from warnings(scores)
+def _trec_remarks(scores: Scores, options: EvaluateOptions) -> Iterator[str]:
+    """Yield what trec_eval's layout has no room for."""
+    yield from shown_notes(sentences.notes_on(scores), all_notes=options.notes)
     named = "RunID" in {measure.name for measure in scores.measures}
-    if options.format_name == "trec" and len(scores.runs) > 1 and not named:
+    if len(scores.runs) > 1 and not named:
         yield f"runs, in this order: {', '.join(scores.runs)}"
+
+
+def _next_command(scores: Scores, options: EvaluateOptions, *, failed: bool) -> str | None:
+    """Return what to type next: check bad files, test the differences, or write a report on one run."""
+    number = scores.leading_measure()
+    if STDIN in (options.qrels, *options.runs) or number is None or len(scores.topics) < 2:
+        return None
+    if failed:
+        return suggest("check")
+    keep = ["info", "pool_depth", "qrels_format", "run_format"]
+    plain = all(measure.definition.aggregate == "mean" for measure in scores.measures) and options.level == 1
+    words = []
+    if plain:
+        keep.append("measures")
+    elif scores.measures[number].definition.aggregate == "mean":
+        words = ["-m", str(scores.measures[number])]
+    alone = len(scores.runs) == 1
+    # A report needs one order of the documents; neither command takes expected values.
+    if options.unjudged != "expected" and not (alone and options.ties == "average"):
+        keep.append("policy")
+    if alone:
+        return suggest("report", *words, "-o", "report.html", keep=keep)
+    if options.unjudged != "expected":
+        keep += ["unjudged", "depth", "universe", "at_most"]
+    return suggest("compare", *words, keep=keep)
 
 
 def _steps(files: Sequence[str], options: EvaluateOptions) -> int:

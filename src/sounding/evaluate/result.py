@@ -108,16 +108,14 @@ class Scores(Displayed):
         return f"<Scores of {len(self.runs)} runs on {len(self.topics)} topics: {measures}>"
 
     def order(self, measures: Sequence[int] | None = None) -> list[int]:
-        """The runs from best to worst by the first measure that gives numbers; equal ones by name.
+        """Return the runs from best to worst by the measure that ranks them; equal ones by name.
 
         `measures` gives the places of the measures in the order in which they count.
         """
-        means = self.mean()
-        places = range(len(self.measures)) if measures is None else measures
-        numeric = [n for n in places if self.measures[n].definition.aggregate != "text"]
-        if not numeric:
+        number = self._ranking_measure(range(len(self.measures)) if measures is None else measures)
+        if number is None:
             return list(range(len(self.runs)))
-        leading = np.nan_to_num(means[:, numeric[0]], nan=-np.inf)
+        leading = np.nan_to_num(self.mean()[:, number], nan=-np.inf)
         return sorted(range(len(self.runs)), key=lambda run: (-leading[run], self.runs[run]))
 
     def silent_bounds(self) -> list[tuple[int, float, float]]:
@@ -139,9 +137,14 @@ class Scores(Displayed):
         return sorted(range(len(self.measures)), key=lambda number: number in silent)
 
     def leading_measure(self) -> int | None:
-        """Return the measure that ranks the runs: the first shown that gives numbers; None: there is none."""
-        numeric = (n for n in self.leading_order() if self.measures[n].definition.aggregate != "text")
-        return next(numeric, None)
+        """Return the measure that ranks the runs in tables; None: all measures give text."""
+        return self._ranking_measure(self.leading_order())
+
+    def _ranking_measure(self, places: Sequence[int]) -> int | None:
+        """Return the first measure that says how good a run is, or else the first count."""
+        numeric = [n for n in places if self.measures[n].definition.aggregate != "text"]
+        graded = [n for n in numeric if self.measures[n].definition.basis != "count"]
+        return next(iter([*graded, *numeric]), None)
 
     def open_pairs(self) -> list[tuple[int, OpenPairs]]:
         """Measures by which the order of some pairs is open, but for those that tell no two runs apart."""

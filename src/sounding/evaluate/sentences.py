@@ -1,4 +1,4 @@
-"""What is said beside scores: what was counted and how, and where what is unknown outweighs what is known."""
+"""What evaluate says in words: the headline, and the notes beside the values."""
 
 from __future__ import annotations
 
@@ -7,53 +7,174 @@ from pathlib import Path
 
 import numpy as np
 
-from sounding.core.text import natural_order, plural
+from sounding.core.text import natural_order, plural, sentence, whole_percent
 from sounding.data.tables import Qrels
-from sounding.evaluate.result import FEW_TOPICS, Scores
+from sounding.evaluate.result import FEW_TOPICS, NOISE, Scores
+from sounding.measures.assessment import is_about_judging
+from sounding.measures.registry import Measure
 
 BOUND_KINDS = {
-    "contains": "the bounds contain the truth and may be wider than need be",
-    "none": "no bounds are known but the range of the measure",
+    "contains": "the bounds hold, but may be wider than necessary",
+    "none": "no bounds are known beyond the range of the measure",
 }
 NO_INTERVALS = (
-    "Deviations suppose that the prior is right and that documents are relevant independently of each other:"
-    " they are no confidence intervals."
+    "Deviations assume that the prior is right and that documents are relevant independently."
+    " They are not confidence intervals."
 )
-OPEN_PAIRS = (
-    "Pairs of runs (of neighbors) whose bounds overlap, so that unjudged documents may decide their order"
-)
+MOST_NAMED = 2  # runs that share the first place and are named
+
+
+# -- the headline ----------------------------------------------------------------------------------
+
+
+def headline(scores: Scores, *, standardized: bool = False, parts: Sequence[Scores] = ()) -> str:
+    """Return which run has the highest value, by how much, and how much of it was judged.
+
+    `parts` are the same runs on groups of topics. Nothing is said of significance, which is not tested here.
+    """
+    number = scores.leading_measure()
+    if number is None:
+        return f"Texts of {plural(len(scores.runs), 'run')} on {plural(len(scores.topics), 'topic')}."
+    measure = scores.measures[number]
+    name = f"Z {measure}" if standardized else str(measure)
+    means, counted = scores.mean()[:, number], scores.counted()[:, number]
+    order = [run for run in scores.order([number]) if not np.isnan(means[run])]
+    if not order:
+        return f"No run has a value of {name} ({plural(len(scores.topics), 'topic')})."
+    best = order[0]
+    count = measure.definition.basis == "count" and not standardized
+
+    def shown(value: float) -> str:
+        return f"{value:,.4g}" if count else f"{value + 0.0:.4f}"
+
+    leaders = [run for run in order if shown(means[run]) == shown(means[best])]
+    topics = plural(int(counted[best]), "topic")
+    frame = f"({shown(means[best])}, {topics})"
+    judged = "" if count else _unjudged_part(scores, number, leaders)
+    if len(scores.runs) == 1:
+        value = f"{name} {shown(means[best])} ({topics})"
+        return f"{scores.runs[best]} has {value}{judged}.{_open_value(scores, number)}"
+    if len(leaders) == len(scores.runs):
+        return f"{_everybody(len(leaders))} have the same {name} {frame}{judged}."
+    if len(leaders) > 1:
+        names = [scores.runs[run] for run in leaders[:MOST_NAMED]]
+        if len(leaders) > MOST_NAMED:
+            names[1:] = [plural(len(leaders) - 1, "other run")]
+        return f"{' and '.join(names)} share the highest {name} {frame}{judged}."
+    ahead = ""
+    if len(order) > 1:
+        ahead = f", {shown(means[best] - means[order[1]])} ahead of {scores.runs[order[1]]}"
+    return (
+        f"{scores.runs[best]} has the highest {name} {frame}{ahead}{judged}."
+        f"{_open_lead(scores, number, best)}{_leads(parts, number, scores.runs[best])}"
+    )
+
+
+def _everybody(count: int) -> str:
+    return "Both runs" if count == 2 else f"All {count} runs"
+
+
+def _unjudged_part(scores: Scores, number: int, leaders: Sequence[int]) -> str:
+    """Return how much of the leading runs was never judged, as a clause; empty where nobody knows."""
+    measure = scores.measures[number]
+    known = scores.judged_share()[list(leaders), number]
+    if np.isnan(known).any() or is_about_judging(measure):
+        return ""
+    whose = "its" if len(leaders) == 1 else "their"
+    documents = f"{whose} top {measure.k:,}" if measure.k else f"{whose} retrieved documents"
+    were = "was" if measure.k else "were"
+    unjudged = 1 - float(known.min())
+    if not unjudged:
+        return f"; all of {documents} {were} judged"
+    share = ("" if np.ptp(known) == 0 else "up to ") + whole_percent(unjudged)
+    gone = " and left out" if scores.policies.unjudged == "condensed" else ""
+    return f"; {share} of {documents} {were} never judged{gone}"
+
+
+def _open_value(scores: Scores, number: int) -> str:
+    """Return how far the value of the only run is open, as a sentence."""
+    if scores.bounds is not None and scores.bounds.kinds[number] != "none":
+        bounds = scores.bounds.over_topics(scores.measures)
+        low, high = float(bounds.lower[0, number]), float(bounds.upper[0, number])
+        return f" Whatever the unjudged documents are, it lies between {low:.4f} and {high:.4f}."
+    if scores.expected is not None:
+        mean = float(scores.expected.over_topics(scores.measures).mean[0, number])
+        return "" if np.isnan(mean) else f" Its expected value is {mean:.4f}."
+    return ""
+
+
+def _open_lead(scores: Scores, number: int, best: int) -> str:
+    """Return whether the unjudged documents can change the first place, as a sentence."""
+    if scores.bounds is not None and scores.bounds.kinds[number] != "none":
+        bounds = scores.bounds.over_topics(scores.measures)
+        most = bounds.upper[:, number] + np.nan_to_num(bounds.residual_tail[:, number])
+        passes = most - bounds.lower[best, number] > NOISE
+        passes[best] = False
+        others = plural(len(scores.runs) - 1, "other run")
+        if not passes.any():
+            return " No further judgment can change that."
+        return f" Further judgments could still put {int(passes.sum()):,} of {others} ahead of it."
+    if scores.expected is not None:
+        means = scores.expected.over_topics(scores.measures).mean[:, number]
+        if np.isnan(means).all():
+            return ""
+        first = int(np.nanargmax(means))
+        leads = "it still leads" if first == best else f"{scores.runs[first]} leads"
+        return f" By expected value {leads} ({means[first]:.4f})."
+    return ""
+
+
+def _leads(parts: Sequence[Scores], number: int, run: str) -> str:
+    """Return in how many groups of topics the run has the highest value, as a sentence."""
+    if not parts:
+        return ""
+    first = 0
+    for part in parts:
+        means = part.mean()[:, number]
+        first += bool(means[part.runs.index(run)] >= np.nanmax(means))
+    return f" It has the highest value in {first} of {plural(len(parts), 'group')} of topics."
+
+
+# -- notes -----------------------------------------------------------------------------------------
 
 
 def notes_on(scores: Scores) -> list[str]:
-    """What was counted and how, in sentences."""
-    notes = [f"{plural(len(scores.runs), 'run')}, {plural(len(scores.topics), 'judged topic')}."]
-    barren = set(scores.without_relevant)
-    if scores.policies.missing == "skip" and len(scores.missing):
-        nowhere = np.asarray(scores.missing.all(axis=0)).tolist()
-        barren -= {topic for topic, gone in zip(scores.topics, nowhere, strict=True) if gone}
-    if barren:
-        grade = "" if scores.level == 1 else f" (grade {scores.level:g} or better)"
-        notes.append(
-            f"{_some_topics(barren)} without a relevant document{grade}: recall measures are 0 there."
-        )
+    """Return what can mislead a reader about the values, the most important first."""
+    notes = [sentence(remark) for remark in scores.remarks]
     lacking = [
         (lost, name) for name, lost in zip(scores.runs, scores.missing.sum(axis=1), strict=True) if lost
     ]
     if lacking:
         lost, name = max(lacking)
         verb = "lacks" if len(lacking) == 1 else "lack"
-        effect = "left out, and values over different topics do not compare"
-        effect = effect if scores.policies.missing == "skip" else "counted as 0"
-        notes.append(f"{plural(len(lacking), 'run')} {verb} judged topics ({name}: {lost}); {effect}.")
+        effect = "are left out, so means over different topics do not compare"
+        effect = effect if scores.policies.missing == "skip" else "count as 0"
+        notes.append(f"{plural(len(lacking), 'run')} {verb} judged topics ({name}: {lost}); these {effect}.")
+    if len(scores.topics) < FEW_TOPICS and len(scores.runs) > 1:
+        notes.append(f"With fewer than {FEW_TOPICS} topics, differences between runs may well be chance.")
+    notes += warnings(scores)
+    barren = set(scores.without_relevant)
+    if scores.policies.missing == "skip" and len(scores.missing):
+        nowhere = np.asarray(scores.missing.all(axis=0)).tolist()
+        barren -= {topic for topic, gone in zip(scores.topics, nowhere, strict=True) if gone}
+    if barren:
+        grade = "" if scores.level == 1 else f" (grade {scores.level:g} or better)"
+        have = "has" if len(barren) == 1 else "have"
+        notes.append(
+            f"{_some_topics(barren)} {have} no relevant document{grade}: recall measures are 0 there."
+        )
+    if changed := scores.policies.changed():
+        notes.append(f"Policies that differ from the defaults: {changed}.")
     more = [count for count in scores.ignored if count]
     if more:
         having = f"{plural(len(more), 'run')} {'has' if len(more) == 1 else 'have'}"
-        notes.append(f"{having} topics that nobody judged (up to {max(more)}): ignored.")
-    if len(scores.topics) < FEW_TOPICS and len(scores.runs) > 1:
-        notes.append(f"Fewer than {FEW_TOPICS} topics: differences between runs may well be chance.")
-    notes += warnings(scores)
-    notes += [f"{remark[0].upper()}{remark[1:]}." for remark in scores.remarks]
-    return [*notes, f"Policies: {scores.policies.describe()}."]
+        notes.append(f"{having} topics that nobody judged (up to {max(more)}); these are ignored.")
+    return notes
+
+
+def all_policies(scores: Scores) -> str:
+    """Return all policies in force, for those who ask for every note."""
+    return f"Policies: {scores.policies.describe()}."
 
 
 def _some_topics(topics: Iterable[str]) -> str:
@@ -61,87 +182,90 @@ def _some_topics(topics: Iterable[str]) -> str:
     return f"{plural(len(names), 'topic')} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})"
 
 
-def _uncounted_notes(scores: Scores) -> list[str]:
-    """Measures that have no value for some topics, where the topics are there."""
-    notes = []
+def warnings(scores: Scores) -> list[str]:
+    """Return what the values do not tell: short lists, topics without a value, wide bounds."""
+    return [*_unknown_notes(scores), *_uncounted_notes(scores), *_length_notes(scores)]
+
+
+def _uncounted_notes(scores: Scores) -> Iterator[str]:
+    """Name the measures that have no value for some topics of a run."""
     for number, measure in enumerate(scores.measures):
         if measure.definition.aggregate == "text":
             continue
         lacking = (np.isnan(scores.values[:, number]) & ~scores.missing).sum(axis=1)
         if lacking.any():
             run = scores.runs[int(lacking.argmax())]
-            notes.append(
+            yield (
                 f"{measure} has no value for up to {lacking.max()} of {plural(len(scores.topics), 'topic')}"
                 f" ({run}); the mean is over the others."
             )
-    return notes
 
 
-def warnings(scores: Scores) -> list[str]:
-    """What people should hear beside a format that has no room for it."""
-    return [*_length_notes(scores), *_uncounted_notes(scores), *_unknown_notes(scores)]
-
-
-def _length_notes(scores: Scores) -> list[str]:
-    """How long the lists are that condensation left."""
+def _length_notes(scores: Scores) -> Iterator[str]:
+    """Say how long the lists are that condensation left."""
     if scores.policies.unjudged != "condensed":
-        return []
+        return
     lengths = scores.lengths.mean(axis=1)
     shortest = int(lengths.argmin())
     least = f"; {scores.runs[shortest]} has the fewest, {lengths[shortest]:.1f}" if len(lengths) > 1 else ""
-    return [f"Condensed lists hold {lengths.mean():.1f} documents a topic{least}."]
+    yield f"Condensed lists hold {lengths.mean():.1f} documents per topic{least}."
 
 
-def _unknown_notes(scores: Scores) -> list[str]:
-    """Where what is unknown outweighs what is known; measures that give text have neither."""
+def _unknown_notes(scores: Scores) -> Iterator[str]:
+    """Say where the unjudged documents outweigh the judged ones; texts have neither."""
     if scores.texts:
         scores = scores.of_measures([m for m in scores.measures if m.definition.aggregate != "text"])
     if not scores.measures:
-        return []
-    notes = [
-        f"{scores.measures[number]}: the bounds, {width:.3f} wide, tell no two runs apart (they differ by"
-        f" {spread:.3f} at most); look at a utility measure (P, RBP, ERR) first."
-        for number, width, spread in scores.silent_bounds()
-    ]
-    if scores.bounds is not None:
-        for kind, words in BOUND_KINDS.items():
-            named = [str(m) for m, k in zip(scores.measures, scores.bounds.kinds, strict=True) if k == kind]
-            if named:
-                notes.append(f"{', '.join(named)}: {words}.")
+        return
+    silent = scores.silent_bounds()
+    if silent:
+        named = _names(scores.measures[number] for number, _, _ in silent)
+        yield (
+            f"The worst-case bounds of {named} are too wide to separate any two runs (mean width"
+            f" {max(width for _, width, _ in silent):.3f}). Use P@10 or RBP to see guaranteed differences."
+        )
     if scores.expected is not None:
-        notes.append(NO_INTERVALS)
+        yield NO_INTERVALS
     open_pairs = [
-        f"{scores.measures[number]} {found.pairs:,} of {found.of_pairs:,}"
-        f" ({found.neighbors:,} of {found.of_neighbors:,})"
+        f"{found.pairs:,} of {found.of_pairs:,} by {scores.measures[number]}"
+        f" ({found.neighbors:,} of {found.of_neighbors:,} neighbors)"
         for number, found in scores.open_pairs()
     ]
     if open_pairs:
-        notes.append(f"{OPEN_PAIRS}: {', '.join(open_pairs)}.")
-    return notes
+        yield f"Pairs of runs whose order unjudged documents may still decide: {', '.join(open_pairs)}."
+    if scores.bounds is not None:
+        for kind, words in BOUND_KINDS.items():
+            named = _names(m for m, k in zip(scores.measures, scores.bounds.kinds, strict=True) if k == kind)
+            if named:
+                yield f"{named}: {words}."
+
+
+def _names(measures: Iterable[Measure]) -> str:
+    return ", ".join(map(str, measures))
 
 
 # -- remarks: what else was done to the values -----------------------------------------------------
 
 MEANS_OVER_GROUPS = "values are means over judgment groups"
-SAMPLED = "the judgments are a sample, which only statAP, xinfAP and infNDCG reckon with"
-ONE_SAMPLE = "infAP takes all strata for one sample; where their rates differ, use xinfAP"
+SAMPLED = "the judgments are a sample; only statAP, xinfAP and infNDCG allow for that"
+ONE_SAMPLE = "all strata count as one sample to infAP; if their sampling rates differ, use xinfAP"
 Z_SCORES = "values are z-scores"
 
 
 def residual(source: object, judgments: Qrels, left: Qrels) -> str:
-    """What the judgments of an earlier round took away."""
+    """Return how many judgments of an earlier round were removed."""
     dropped, emptied = len(judgments.docs) - len(left.docs), len(judgments.topics) - len(left.topics)
-    gone = f"; topics left with none, and left out: {emptied}" if emptied else ""
-    return f"residual collection: judgments dropped that are in {source}: {dropped}{gone}"
+    gone = f"; {plural(emptied, 'topic')} had no others and is left out" if emptied else ""
+    return f"residual collection: {plural(dropped, 'judgment')} of {source} removed{gone}"
 
 
 def left_out(runs: Sequence[str]) -> str:
-    """Which runs could not be evaluated."""
-    return f"left out, for they could not be evaluated: {', '.join(runs)}"
+    """Return which runs could not be evaluated."""
+    return f"skipped, because they could not be evaluated: {', '.join(runs)}"
 
 
 def undefined_z_scores(equal: Mapping[str, int], unknown: int) -> Iterator[str]:
-    """How many z-scores are not defined: by measure where reference runs are equal; without a reference."""
+    """Say how many z-scores are not defined: reference runs are equal, or there is no reference."""
     if equal:
         counted = ", ".join(f"{measure} {count:,}" for measure, count in equal.items())
         yield (
@@ -149,12 +273,17 @@ def undefined_z_scores(equal: Mapping[str, int], unknown: int) -> Iterator[str]:
             " the means leave them out"
         )
     if unknown:
-        yield f"z-scores not defined for lack of a reference: {unknown:,}; the means leave them out"
+        yield f"z-scores not defined because there is no reference: {unknown:,}; the means leave them out"
 
 
 def sliced(source: str | Path, without: int, unjudged: int) -> Iterator[str]:
-    """Topics that are in no slice, and topics of the file that were not judged."""
+    """Say how many topics are in no slice, and how many topics of the file were not judged."""
     if without:
-        yield f"judged topics without an attribute in {source}, which are in no slice: {without}"
+        yield f"judged topics that {source} does not list, and that are in no table: {without}"
     if unjudged:
         yield f"topics of {source} that were not judged: {unjudged}"
+
+
+def shown_runs(shown: int, of_runs: int) -> str:
+    """Return how many of the runs a table shows."""
+    return f"The best {shown} of {of_runs} runs."

@@ -13,7 +13,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.lazy import polars
 from sounding.core.text import natural_places
 from sounding.evaluate.result import Scores
-from sounding.evaluate.sentences import notes_on, warnings
+from sounding.evaluate.sentences import shown_runs
 from sounding.measures.registry import Measure
 from sounding.measures.sampled import interval_of
 from sounding.measures.summaries import mean_over_topics
@@ -37,6 +37,7 @@ class Layout(NamedTuple):
     standardized: bool = False
     names: Mapping[Measure, str] = MappingProxyType({})  # trec_eval's, where they hold what was typed
     of_runs: int = 0  # how many runs there were before only the best were kept; 0: all are shown
+    measures: tuple[int, ...] = ()  # places of the measures in the order of columns; none: by these runs
 
 
 # -- for people ------------------------------------------------------------------------------------
@@ -49,7 +50,7 @@ def wide_table(
 
     `order`: the places of the runs; None: by the first measure whose bounds tell runs apart.
     """
-    scores = scores.of_runs(scores.order(scores.leading_order()) if order is None else order)
+    scores = scores.of_runs(scores.order(_measure_order(scores, layout)) if order is None else order)
     if layout.per_topic:
         columns = _topic_columns(scores, layout)
     elif layout.stats:
@@ -58,11 +59,7 @@ def wide_table(
         columns = _measure_rows(scores, layout)
     else:
         columns = _run_columns(scores, layout)
-    notes = notes_on(scores)
-    if layout.of_runs > len(scores.runs):
-        notes[0] = (
-            f"The best {len(scores.runs)} of {layout.of_runs} runs, {len(scores.topics)} judged topics."
-        )
+    notes = [shown_runs(len(scores.runs), layout.of_runs)] if layout.of_runs > len(scores.runs) else []
     keys = 2 if layout.per_topic or layout.stats else 1
     return Table(columns, title=label, notes=notes, facts=facts(scores), keys=keys)
 
@@ -70,7 +67,7 @@ def wide_table(
 def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
     means, judged, beside = scores.mean(), scores.judged_share(), scores.beside_mean()
     columns = [Column("run", scores.runs)]
-    for number in scores.leading_order():
+    for number in _measure_order(scores, layout):
         measure = scores.measures[number]
         kind = measure.definition
         if kind.aggregate == "text":
@@ -90,10 +87,14 @@ def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
     return columns
 
 
+def _measure_order(scores: Scores, layout: Layout) -> Sequence[int]:
+    return layout.measures or scores.leading_order()
+
+
 def _measure_rows(scores: Scores, layout: Layout) -> list[Column]:
     """One run with many measures: a row a measure."""
     means, judged = scores.mean()[0], scores.judged_share()[0]
-    numbers = [n for n in scores.leading_order() if scores.measures[n].definition.shown != "topics"]
+    numbers = [n for n in _measure_order(scores, layout) if scores.measures[n].definition.shown != "topics"]
     values: list[Cell] = []
     for number in numbers:
         measure = scores.measures[number]
@@ -226,7 +227,6 @@ def facts(scores: Scores) -> dict[str, object]:
     measures = list(map(str, scores.measures))
     return {
         "policies": asdict(scores.policies),
-        "remarks": [*scores.remarks, *warnings(scores)],
         "level": scores.level,
         "topics": len(scores.topics),
         "topics_without_relevant": list(scores.without_relevant),

@@ -24,8 +24,9 @@ from sounding.depth import tables as stability_tables
 from sounding.depth.result import DepthStudy
 from sounding.evaluate import charts as evaluate_charts
 from sounding.evaluate import tables as score_tables
+from sounding.evaluate.sentences import notes_on
 from sounding.render.html import ungrouped
-from sounding.render.tables import Cell, Column, Table, columns_of
+from sounding.render.tables import Cell, Column, Table, columns_of, with_notes
 from sounding.report import sentences
 from sounding.report.first_screen import FirstScreen, first_screens
 from sounding.report.result import SECTIONS, MissingPart, Report
@@ -144,7 +145,7 @@ def _measures(report: Report) -> Iterator[Shown | Drawn]:
     """Every run's values, and these between their bounds where some measure is a mean."""
     scores, layout, order = report.scores, score_tables.Layout(), report.scores.order()
     title = f"Every run, the best by {report.leading} first"
-    table = score_tables.wide_table(scores, layout, title, order)
+    table = with_notes(score_tables.wide_table(scores, layout, title, order), notes_on(scores))
     yield Shown(name="measures", table=table, data=score_tables.tidy_table(scores, layout))
     frame = score_tables.board_frame(scores, order)
     if frame.height:

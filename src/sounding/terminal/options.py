@@ -279,7 +279,7 @@ def names_refused(qrels: str) -> Iterator[None]:
 def remark(text: str, *, quiet: bool) -> None:
     """Say something beside the output: on stderr, and only where somebody wants to hear it."""
     if not quiet:
-        click.echo(text, err=True)
+        click.echo(text.encode("utf-8", "backslashreplace").decode(), err=True)  # ids that are not UTF-8
 
 
 def bars_for(options: OutputOptions) -> Bars:

@@ -348,6 +348,11 @@ def test_check_groups_the_mistakes_of_topics_by_their_kind(call: Call) -> None:
 def test_measures_are_listed_and_explained(call: Call) -> None:
     _, out, _ = call("measures")
     assert "nDCG[@k]" in out
+    assert {"A_p@k", "A_r@k", "AA[@k]"} <= {line.split()[0] for line in out.splitlines() if line}
+    _, out, _ = call("measures", "A_p@10")
+    assert out.startswith("A_p@10\n")
+    assert "first k documents that were judged" in out
+    assert "every judged document counts as relevant" in out
     _, out, _ = call("measures", "map_cut.10")
     assert out.startswith("AP@10\n")
     assert "trec_eval: map_cut_10" in out
@@ -474,7 +479,7 @@ def test_lengths_of_condensed_runs_are_reported(call: Call) -> None:
 
 def test_the_depth_for_a_wanted_residual_is_told(call: Call) -> None:
     _, out, _ = call("measures", "RBP(p=0.95)", "--max-residual", "0.05")
-    assert "what lies beyond k can add at most: 0.05 at k = 59" in out  # 0.95^58 = .0510, 0.95^59 = .0485
+    assert "documents beyond rank k add at most: 0.05 at k = 59" in out  # 0.95^58 = .0510, 0.95^59 = .0485
     status, _, err = call("measures", "P@10", "--max-residual", "0.05")
     assert status == 1
     assert "P@10 has no residual beyond its cut-off; RBP and ERR have" in err

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sounding.core.text import plural
 from sounding.explain.catalog import claims, parameters, spelling
 from sounding.explain.command import MeasuresOptions
 from sounding.measures import Measure, definitions, parse_measures
 from sounding.measures.bounds.utility import depth_for_residual
+from sounding.measures.registry import TWINS, definition
 from sounding.measures.trec import trec_name, trec_names_of
-from sounding.render.tables import Column, Table
-from sounding.terminal.options import write_tables, write_text
+from sounding.render.tables import Answer, Column, Table
+from sounding.terminal.options import write_answer, write_tables, write_text
 
 RESIDUALS = (0.1, 0.01, 0.001)
-NOTE = "All take judged_only=True and assessed=True; `sounding measures NAME` tells more."
+ASSESSMENT = (
+    "Assessment (Baillie, Azzopardi & Ruthven): every judged document counts as relevant. It tells how",
+    "completely the ranking was judged, not how good it is.",
+)
+TWIN_SUMMARIES = {
+    "A_p": "Share of the first k documents that were judged.",
+    "A_r": "Share of the judged documents that are among the first k.",
+    "AA": "Mean of the judged shares at the ranks of the judged documents.",
+}
+NOTES = (
+    "A_p, A_r and AA are P, R and AP with assessed=True: every judged document counts as relevant.",
+    "Every measure takes assessed=True, and judged_only=True, which removes unjudged documents first.",
+)
 
 
 def run(options: MeasuresOptions) -> None:
@@ -21,44 +35,62 @@ def run(options: MeasuresOptions) -> None:
     measures, residuals = parse_measures(options.names), tuple(dict.fromkeys(options.max_residual))
     if measures and options.format_name == "table":
         write_text("\n".join(_description(measure, residuals) for measure in measures), options.output)
-        return
-    table = _details(measures, residuals) if measures else _overview(options)
-    write_tables([table], options.format_name, options.output)
+    elif measures:
+        write_tables([_details(measures, residuals)], options.format_name, options.output)
+    else:
+        write_answer(_overview(options), options)
 
 
-def _overview(options: MeasuresOptions) -> Table:
-    """Every measure there is, a row each."""
+def _overview(options: MeasuresOptions) -> Answer:
+    """Return every measure there is, a row each; the assessment measures of the papers come last."""
     known = list(definitions())
+    names = [spelling(one) for one in known]
+    for name, twin in TWINS.items():
+        names.append(spelling(definition(name)).replace(name, twin, 1))
     columns = [
-        Column("measure", [spelling(one) for one in known]),
-        Column("what it gives", [one.summary for one in known]),
+        Column("measure", names),
+        Column("what it gives", [*(one.summary for one in known), *TWIN_SUMMARIES.values()]),
     ]
     if options.format_name != "table":
-        columns.insert(1, Column("parameters", [", ".join(parameters(one)) for one in known]))
-        columns.append(Column("trec_eval", [", ".join(trec_names_of(one.name)) for one in known]))
-    return Table(columns, notes=() if options.quiet else (NOTE,))
+        own = [*known, *map(definition, TWINS)]
+        columns.insert(1, Column("parameters", [", ".join(parameters(one)) for one in own]))
+        trec = [*(", ".join(trec_names_of(one.name)) for one in known), *("" for _ in TWINS)]
+        columns.append(Column("trec_eval", trec))
+    headline = f"{plural(len(names), 'measure')}; @k marks a cut-off, [@k] one that can be left out."
+    notes = () if options.quiet else NOTES
+    return Answer(headline, [Table(columns)], notes, "sounding measures nDCG@10")
+
+
+def _summary(measure: Measure) -> str:
+    """Return what a measure gives in one line."""
+    if measure.get("assessed") and measure.name in TWINS:
+        return TWIN_SUMMARIES[TWINS[measure.name]]
+    return measure.definition.summary
 
 
 def _details(measures: Sequence[Measure], residuals: Sequence[float]) -> Table:
-    """What is said of each measure, a row each; with the k of every residual that is wanted."""
+    """Return what is said of each measure, a row each, with the k of every residual that is wanted."""
     known = [measure.definition for measure in measures]
-    theirs = [trec_name(measure) for measure in measures]
+    trec = [trec_name(measure) for measure in measures]
     depths = [_depths(measure, residuals) for measure in measures]
     columns = [
         Column("measure", list(map(str, measures))),
         Column("parameters", [", ".join(parameters(one)) for one in known]),
-        Column("what it gives", [one.summary for one in known]),
+        Column("what it gives", list(map(_summary, measures))),
         Column("basis", [one.basis for one in known]),
         Column("claims", [", ".join(claims(one)) for one in known]),
-        Column("trec_eval", [n if n != str(m) else "" for n, m in zip(theirs, measures, strict=True)]),
+        Column("trec_eval", [n if n != str(m) else "" for n, m in zip(trec, measures, strict=True)]),
     ]
     return Table([*columns, *(Column(f"k for {x}", [each[x] for each in depths]) for x in residuals)])
 
 
 def _description(measure: Measure, residuals: Sequence[float]) -> str:
-    """A measure in a few lines."""
+    """Return a measure in a few lines."""
     known = measure.definition
-    lines = [str(measure), f"  {known.summary}"]
+    lines = [str(measure), f"  {_summary(measure)}"]
+    if measure.get("assessed"):
+        lines += [f"  {line}" for line in ASSESSMENT]
+        lines += [f"  It is {measure.name} with assessed=True."] if measure.name in TWINS else []
     lines += [f"  {line}" for line in known.details.splitlines() if line]
     lines.append(f"  parameters: {', '.join(parameters(known)) or 'none'}")
     lines.append(f"  {known.basis}-based; {', '.join(claims(known)) or 'no claims'}")
@@ -67,11 +99,11 @@ def _description(measure: Measure, residuals: Sequence[float]) -> str:
     if measure.name in ("RBP", "ERR") or residuals:
         depths = _depths(measure, residuals or RESIDUALS)
         shown = ", ".join(f"{wanted:g} at k = {depth:,}" for wanted, depth in depths.items())
-        lines.append(f"  what lies beyond k can add at most: {shown}")
+        lines.append(f"  documents beyond rank k add at most: {shown}")
     return "\n".join(lines) + "\n"
 
 
 def _depths(measure: Measure, residuals: Sequence[float]) -> dict[float, int]:
-    """The k for each residual; a scale that ERR names itself makes it sharper."""
+    """Return the k for each residual; a scale that ERR names itself makes it smaller."""
     highest = measure.get("max_rel") if measure.name == "ERR" else None
     return {wanted: depth_for_residual(measure, wanted, highest=highest) for wanted in residuals}

@@ -1,4 +1,4 @@
-"""The tables of docs/measures.md, made from the registry: `python -m sounding.explain.catalog PAGE`."""
+"""Write the tables of docs/measures.md from the registry: `python -m sounding.explain.catalog PAGE`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sounding.measures.registry import Definition, definitions, has_expectation
 from sounding.measures.trec import trec_names_of
 
 BEGIN = "<!-- made by python -m sounding.explain.catalog: begin -->"
-# Measures that ir_measures has under the same name; a test holds the list against the package.
+# Measures that ir_measures has under the same name; a test compares the list with the package.
 IR_MEASURES = frozenset(
     {
         "P", "R", "Success", "RR", "AP", "Rprec", "Bpref", "Accuracy", "Judged", "IPrec", "SetP",
@@ -23,21 +23,21 @@ IR_MEASURES = frozenset(
         "ERR", "SDCG", "INSQ", "INST", "BPM", "NERR8", "NERR9", "NERR10", "NERR11", "Compat", "infAP",
     }
 )  # fmt: skip
-# Measures that tools compute differently; a test holds the list against the page that says how.
+# Measures that tools compute differently; a test compares the list with docs/peers.md.
 DIFFERENT = frozenset({"AP", "ERR", "RBP", "SetF", "nDCG"})
 _HEADER = (
-    "| measure | parameters | what it gives | basis | claims | who else computes it |",
+    "| measure | parameters | meaning | basis | claims | other tools |",
     "|---|---|---|---|---|---|",
 )
 
 
 def updated(page: str, source: str = "page") -> str:
-    """The page with the part between its markers made anew."""
+    """Return the page with new tables between its markers."""
     return replace_between(page, BEGIN, END, "\n".join(_lines()), source)
 
 
 def _lines() -> Iterator[str]:
-    """A heading and a table of measures for each family."""
+    """Yield a heading and a table of measures for each family."""
     for family, members in groupby(definitions(), key=lambda known: known.family):
         rows = list(members)
         title = (sys.modules[rows[0].kernel.__module__].__doc__ or family).split("\n", 1)[0]
@@ -62,7 +62,7 @@ def _row(known: Definition) -> str:
 
 
 def elsewhere(known: Definition) -> Iterator[str]:
-    """The tools that compute the measure, by their names for it, and whether they agree."""
+    """Yield the tools that compute the measure, with their names for it, and whether they agree."""
     trec = ", ".join(f"`{name}`" for name in trec_names_of(known.name))
     if trec:
         yield f"trec_eval {trec}"
@@ -72,11 +72,11 @@ def elsewhere(known: Definition) -> Iterator[str]:
     if ranx:
         yield "ranx " + ", ".join(f"`{name}`" for name in ranx)
     if known.name in DIFFERENT:
-        yield "[they differ](peers.md)"
+        yield "[these differ](peers.md)"
 
 
 def spelling(known: Definition) -> str:
-    """The name with its cut-off: @k where one is needed, [@k] where it may be left out."""
+    """Return the name with its cut-off: @k if it is required, [@k] if it is optional."""
     at = known.parameters.get(known.at)
     if at is None:
         return known.name
@@ -84,13 +84,13 @@ def spelling(known: Definition) -> str:
 
 
 def parameters(known: Definition) -> list[str]:
-    """The parameters that stand in parentheses, with their defaults."""
+    """Return the parameters that go in parentheses, with their defaults."""
     inside = (parameter for parameter in known.parameters.values() if parameter.name != known.at)
     return [p.name if p.default is Parameter.empty else f"{p.name}={p.default!r}" for p in inside]
 
 
 def claims(known: Definition) -> Iterator[str]:
-    """What the measure claims about itself."""
+    """Yield the properties that the measure claims."""
     if known.monotone:
         yield "monotone"
     if known.monotone_in_k:
@@ -103,7 +103,7 @@ def claims(known: Definition) -> Iterator[str]:
     if known.aggregate in ("sum", "geometric"):
         yield {"sum": "summed", "geometric": "geometric mean"}[known.aggregate]
     if has_expectation(known.name):
-        yield "ties can be averaged"
+        yield "ties"
 
 
 def _number(value: float) -> str:
@@ -113,7 +113,7 @@ def _number(value: float) -> str:
 
 
 def main(path: str) -> None:
-    """Write the tables into a page."""
+    """Update the tables in a page."""
     page = Path(path)
     page.write_text(updated(page.read_text("utf-8"), path), "utf-8")
 

@@ -83,7 +83,7 @@ def test_a_new_run_gets_its_own_statement_and_counts_once(call: Call, trial: Pat
 
 def test_without_info_contributors_are_guessed_and_that_is_said(call: Call) -> None:
     _, out, _ = call(info=None)
-    assert "guessed from what is judged" in out
+    assert "guessed from the judgments" in out
     assert "- No --info: every run counts as a group of its own, of unknown kind." in out
 
 
@@ -340,7 +340,7 @@ def test_an_info_file_of_other_runs_is_refused(call: Call, tmp_path: Path) -> No
     path.write_text("run\tgroup\tkind\tpriority\tpooled\nother\tg\tmanual\t1\tyes\n")
     status, _, err = call(info=str(path))
     assert status == 1
-    assert err.startswith("Error: none of the 8 runs is listed")
+    assert err.startswith("Error: the info file lists none of the 8 runs")
 
 
 def test_runs_that_share_no_document_with_the_qrels_are_told_so(

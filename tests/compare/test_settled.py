@@ -311,7 +311,7 @@ def test_requests_that_make_no_sense_are_refused() -> None:
     collection = draw_collection(0)
     with pytest.raises(DataError, match="RunID gives a text"):
         bounds_of(collection, "RunID")
-    with pytest.raises(DataError, match="averaged ties give no order of documents; use ties trec"):
+    with pytest.raises(DataError, match="ties=average gives no order of documents; use ties trec"):
         bounds_of(collection, "P@3", Policies(ties="average"))
 
 

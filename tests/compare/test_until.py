@@ -51,7 +51,7 @@ def test_anything_else_is_refused_in_one_line(text: str) -> None:
 
 
 def test_a_pool_of_nobody_is_refused_in_one_line() -> None:
-    with pytest.raises(DataError, match=r"^until pool:5: none of the runs contributes [^\n]* or say runs:5$"):
+    with pytest.raises(DataError, match=r"^until pool:5: no run contributes [^\n]* or use runs:5$"):
         considered("pool:5", (False, False))
 
 

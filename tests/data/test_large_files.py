@@ -19,14 +19,14 @@ from sounding.core.errors import SoundingError
 from sounding.data.formats import read_run
 from sounding.data.large_files import (
     Large,
-    brought_together,
-    cut,
+    collect_topics,
     is_large,
     is_scattered,
     read_part,
+    split_parts,
     steps_to_read,
     topics_and_rows,
-    unpacked,
+    unpack,
 )
 
 MEASURES = ("AP", "nDCG@10", "P@5", "RR", "Bpref", "num_rel", "NumRet", "RunID", "Judged@10", "ERR@10")
@@ -226,8 +226,8 @@ def test_foreign_topics_are_named_in_parts_too(collection: Path, small_parts: No
 
 @pytest.mark.parametrize("run", ["run.txt", "open.txt", "bom.txt"])
 def test_parts_cover_a_text_once_and_cut_no_topic(run: str, collection: Path, small_parts: None) -> None:
-    with unpacked(collection / run) as large:
-        parts = cut(large)
+    with unpack(collection / run) as large:
+        parts = split_parts(large)
     assert len(parts) > 10
     assert parts[-1].end == (collection / run).stat().st_size
     assert all(one.end == other.begin for one, other in pairwise(parts))
@@ -251,13 +251,13 @@ def test_parts_cover_a_text_once_and_cut_no_topic(run: str, collection: Path, sm
 def test_scattered_topics_are_seen_in_the_first_part(
     run: str, scattered: bool, collection: Path, small_parts: None
 ) -> None:
-    with unpacked(collection / run) as large:
-        assert is_scattered(cut(large)[0]) is scattered
+    with unpack(collection / run) as large:
+        assert is_scattered(split_parts(large)[0]) is scattered
 
 
 def test_a_topic_larger_than_a_part_stays_whole(tmp_path: Path, small_parts: None) -> None:
     (tmp_path / "r").write_text("".join(f"{t} Q0 d{n} 1 {-n} t\n" for t in (1, 2, 3) for n in range(700)))
-    parts = cut(Large("r", str(tmp_path / "r"), "trec"))
+    parts = split_parts(Large("r", str(tmp_path / "r"), "trec"))
     assert [topics_and_rows(part) for part in parts] == [{"1": 700, "2": 700}, {"3": 700}] or [
         topics_and_rows(part) for part in parts
     ] == [{"1": 700}, {"2": 700}, {"3": 700}]
@@ -267,10 +267,10 @@ def test_lines_are_brought_together_in_their_order_topics_in_byte_order(
     collection: Path, small_parts: None
 ) -> None:
     whole = read_run(collection / "mixed.txt")
-    with unpacked(collection / "mixed.txt") as large:
-        parts = cut(large)
+    with unpack(collection / "mixed.txt") as large:
+        parts = split_parts(large)
         rows = dict(zip(whole.topics, whole.sizes.tolist(), strict=True))
-        with brought_together(parts, rows) as again:
+        with collect_topics(parts, rows) as again:
             folder = Path(again[0].file).parent
             runs = [read_part(part) for part in again]
             sizes = [part.end for part in again]

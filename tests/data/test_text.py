@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sounding.core.errors import FormatError
-from sounding.data.fast.text import _closed, _plain_fields, _quick_fields, split_fields
+from sounding.data.fast.text import _close_last_line, _plain_fields, _quick_fields, split_fields
 from sounding.data.fast.tokens import MARGIN
 from sounding.data.problems import Problems
 
@@ -73,7 +73,7 @@ def test_any_text_gives_the_fields_that_split_gives(lines: list[bytes], last_new
 def test_regular_text_takes_the_quick_way_and_agrees_with_the_plain_one(records: list[list[bytes]]) -> None:
     records = [[b"t" + fields[0], *fields[1:]] for fields in records]
     text = b"".join(b" ".join(fields) + b"\n" for fields in records)
-    buffer, size = _closed(buffer_of(text), len(text))
+    buffer, size = _close_last_line(buffer_of(text), len(text))
     quick = _quick_fields(buffer, size, (0, 2, 4), 6, None)
     plain = _plain_fields(buffer, size, (0, 2, 4), 6, None, "", Problems("x"))
     # The sixth field starts within 63 bytes, or the fourth does and the sixth within 64 behind it.

@@ -253,7 +253,7 @@ def test_defaults_show_a_recall_and_a_utility_measure_down_to_the_deepest_list(c
     rows = [line.split() for line in out.splitlines()[2:10]]
     assert status == 0
     assert [row[0] for row in rows] == ["AP", "10", "30", "100", "RBP(p=0.95)", "10", "30", "100"]
-    assert "guessed from what is judged" in out
+    assert "guessed from the judgments" in out
 
 
 def test_tidy_rows_have_every_figure_and_remarks_go_beside(call: Call, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_values_are_those_of_evaluating_each_cut_pool(seed: int, policies: Polic
 
 
 def test_averaged_ties_have_no_order_that_a_pool_could_be_cut_from() -> None:
-    with pytest.raises(DataError, match="averaged ties give no order of documents"):
+    with pytest.raises(DataError, match="ties=average gives no order of documents"):
         read_regrading(draw_qrels(3), draw_runs(4), policies=Policies(ties="average"))
 
 

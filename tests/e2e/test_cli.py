@@ -881,7 +881,7 @@ def test_the_growth_of_a_pool_needs_pool_ranks_or_the_pool(call: Call) -> None:
     status, _, err = call("evaluate", "qrels.txt", "mine.txt", "other.txt", *asked)
     assert status == 1
     assert err.endswith(
-        "give qrels with pool ranks (a pool_rank column), or the pool itself: --pool-depth D --info FILE\n"
+        "give qrels with pool ranks (a pool_rank column), or describe the pool with --pool-depth D --info FILE\n"
     )
     Path("info.tsv").write_text("run\tgroup\tpooled\nmine\tx\tyes\nother\ty\tyes\n")
     pool = ("--pool-depth", "2", "--info", "info.tsv")

@@ -12,7 +12,7 @@ from sounding.core.policies import Policies
 from sounding.data.tables import Qrels, Run
 from sounding.measures import parse
 from sounding.measures.universe import cap, count_distinct, outside, unjudged_marks
-from sounding.relevance.growth import expected_beyond, found_by_depth, new_relevant
+from sounding.relevance.growth import count_by_depth, expected_beyond, new_relevant
 from sounding.runs.align import align, matches, prepare
 
 BOUNDS = Policies(unjudged="bounds")
@@ -84,8 +84,8 @@ def test_growth_counts_new_relevant_documents_by_pool_depth() -> None:
         ["1", "1", "1", "2", "2"], list("abcab"), [1, 1, 0, 2, 1], pool_ranks=[1, 3, 2, 2, 2]
     )
     judgments = prepare(qrels).judgments
-    assert found_by_depth(judgments).tolist() == [[1, 0, 1], [0, 2, 0]]
-    assert found_by_depth(judgments, 2).tolist() == [[0, 0, 0], [0, 1, 0]]
+    assert count_by_depth(judgments).tolist() == [[1, 0, 1], [0, 2, 0]]
+    assert count_by_depth(judgments, 2).tolist() == [[0, 0, 0], [0, 1, 0]]
 
 
 def test_the_extrapolation_goes_on_along_a_power_law() -> None:
@@ -110,7 +110,7 @@ def test_nothing_lies_beyond_a_pool_that_reaches_as_deep() -> None:
 def test_growth_says_what_it_lacks() -> None:
     judgments = prepare(qrels_of([])).judgments
     with pytest.raises(DataError, match="growth needs the rank at which each document was pooled"):
-        found_by_depth(judgments)
+        count_by_depth(judgments)
     with pytest.raises(DataError, match="a pool of depth 1 shows no growth"):
         expected_beyond(np.array([[2]]), 5)
 

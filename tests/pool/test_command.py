@@ -239,7 +239,7 @@ def test_the_cut_is_that_of_the_judged_pool_however_shallow_the_one_asked_for(
     assert told in call(*asked, "--pool-depth", "4")[2]
     status, _, err = call(*asked, "--pool-depth", "11")
     assert status == 1
-    assert "Error: the pool of these runs is 10 deep; cut it to at most that, not 11" in err
+    assert "Error: the pool of these runs is 10 deep, not 11" in err
 
 
 def test_pool_ranks_of_the_judgments_say_what_a_shallower_pool_had(call: Call, tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ def test_pool_ranks_of_the_judgments_say_what_a_shallower_pool_had(call: Call, t
     assert len(out.splitlines()) == len(judged()) - kept
     status, _, err = call(*HEAD, "--qrels", str(ranked), "--pool-depth", "6")
     assert status == 1
-    assert err.splitlines()[-1].endswith("end at 5; cut the pool to at most that, not 6")
+    assert err.splitlines()[-1].endswith("end at 5, not at 6; give at most 5")
 
 
 def test_a_weighted_sample_that_was_judged_in_part_says_so_and_lowers_its_chances(

@@ -108,9 +108,7 @@ def test_runs_are_known_by_their_tags_too() -> None:
 
 
 def test_an_info_file_of_other_runs_is_refused() -> None:
-    with pytest.raises(
-        DataError, match="none of the 2 runs is listed; expected names such as 'x', found 'a1'"
-    ):
+    with pytest.raises(DataError, match="none of the 2 runs; expected names such as 'x', found 'a1'"):
         choose_contributors(runs("x", "y"), INFO)
     with pytest.raises(DataError, match="none of the runs is listed as pooled; give --runs-per-group"):
         choose_contributors(runs("a2", "b2"), INFO)

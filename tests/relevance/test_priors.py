@@ -82,9 +82,7 @@ def test_below_the_depth_nothing_was_retrieved() -> None:
 
 @pytest.mark.parametrize("text", ["1.5", "-0.1", "nan", "inf"])
 def test_a_constant_prior_is_a_probability(text: str) -> None:
-    with pytest.raises(
-        DataError, match=f"a prior of {text} is no probability; expected a number from 0 to 1"
-    ):
+    with pytest.raises(DataError, match=f"prior {text} is not a probability"):
         parse_prior(text)
 
 
@@ -155,7 +153,7 @@ def test_rising_neighbors_have_their_common_rate() -> None:
 
 def test_a_prior_by_rank_needs_judged_documents_in_the_runs() -> None:
     judged = prepare(QRELS)
-    with pytest.raises(DataError, match="learns from judged documents in the runs, and no run has any"):
+    with pytest.raises(DataError, match="needs judged documents in the runs, but no run has any"):
         parse_prior("rank").fitted(judged, [])
 
 

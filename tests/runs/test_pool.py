@@ -73,7 +73,7 @@ def test_pool_ranks_are_believed_whatever_the_runs_say_and_not_cut_deeper_than_t
     runs = {"x": {"1": {"a": 3.0, "b": 2.0, "c": 1.0}}}
     kept, *_ = judgments_at_depth(qrels, runs, 2)
     assert kept.docs.texts() == ["b", "c"]
-    with pytest.raises(DataError, match="end at 3; cut the pool to at most that, not 4"):
+    with pytest.raises(DataError, match="end at 3, not at 4"):
         judgments_at_depth(qrels, runs, 4)
     assert cut_pool(qrels, None, 1).docs.texts() == ["b"]
     with pytest.raises(DataError, match="cut by the runs that made the pool"):
@@ -127,6 +127,6 @@ def test_lost_judgments_are_found_and_named_and_the_pool_keeps_its_depth() -> No
 def test_a_guessed_pool_is_not_cut_deeper_than_it_is() -> None:
     runs = {name: {"1": {f"d{place}": -place for place in range(20)}} for name in ("x", "y")}
     qrels = Qrels.from_dict({"1": {f"d{place}": place % 2 for place in range(12)}})
-    with pytest.raises(DataError, match="12 deep; cut it to at most that, not 15"):
+    with pytest.raises(DataError, match="12 deep, not 15"):
         judgments_at_depth(qrels, runs, 15)
     assert len(judgments_at_depth(qrels, runs, 11)[0].docs) == 11

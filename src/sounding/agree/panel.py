@@ -11,13 +11,13 @@ import numpy as np
 from sounding.agree.command import Outside
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.data.columns import Records, records_of_items, shown
+from sounding.data.columns import Records, describe_value, records_of_items
 from sounding.data.delimited import first_record
 from sounding.data.fast.tokens import Tokens
 from sounding.data.judgment_log import StandingJudgments
 from sounding.data.problems import Problems
 from sounding.data.sources import Content
-from sounding.data.structured import decoded_lines
+from sounding.data.structured import decode_lines
 from sounding.data.tables import Places, Qrels
 
 MARKS = ('"kind"', '"sequence"')  # members that every event has and no other table of judgments
@@ -76,11 +76,13 @@ def standing_records(content: Content, problems: Problems) -> tuple[Records | No
 def _in_order(content: Content, problems: Problems) -> list[tuple[int, Members]]:
     """(line, event) by sequence number; what is no event, or comes twice, is noted and left out."""
     numbered: dict[int, tuple[int, Members]] = {}
-    for line, members in decoded_lines(content, problems):
+    for line, members in decode_lines(content, problems):
         event = dict(members)
         sequence = event.get("sequence")
         if "kind" not in event or not str(sequence).isdigit():
-            problems.note(line, f"the sequence is {shown(sequence)}; expected an event with kind and number")
+            problems.note(
+                line, f"the sequence is {describe_value(sequence)}; expected an event with kind and number"
+            )
         elif int(str(sequence)) in numbered:
             problems.note(line, f"event {sequence} stands here a second time; expected every event once")
         else:

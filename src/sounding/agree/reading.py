@@ -20,7 +20,15 @@ from sounding.core.errors import DataError, FormatError, UnknownNameError
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.text import plural
 from sounding.data.assembly import checked_grades
-from sounding.data.columns import Records, held, is_frame, is_rows, numbered, records_of_frame, shown
+from sounding.data.columns import (
+    Records,
+    describe_value,
+    is_frame,
+    is_rows,
+    line_numbers,
+    materialize,
+    records_of_frame,
+)
 from sounding.data.delimited import read_delimited
 from sounding.data.fast.numbers import parse_numbers
 from sounding.data.fast.tokens import MARGIN, Tokens, Words
@@ -31,7 +39,7 @@ from sounding.data.sources import Content, plain_name, read_content
 from sounding.data.structured import read_json, read_jsonl
 from sounding.data.tables import Places, Qrels, byte_order
 from sounding.data.trec import read_trec_qrels
-from sounding.runs.align import settled_grades
+from sounding.runs.align import apply_negative_policy
 
 Grades = NDArray[np.float64]
 
@@ -83,12 +91,12 @@ def _named(sources: Any) -> list[tuple[str | None, Any]]:
         if not sources:
             raise DataError("no judgments; give at least one file")
         return [(str(name), source) for name, source in sources.items()]
-    sources = held(sources)
+    sources = materialize(sources)
     if isinstance(sources, str | Path | Qrels) or is_frame(sources) or is_rows(sources):
         sources = [sources]
     if not isinstance(sources, Sequence):
         expected = "files, frames or {assessor: judgments}"
-        raise DataError(f"cannot read judgments from {shown(sources)}; expected {expected}")
+        raise DataError(f"cannot read judgments from {describe_value(sources)}; expected {expected}")
     if not sources:
         raise DataError("no judgments; give at least one file")
     _refuse_twice(sources)
@@ -111,7 +119,7 @@ def _refuse_twice(sources: Sequence[Any]) -> None:
 def _read(
     source: Any, name: str | None, labels: Mapping[str, float], policies: Policies, form: str | None
 ) -> _Rows:
-    source = held(source)
+    source = materialize(source)
     if isinstance(source, Qrels | Mapping) or is_rows(source) or _is_collection(source):
         qrels = read_qrels(source, fractional=policies.fractional)
         topics = np.repeat(np.array(qrels.topics, object), qrels.sizes).tolist()
@@ -121,7 +129,7 @@ def _read(
     log = None
     if not is_frame(source) and not isinstance(source, str | Path):
         expected = "a file, a dict of dicts or a frame"
-        raise DataError(f"cannot read judgments from {shown(source)}; expected {expected}")
+        raise DataError(f"cannot read judgments from {describe_value(source)}; expected {expected}")
     if is_frame(source):
         problems = Problems(name or "judgments")
         records = records_of_frame(source, "qrels", problems)
@@ -157,7 +165,7 @@ def _judged_rows(
     policies: Policies,
 ) -> _Rows:
     """The rows that hold a judgment: documents that were pooled and not judged are left out."""
-    settled = settled_grades(grades, policies.negative)
+    settled = apply_negative_policy(grades, policies.negative)
     rows = (settled >= 0).nonzero()[0]
     if not len(rows):
         raise DataError(f"{source}: every document is pooled and not judged; expected a grade of 0 or more")
@@ -194,7 +202,7 @@ def _note_empty_ids(records: Records, problems: Problems) -> None:
         rows = np.empty(0, np.int64) if column is None else (column.length == 0).nonzero()[0]
         what = "assessor" if role == "group" else role
         problem = f"the {what} is empty; expected a name"
-        problems.add(numbered(records.lines, rows), lambda _, problem=problem: problem)  # type: ignore[misc]
+        problems.add(line_numbers(records.lines, rows), lambda _, problem=problem: problem)  # type: ignore[misc]
 
 
 def _grades(records: Records, labels: Mapping[str, float], problems: Problems, policies: Policies) -> Grades:
@@ -207,7 +215,7 @@ def _grades(records: Records, labels: Mapping[str, float], problems: Problems, p
     different = sorted(set(column[words].texts()))
     wanted = " ".join(f"--word {word}=G" for word in different[:MOST_WORDS])
     problems.add(
-        numbered(records.lines, words),
+        line_numbers(records.lines, words),
         lambda i: (
             f"the grade {column.text(int(words[i]))!r} is a word; give each of"
             f" {len(different):,} its grade G: {wanted}"

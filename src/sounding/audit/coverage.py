@@ -11,7 +11,7 @@ import numpy as np
 
 from sounding.audit.judged_runs import Flags, JudgedRuns
 from sounding.core.lazy import polars
-from sounding.relevance.growth import expected_beyond, found_by_depth, last_depth, likely_beyond
+from sounding.relevance.growth import count_by_depth, expected_beyond, last_depth, likely_beyond
 from sounding.runs.pool import first_unjudged, judged_shares
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE
@@ -173,8 +173,8 @@ def growth_by_depth(runs: JudgedRuns) -> Growth:
     """Growth of the pool of the contributing runs."""
     ranks, depth, end = runs.pool_ranks(), runs.reach, runs.retrieved.depth
     judgments = replace(runs.judgments, pool_ranks=ranks, _known={})
-    judged = found_by_depth(judgments, 0, depth=depth)
-    relevant = found_by_depth(judgments, runs.level, depth=depth)
+    judged = count_by_depth(judgments, 0, depth=depth)
+    relevant = count_by_depth(judgments, runs.level, depth=depth)
     unknown = np.full(len(runs.topics), np.nan)
     return Growth(
         topics=runs.topics, relevant=relevant, judged=judged,

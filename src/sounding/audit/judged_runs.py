@@ -98,7 +98,7 @@ def read_judged_runs(
     """Runs and judgments as they were given; `new` runs are asked about and contributed nothing.
 
     `pool_depth` cuts the judgments to those that a pool of this depth would have had. Without `info` the
-    contributing runs are guessed from what is judged.
+    contributing runs are guessed from the judgments.
     """
     refuse_intervals(policies)
     judgments = read_qrels(

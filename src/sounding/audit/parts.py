@@ -19,7 +19,7 @@ from sounding.core.lazy import polars
 from sounding.data.delimited import guess_separator, split_grid
 from sounding.data.problems import Problems
 from sounding.data.sources import read_content
-from sounding.runs.align import settled_grades
+from sounding.runs.align import apply_negative_policy
 from sounding.runs.ranking import Counts, Values
 
 NO_PART = "(none)"
@@ -111,7 +111,7 @@ def parts_of_collection(runs: JudgedRuns, part: PartOf) -> Parts:
     listed = seen.nonzero()[0]
     of_listed = [part(doc) for doc in runs.retrieved.docs[listed].texts()]
     of_judged = [part(doc) for doc in runs.qrels.docs.texts()]
-    grades = settled_grades(runs.qrels.grades, runs.policies.negative)
+    grades = apply_negative_policy(runs.qrels.grades, runs.policies.negative)
     names = sorted({*of_listed, *of_judged})
     number = {name: place for place, name in enumerate(names)}
 

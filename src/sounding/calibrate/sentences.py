@@ -46,7 +46,7 @@ def _claims(calibration: Calibration) -> set[str]:
 def _truth(calibration: Calibration) -> str:
     """What claims are held against, and what full judging means."""
     procedure = calibration.procedure
-    how = "guessed from what is judged" if calibration.guessed else "as listed"
+    how = "guessed from the judgments" if calibration.guessed else "as listed"
     return (
         f"Truth: all {calibration.judgments:,} judgments of {len(calibration.topics)} topics. Conclusions:"
         f" better, worse or not distinguished by the test {procedure.test} at {procedure.alpha:g}, each pair"

@@ -11,7 +11,7 @@ import numpy as np
 
 from sounding.core.errors import FormatError
 from sounding.core.text import plural, quote_list, shorten
-from sounding.data.columns import NAMES, folded, promises_judgments
+from sounding.data.columns import NAMES, fold_name, promises_judgments
 from sounding.data.delimited import first_fields
 from sounding.data.fast.text import split_fields
 from sounding.data.formats import detect, is_number, parse_qrels, parse_run
@@ -75,7 +75,7 @@ def _other_kind(names: list[str]) -> str | None:
     """
     if names[0].lower().startswith(("<!doctype html", "<html")):
         return "a web page"
-    about = folded(names[0]) in (*NAMES["topic"], *NAMES["tag"]) and len(names) > 1
+    about = fold_name(names[0]) in (*NAMES["topic"], *NAMES["tag"]) and len(names) > 1
     if about and not is_topics_header(names) and not any(map(_belongs_to_input, names[1:])):
         return f"a table of {quote_list(names)}"
     return None
@@ -84,7 +84,7 @@ def _other_kind(names: list[str]) -> str | None:
 def _belongs_to_input(name: str) -> bool:
     """Whether a name is a column of runs or qrels, or is no name but a number."""
     roles = ("topic", "doc", "score", "rank", "grade", "pool_rank", "probability", "stratum")
-    return any(folded(name) in NAMES[role] for role in roles) or not name or is_number(name)
+    return any(fold_name(name) in NAMES[role] for role in roles) or not name or is_number(name)
 
 
 def _summarize(content: Content, kind: str, read: Callable[[Problems], tuple[str, list[str]]]) -> FileCheck:

@@ -186,7 +186,7 @@ def holds(
     """The chance that what is concluded of each pair of runs, and its sign, is what full judging would give.
 
     `until` says which documents full judging means: `runs:100`, the first 100 of every run, or `pool:100`,
-    those of the runs that contribute to the pool (as `info` lists them, or guessed from what is judged).
+    those of the runs that contribute to the pool (as `info` lists them, or guessed from the judgments).
     `pairs` None: all. Draws are made from the seed of the policies. `progress` counts runs. Chances are NaN,
     and `reason` says why, where runs and judgments are too few to state any.
     """
@@ -208,5 +208,5 @@ def holds(
 
 
 def pooled_runs(regrading: Regrading, info: Mapping[str, RunInfo] | None) -> Flags:
-    """(run,): whether it contributes to the pool, as listed, or as guessed from what is judged."""
+    """(run,): whether it contributes to the pool, as listed, or as guessed from the judgments."""
     return pool_of_lists(regrading.retrieved, regrading.grades(), info).contributing

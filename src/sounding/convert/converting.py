@@ -25,21 +25,21 @@ from sounding.core.lazy import polars
 from sounding.core.policies import Duplicates, Fractional
 from sounding.core.text import quote
 from sounding.core.workers import Progress, run_in_child
-from sounding.data.columns import NAMES, Kind, folded, promises_judgments
+from sounding.data.columns import NAMES, Kind, fold_name, promises_judgments
 from sounding.data.delimited import first_fields, first_record
 from sounding.data.fast.tokens import Tokens
 from sounding.data.formats import detect, parse_qrels, parse_run
 from sounding.data.large_files import (
     Part,
-    brought_together,
-    cut,
-    in_proportion,
+    collect_topics,
     is_large,
+    read_head,
     read_part,
+    scale_progress,
+    split_parts,
     steps_to_read,
     topics_and_rows,
-    unpacked,
-    unpacked_head,
+    unpack,
 )
 from sounding.data.parquet import check_polars, column_of, readable
 from sounding.data.problems import Problems
@@ -138,15 +138,15 @@ def convert(
 
 def _shape(source: str | Path, content: Content | None, form: str | None) -> _Shape:
     """What a file's beginning tells; `content` is all of it, where it is not large."""
-    head = unpacked_head(source) if content is None else content
+    head = read_head(source) if content is None else content
     known = form or detect(head, source)
     if known == "parquet":
         columns = run_in_child(lambda: _column_names(source, content))
-        return _Shape(known, frozenset(map(folded, columns)), promises_judgments(str(source), columns), 0)
+        return _Shape(known, frozenset(map(fold_name, columns)), promises_judgments(str(source), columns), 0)
     if known in ("csv", "tsv"):
         names = first_fields(head)
         judgments = promises_judgments(str(source), names)
-        return _Shape(known, frozenset(map(folded, names)), judgments, len(names))
+        return _Shape(known, frozenset(map(fold_name, names)), judgments, len(names))
     return _Shape(known, frozenset(), promises_judgments(str(source)), len(first_record(head).split()))
 
 
@@ -155,7 +155,7 @@ def _column_names(source: str | Path, content: Content | None) -> list[str]:
     with readable(str(source)):
         if content is not None:
             return list(polars.read_parquet_schema(io.BytesIO(content.view)))
-        with unpacked(source, "parquet") as table:
+        with unpack(source, "parquet") as table:
             return polars.scan_parquet(locate_file(table.file)).collect_schema().names()
 
 
@@ -226,14 +226,14 @@ def _sorted_blocks(
         return
 
     def blocks(parts: Sequence[Part]) -> Iterator[Run]:
-        tell = in_proportion(progress, steps_to_read(source, form), len(parts))
+        tell = scale_progress(progress, steps_to_read(source, form), len(parts))
         for part in parts:
             yield _in_byte_order(read_part(part, duplicates=duplicates, with_ranks=with_ranks))
             if tell:
                 tell(1)
 
-    with unpacked(source, form) as large:
-        parts = cut(large)
+    with unpack(source, form) as large:
+        parts = split_parts(large)
         tag = read_part(parts[-1], duplicates="first").tag
         counted = [topics_and_rows(part) for part in parts]
         rows: Counter[str] = Counter()
@@ -243,7 +243,7 @@ def _sorted_blocks(
         if all(before[1] < after[0] for before, after in pairwise(edges)):
             yield tag, blocks(parts)
             return
-        with brought_together(parts, rows) as again:
+        with collect_topics(parts, rows) as again:
             yield tag, blocks(again)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sounding.core.arrays import NDArray
 from sounding.core.policies import Duplicates, Fractional
 from sounding.core.text import quote, shorten
-from sounding.data.columns import NAMES, Records, numbered
+from sounding.data.columns import NAMES, Records, line_numbers
 from sounding.data.fast.keys import pair_keys, repeated_rows
 from sounding.data.fast.numbers import is_too_large, parse_numbers
 from sounding.data.fast.tokens import MARGIN, Places, Tokens, Words
@@ -49,7 +49,7 @@ def run_of(
     topics, starts, order = _group(records.columns["topic"])
     docs, lines, ranks = records.columns["doc"], records.lines, ranks if with_ranks else None
     if order is not None:
-        docs, scores, lines = docs[order], scores[order], numbered(lines, order)
+        docs, scores, lines = docs[order], scores[order], line_numbers(lines, order)
         ranks = None if ranks is None else ranks[order]
     words = docs.words()
     run = Run(
@@ -87,7 +87,7 @@ def qrels_of(
     topics, starts, order = _group(records.columns["topic"], sort=True)
     if order is not None:
         columns = {name: None if column is None else column[order] for name, column in columns.items()}
-    lines = records.lines if order is None else numbered(records.lines, order)
+    lines = records.lines if order is None else line_numbers(records.lines, order)
     qrels = Qrels(source=problems.source, topics=topics, starts=starts, lines=lines, **columns)
     keep = _without_repeats(qrels, qrels.keys_of_judgments(), qrels.grades, duplicates, problems)
     return qrels if keep is None else qrels.keep(keep)
@@ -125,7 +125,7 @@ def _probabilities(records: Records, problems: Problems) -> Numbers | None:
     values = checked_numbers(column, records.lines, "probability", problems)
     wrong = ((values <= 0) | (values > 1)).nonzero()[0]
     problems.add(
-        numbered(records.lines, wrong),
+        line_numbers(records.lines, wrong),
         lambda i: f"probability {quote(column.text(int(wrong[i])))}; expected more than 0 and at most 1",
     )
     return values
@@ -140,11 +140,11 @@ def _note_unusable_ids(records: Records, problems: Problems) -> None:
         ids = ids.compact()
         empty = (ids.length == 0).nonzero()[0]
         problem = f"the {role} is empty; expected an id"
-        problems.add(numbered(records.lines, empty), lambda _, problem=problem: problem)  # type: ignore[misc]
+        problems.add(line_numbers(records.lines, empty), lambda _, problem=problem: problem)  # type: ignore[misc]
         control = (ids.buffer[: int(ids.length.sum())] < 32).nonzero()[0]
         rows = np.unique(np.searchsorted(ids.start + ids.length, control, side="right"))
         problems.add(
-            numbered(records.lines, rows),
+            line_numbers(records.lines, rows),
             lambda i, role=role, ids=ids, rows=rows: (  # type: ignore[misc]
                 f"the {role} {quote(ids.text(int(rows[i])))} holds a control character; expected plain text"
             ),
@@ -161,7 +161,7 @@ def _only_tag(records: Records, problems: Problems) -> str | None:
     tags = column.texts()
     others = np.array([row for row, tag in enumerate(tags) if tag != tags[0]], np.int64)
     problems.add(
-        numbered(records.lines, others),
+        line_numbers(records.lines, others),
         lambda i: (
             f"tag {quote(tags[others[i]])} after {quote(tags[0])};"
             " expected one tag, because a file holds one run"
@@ -181,7 +181,7 @@ def checked_numbers(tokens: Tokens, lines: Places | None, what: str, problems: P
             return f"{what} {quote(text)} is too large; expected a number below 1.8e308"
         return f"{what} {quote(text)} is not a number; expected one such as {EXAMPLES.get(what, '1')}"
 
-    problems.add(numbered(lines, rows), describe)
+    problems.add(line_numbers(lines, rows), describe)
     return values
 
 
@@ -191,7 +191,7 @@ def checked_whole(tokens: Tokens, lines: Places | None, what: str, problems: Pro
     fit = (values >= 0) & (values <= 2**53) & (values == np.floor(values))
     wrong = (np.isfinite(values) & ~fit).nonzero()[0]
     problems.add(
-        numbered(lines, wrong),
+        line_numbers(lines, wrong),
         lambda i: f"{what} {quote(tokens.text(int(wrong[i])))}; expected a whole number from 0",
     )
     values[wrong] = 0
@@ -208,7 +208,7 @@ def checked_grades(
     rows = rows[np.isfinite(grades[rows])]
     if fractional == "refuse":
         problems.add(
-            numbered(lines, rows),
+            line_numbers(lines, rows),
             lambda i: (
                 f"grade {quote(tokens.text(int(rows[i])))} is not a whole number;"
                 " use --policy fractional=accept or fractional=round"
@@ -249,7 +249,7 @@ def _without_repeats(
     if not len(later):
         return None
     if duplicates == "error":
-        problems.add(numbered(table.lines, later), _describe_repeat(table, later, earlier, problems))
+        problems.add(line_numbers(table.lines, later), _describe_repeat(table, later, earlier, problems))
         return None
     keep = np.ones(len(keys), np.bool_)
     keep[later] = False

@@ -54,19 +54,19 @@ class Records(NamedTuple):
     is_text: bool = False  # ids come from TREC text: they are not empty and have no control characters
 
 
-def numbered(lines: Places | None, rows: Places) -> Places:
+def line_numbers(lines: Places | None, rows: Places) -> Places:
     """Return the line numbers of rows; without a list of lines, row i is line i + 1."""
     return rows + 1 if lines is None else lines[rows]
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return the normalized form of a column name: Query-ID, query_id and `query id` are the same."""
     return name.strip().lower().replace("-", "_").replace(" ", "_")
 
 
 def is_header(names: Sequence[str]) -> bool:
     """Return whether a row names a topic column and a document column."""
-    known = {folded(name) for name in names}
+    known = {fold_name(name) for name in names}
     return not known.isdisjoint(NAMES["topic"]) and not known.isdisjoint(NAMES["doc"])
 
 
@@ -87,7 +87,7 @@ def recognize(names: Sequence[str], kind: Kind, line: int, problems: Problems) -
     `score`, so judgments without another grade column use it. A run may have ranks in place of scores. A
     third column may have any unknown name.
     """
-    spelled = [folded(name) for name in names]
+    spelled = [fold_name(name) for name in names]
     places: dict[str, int] = {}
     for role in _ROLES[kind]:
         found = [place for place, name in enumerate(spelled) if name in NAMES[role]]
@@ -137,9 +137,9 @@ def records_of_items(columns: dict[str, list[Any]], lines: Places | None, proble
         bad = np.array([row for row, text in enumerate(spelled) if text is None], np.int64)
         wanted = "a number without quotes" if role in NUMBERS else "a text"
         problems.add(
-            numbered(lines, bad),
+            line_numbers(lines, bad),
             lambda i, role=role, items=items, bad=bad, wanted=wanted: (  # type: ignore[misc]
-                f"the {role} is {shown(items[bad[i]])}; expected {wanted}"
+                f"the {role} is {describe_value(items[bad[i]])}; expected {wanted}"
             ),
         )
         good[bad] = False
@@ -147,7 +147,7 @@ def records_of_items(columns: dict[str, list[Any]], lines: Places | None, proble
     rows = good.nonzero()[0]
     return Records(
         {role: _tokens(column, role, lines, problems)[rows] for role, column in texts.items()},
-        numbered(lines, rows),
+        line_numbers(lines, rows),
     )
 
 
@@ -177,13 +177,13 @@ def _tokens(texts: list[str], role: str, lines: Places | None, problems: Problem
         whole = [text.encode("utf-8", "replace").decode() for text in texts]
         bad = np.array([row for row, text in enumerate(texts) if text != whole[row]], np.int64)
         problems.add(
-            numbered(lines, bad),
+            line_numbers(lines, bad),
             lambda i: f"the {role} {quote(texts[bad[i]])} is not Unicode; expected whole characters",
         )
         return Tokens.from_strings(whole)
 
 
-def shown(item: Any) -> str:
+def describe_value(item: Any) -> str:
     """Return a value as error messages quote it."""
     if isinstance(item, NumberText):
         return f"the number {shorten(item)}"
@@ -217,7 +217,7 @@ def is_frame(source: Any) -> bool:
     )
 
 
-def held(source: Any) -> Any:
+def materialize(source: Any) -> Any:
     """Return a form that can be read repeatedly: collect a lazy frame, turn an iterator into a list."""
     if is_frame(source) and hasattr(source, "collect"):
         try:
@@ -234,7 +234,7 @@ def records_of_frame(frame: Any, kind: Kind, problems: Problems) -> Records | No
     Ids may be text or whole numbers. Floating-point ids are refused, because 301.0 and 301 would be two
     topics.
     """
-    frame = held(frame)
+    frame = materialize(frame)
     places = recognize(_names(frame), kind, 1, problems)
     if not places:
         return None
@@ -287,7 +287,8 @@ def records_of_rows(rows: Sequence[Any], kind: Kind, problems: Problems) -> Reco
         for number, row in enumerate(rows, 1):
             if not (isinstance(row, tuple) and len(row) == 3):
                 raise DataError(
-                    f"{problems.source}: row {number} is {shown(row)}; expected (topic, doc, {VALUE[kind]})"
+                    f"{problems.source}: row {number} is {describe_value(row)};"
+                    f" expected (topic, doc, {VALUE[kind]})"
                 )
         columns = {role: list(column) for role, column in zip(wanted, zip(*rows, strict=True), strict=True)}
     return records_of_items(columns, None, problems)

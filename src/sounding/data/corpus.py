@@ -16,7 +16,7 @@ from typing import IO, BinaryIO, NamedTuple
 from sounding.core.errors import FormatError
 from sounding.core.text import quote
 from sounding.data.finding import find_files
-from sounding.data.sources import Content, unpacked_pieces
+from sounding.data.sources import Content, unpacker
 
 IDS = ("_id", "id", "docno", "doc_id", "docid")  # members of a JSON line that may hold the document id
 TITLES = ("title", "headline")  # members that may hold the title
@@ -54,7 +54,7 @@ def read_corpus(
     A document is refused, with its line, if `wrong` finds a problem in its id.
     """
     for source in find_files(sources):
-        with _opened(source) as stream:
+        with _open_text(source) as stream:
             first = _first_line(stream)
             if first is None:
                 raise FormatError(source, None, "the file is empty; expected documents")
@@ -77,12 +77,12 @@ def has_documents(markup: str) -> bool:
     return _OPEN.search(markup) is not None
 
 
-def _opened(source: str) -> IO[str]:
+def _open_text(source: str) -> IO[str]:
     """Open a text stream and decompress it if necessary; bytes that are not UTF-8 are preserved."""
     try:
         with Path(source).open("rb") as file:
             head = Content.from_bytes(source, file.read(_HEAD_BYTES))
-        unpack = unpacked_pieces(head)
+        unpack = unpacker(head)
         file = Path(source).open("rb")  # noqa: SIM115 - the caller closes the stream
     except OSError as error:
         raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error

@@ -138,14 +138,14 @@ def _split_plain(content: Content, separator: str) -> Grid:
     starts = np.concatenate([[0], ends[:-1] + 1])[: len(ends)]
     last = closes.nonzero()[0]
     first = np.concatenate([[0], last[:-1] + 1])[: len(last)]
-    fields = _trimmed(buffer, starts, ends)
+    fields = _trim(buffer, starts, ends)
     blank = (last == first) & (fields.length[first] == 0)
     comment = buffer[fields.start[first]] == _COMMENT
     records = (~blank & ~(comment & (fields.length[first] > 0))).nonzero()[0]
     return Grid(fields, first[records], (last - first + 1)[records], records + 1)
 
 
-def _trimmed(buffer: Bytes, starts: Places, ends: Places) -> Tokens:
+def _trim(buffer: Bytes, starts: Places, ends: Places) -> Tokens:
     """Return the texts without the blanks, tabs and carriage returns around them."""
     starts, ends = starts.copy(), ends.copy()
     for edge, inside, step, strip in ((starts, 0, 1, bytes.lstrip), (ends, -1, -1, bytes.rstrip)):

@@ -23,7 +23,7 @@ def find_runs(sources: str | Path | Iterable[str | Path]) -> list[str]:
     begin with README, LICENSE or qrels.
     """
     given = [sources] if isinstance(sources, str | Path) else list(sources)
-    found = [name for source in given for name in _expand(str(source))]
+    found = [name for source in given for name in _expand_name(str(source))]
     if not found:
         raise DataError("no runs; give files, folders or globs")
     seen: dict[tuple[int, int] | str, list[str]] = {}
@@ -51,7 +51,7 @@ def find_files(sources: Iterable[str | Path]) -> list[str]:
     found = (
         name
         for source in map(str, sources)
-        for name in ([source] if _is_missing(source) else _expand(source, _NO_DATA, "files"))
+        for name in ([source] if _is_missing(source) else _expand_name(source, _NO_DATA, "files"))
     )
     return list(dict.fromkeys(found))
 
@@ -112,7 +112,7 @@ def _is_missing(source: str) -> bool:
         return True
 
 
-def _expand(source: str, skipped: tuple[str, ...] = _NOT_RUNS, what: str = "runs") -> list[str]:
+def _expand_name(source: str, skipped: tuple[str, ...] = _NOT_RUNS, what: str = "runs") -> list[str]:
     if not source:
         raise DataError(f"an empty name among the {what}; give files, folders or globs")
     if is_remote(source):

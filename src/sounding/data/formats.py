@@ -18,15 +18,15 @@ from sounding.data.columns import (
     VALUE,
     Kind,
     Records,
+    describe_value,
     frames_by_run,
-    held,
     is_frame,
     is_header,
     is_rows,
+    materialize,
     records_of_frame,
     records_of_items,
     records_of_rows,
-    shown,
 )
 from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record, read_delimited
 from sounding.data.fast.tokens import Tokens
@@ -41,7 +41,7 @@ from sounding.data.sources import (
     head_of,
     is_remote,
     read_content,
-    unpacked_pieces,
+    unpacker,
 )
 from sounding.data.tables import Qrels, Run
 from sounding.data.trec import read_prels, read_strata, read_trec_qrels, read_trec_run
@@ -73,7 +73,7 @@ def read_run(
     file without extension, or after its tag if it has no file, unless a name is given. A Run is returned as
     it is.
     """
-    source = held(source)
+    source = materialize(source)
     if isinstance(source, Run):
         return source if name is None else replace(source, name=name)
     if _in_memory(source):
@@ -126,15 +126,15 @@ def run_sources(runs: Any) -> list[Place]:
     or several if a column names them. Lists and iterators hold runs, or the rows of one run (ir_measures'
     ScoredDoc, or tuples). Lazy frames and iterators are consumed here.
     """
-    runs = held(runs)
+    runs = materialize(runs)
     if isinstance(runs, Mapping) and not _is_one_run(runs):
-        return [Place(held(source), str(name)) for name, source in runs.items()]
+        return [Place(materialize(source), str(name)) for name, source in runs.items()]
     alone = isinstance(runs, str | Path) or _in_memory(runs)
     if not alone and not isinstance(runs, Iterable):
         raise DataError(
             f"cannot read runs from {shorten(repr(runs))}; expected files, dicts of dicts or frames"
         )
-    given = [runs] if alone else [held(source) for source in runs]
+    given = [runs] if alone else [materialize(source) for source in runs]
     if all(isinstance(source, str | Path) for source in given):
         return [Place(source, None) for source in find_runs(given)] if given else []
     return [place for source in given for place in _places(source)]
@@ -170,7 +170,7 @@ def read_qrels(
     With `groups`, the column that names the assessor is kept, and a document may be judged once in each
     group. Qrels are returned as they are.
     """
-    source = held(source)
+    source = materialize(source)
     if isinstance(source, Qrels):
         return source
     collection = None if _in_memory(source) else _collection(str(_path(source)))
@@ -417,7 +417,7 @@ def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
     for topic, docs in source.items():
         if not isinstance(docs, Mapping):
             raise DataError(
-                f"{problems.source}: topic {quote(str(topic))} is {shown(docs)};"
+                f"{problems.source}: topic {quote(str(topic))} is {describe_value(docs)};"
                 f" expected {{topic: {{doc: {value}}}}}"
             )
         columns["topic"] += [topic] * len(docs)
@@ -471,7 +471,7 @@ def quick_tag(source: Any, run_format: str | None = None) -> str | None:
         return None
     try:
         head = head_of(source, HEAD)
-        if unpacked_pieces(head) is not None or (run_format or detect(as_text(head), source)) != "trec":
+        if unpacker(head) is not None or (run_format or detect(as_text(head), source)) != "trec":
             return None
     except SoundingError:  # reported when the run is read
         return None

@@ -33,9 +33,9 @@ from sounding.data.sources import (
     as_text,
     head_of,
     is_remote,
-    opened,
+    open_binary,
     size_of,
-    unpacked_pieces,
+    unpacker,
 )
 from sounding.data.tables import Run, byte_order
 from sounding.data.trec import RUN_SHAPE, read_trec_run
@@ -79,7 +79,7 @@ def is_large(source: Any, form: str | None = None) -> bool:
     if size <= LARGE_PACKED:
         return False
     head = head_of(source, _HEAD)
-    packed = head.starts_with(b"PAR1") or unpacked_pieces(head) is not None
+    packed = head.starts_with(b"PAR1") or unpacker(head) is not None
     return size > (LARGE_PACKED if packed else LARGE) and _form(source, head, form) is not None
 
 
@@ -88,7 +88,7 @@ def steps_to_read(source: Any, form: str | None = None) -> int:
     return -(-size_of(source) // PART) if is_large(source, form) else 1
 
 
-def in_proportion(progress: Progress | None, steps: int, pieces: int) -> Progress | None:
+def scale_progress(progress: Progress | None, steps: int, pieces: int) -> Progress | None:
     """Convert progress in `pieces` to progress in `steps`."""
     if progress is None:
         return None
@@ -106,11 +106,11 @@ def in_proportion(progress: Progress | None, steps: int, pieces: int) -> Progres
 
 def is_plain(source: Any) -> bool:
     """Return whether parts of a large file can be read directly: it is local and not compressed."""
-    return not is_remote(str(source)) and unpacked_pieces(head_of(source, _HEAD)) is None
+    return not is_remote(str(source)) and unpacker(head_of(source, _HEAD)) is None
 
 
 @contextmanager
-def unpacked(source: str | Path, form: str | None = None) -> Iterator[Large]:
+def unpack(source: str | Path, form: str | None = None) -> Iterator[Large]:
     """Yield a large file of which parts can be read: the file itself, or a decompressed temporary copy."""
     name = str(source)
     head = head_of(source, _HEAD)
@@ -164,13 +164,13 @@ def _form(source: str | Path, head: Content, form: str | None) -> str | None:
     return form if form in ("trec", "parquet") else None
 
 
-def unpacked_head(source: str | Path) -> Content:
+def read_head(source: str | Path) -> Content:
     """Return the beginning of a file, decompressed."""
     return _unpacked_head(source, head_of(source, _HEAD))
 
 
 def _unpacked_head(source: str | Path, head: Content) -> Content:
-    unpack = unpacked_pieces(head)
+    unpack = unpacker(head)
     if unpack is None:
         return as_text(head)
     return as_text(Content.from_bytes(str(source), next(unpack([head.view]), b"")[:_HEAD]))
@@ -178,13 +178,13 @@ def _unpacked_head(source: str | Path, head: Content) -> Content:
 
 def _pieces(source: str | Path) -> Iterator[bytes]:
     """Yield the bytes of a file in pieces, decompressed."""
-    unpack = unpacked_pieces(head_of(source, _HEAD))
-    with opened(source) as file:
+    unpack = unpacker(head_of(source, _HEAD))
+    with open_binary(source) as file:
         raw = iter(lambda: file.read(1 << 20), b"")
         yield from raw if unpack is None else unpack(raw)
 
 
-def cut(large: Large) -> list[Part]:
+def split_parts(large: Large) -> list[Part]:
     """Split a file into parts, in order; a topic whose lines are contiguous is never split."""
     if large.form == "parquet":
         return run_in_child(lambda: _cut_table(large))
@@ -193,10 +193,10 @@ def cut(large: Large) -> list[Part]:
         file.seek(0)
         begin = 3 if file.read(3) == b"\xef\xbb\xbf" else 0
         edges = [begin, *(_next_topic(file, place, size) for place in range(PART, size, PART)), size]
-    return _between(large, edges)
+    return _parts_between(large, edges)
 
 
-def _between(large: Large, edges: Sequence[int]) -> list[Part]:
+def _parts_between(large: Large, edges: Sequence[int]) -> list[Part]:
     ascending = sorted(set(edges))
     return [Part(large.source, large.file, large.form, begin, end) for begin, end in pairwise(ascending)]
 
@@ -227,7 +227,7 @@ def _cut_table(large: Large) -> list[Part]:
             *(_next_topic_row(table.select(topic), place, rows) for place in range(ROWS, rows, ROWS)),
             rows,
         ]
-    return _between(large, edges)
+    return _parts_between(large, edges)
 
 
 def _topic_column(large: Large, table: Any) -> str:
@@ -327,23 +327,23 @@ def _rows_of(part: Part, *more: str) -> polars.DataFrame:
 
 
 @contextmanager
-def brought_together(parts: Sequence[Part], rows: Mapping[str, int]) -> Iterator[list[Part]]:
+def collect_topics(parts: Sequence[Part], rows: Mapping[str, int]) -> Iterator[list[Part]]:
     """Yield other parts of the same run, each with all lines of some topics, topics in byte order.
 
     `rows` is the number of lines of each topic. Lines keep their order. A text is copied to a temporary
     folder for this; a table is instead read once for every part.
     """
     if parts[0].form == "parquet":
-        yield [replace(parts[0], topics=topics) for topics in _grouped(rows, ROWS)]
+        yield [replace(parts[0], topics=topics) for topics in _group_topics(rows, ROWS)]
         return
     with _temporary_folder() as folder:
         size = sum(part.end - part.begin for part in parts)
         with _temporary_files(folder):
-            again = _sorted_into(folder, parts, _grouped(rows, sum(rows.values()) * PART // size))
+            again = _sort_into(folder, parts, _group_topics(rows, sum(rows.values()) * PART // size))
         yield again
 
 
-def _grouped(rows: Mapping[str, int], most: int) -> list[tuple[str, ...]]:
+def _group_topics(rows: Mapping[str, int], most: int) -> list[tuple[str, ...]]:
     """Group the topics in byte order, with at most `most` rows per group; a larger topic is alone."""
     groups: list[list[str]] = []
     held = 0
@@ -356,7 +356,7 @@ def _grouped(rows: Mapping[str, int], most: int) -> list[tuple[str, ...]]:
     return [tuple(group) for group in groups]
 
 
-def _sorted_into(folder: Path, parts: Sequence[Part], groups: Sequence[Sequence[str]]) -> list[Part]:
+def _sort_into(folder: Path, parts: Sequence[Part], groups: Sequence[Sequence[str]]) -> list[Part]:
     """Copy every line to the file of its topic's group, and its line number to a second file."""
     buckets = {topic: number for number, group in enumerate(groups) for topic in group}
     before = 0
@@ -402,11 +402,11 @@ def _lines(part: Part) -> tuple[Content, Places, Places, Places, Tokens]:
 
 def _bucket_of_each(topics: Tokens, buckets: Mapping[str, int]) -> Places:
     """Return the bucket of every line."""
-    names, sizes = _stretches(topics)
+    names, sizes = _topic_ranges(topics)
     return np.repeat(np.array([buckets[topic] for topic in names], np.int64), sizes)
 
 
-def _stretches(topics: Tokens) -> tuple[list[str], Places]:
+def _topic_ranges(topics: Tokens) -> tuple[list[str], Places]:
     """Return the topics where they change, and how many lines each continues for."""
     changes = np.ones(len(topics), np.bool_)
     words = topics.words()
@@ -419,7 +419,7 @@ def is_scattered(part: Part) -> bool:
     """Return whether a topic returns within a part after lines of another topic."""
     if part.form == "parquet":
         return run_in_child(lambda: _is_scattered_table(part))
-    names, _ = _stretches(_lines(part)[-1])
+    names, _ = _topic_ranges(_lines(part)[-1])
     return len(names) > len(set(names))
 
 
@@ -434,7 +434,7 @@ def topics_and_rows(part: Part) -> dict[str, int]:
         run = read_part(part, duplicates="first")
         return dict(zip(run.topics, run.sizes.tolist(), strict=True))
     counted: dict[str, int] = {}
-    names, sizes = _stretches(_lines(part)[-1])
+    names, sizes = _topic_ranges(_lines(part)[-1])
     for topic, size in zip(names, sizes.tolist(), strict=True):
         counted[topic] = counted.get(topic, 0) + size
     return counted

@@ -137,7 +137,7 @@ def _read_file(source: str | Path) -> Content:
 
 
 @contextmanager
-def opened(source: str | Path) -> Iterator[BinaryIO]:
+def open_binary(source: str | Path) -> Iterator[BinaryIO]:
     """Open a local or remote file for reading."""
     if is_remote(source):
         with open_remote(str(source)) as remote:
@@ -149,7 +149,7 @@ def opened(source: str | Path) -> Iterator[BinaryIO]:
 
 def head_of(source: str | Path, size: int) -> Content:
     """Return the first bytes of a file, not decompressed."""
-    with opened(source) as file:
+    with open_binary(source) as file:
         return Content.from_bytes(str(source), file.read(size))
 
 
@@ -253,7 +253,7 @@ def _compression(content: Content) -> tuple[str, Decompressor] | None:
 
 
 def _decompress(content: Content) -> Content:
-    inflate = unpacked_pieces(content)
+    inflate = unpacker(content)
     if inflate is None:
         return content
     view = content.view
@@ -261,7 +261,7 @@ def _decompress(content: Content) -> Content:
     return Content.from_bytes(content.source, *inflate(packed))
 
 
-def unpacked_pieces(head: Content) -> Callable[[Iterable[Any]], Iterator[bytes]] | None:
+def unpacker(head: Content) -> Callable[[Iterable[Any]], Iterator[bytes]] | None:
     """Return a function that decompresses pieces of a file that begins like this; None if not compressed."""
     found = _compression(head)
     if found is None:
@@ -387,7 +387,7 @@ def read_remote(source: str) -> bytearray:
 @contextmanager
 def open_remote(source: str) -> Iterator[BinaryIO]:
     """Open a remote file for reading; errors are reported in one line."""
-    system, path = _reached(source)
+    system, path = _file_system(source)
     try:
         with system.open(path, "rb") as file:
             yield file
@@ -399,14 +399,14 @@ def open_remote(source: str) -> Iterator[BinaryIO]:
 
 def remote_size(source: str) -> int:
     """Return the size of a remote file in bytes; 0 if the store does not know it."""
-    system, path = _reached(source)
-    return int(_told(source, lambda: system.size(path)) or 0)
+    system, path = _file_system(source)
+    return int(_ask(source, lambda: system.size(path)) or 0)
 
 
 def remote_mark(source: str) -> str:
     """Return a mark that changes with the file: its size, and its tag or date if the store has them."""
-    system, path = _reached(source)
-    info: dict[str, Any] = _told(source, lambda: system.info(path))
+    system, path = _file_system(source)
+    info: dict[str, Any] = _ask(source, lambda: system.info(path))
     told = [
         info.get(name) for name in ("size", "ETag", "etag", "mtime", "LastModified", "updated", "created")
     ]
@@ -415,14 +415,14 @@ def remote_mark(source: str) -> str:
 
 def expand_remote(source: str, skipped: tuple[str, ...], what: str) -> list[str]:
     """Return the remote files that a name, folder or glob refers to, sorted by name."""
-    system, path = _reached(source)
-    if glob.has_magic(path) and not _told(source, lambda: system.exists(path)):
-        found = _told(source, lambda: system.glob(path))
+    system, path = _file_system(source)
+    if glob.has_magic(path) and not _ask(source, lambda: system.exists(path)):
+        found = _ask(source, lambda: system.glob(path))
         if not found:
             raise DataError(f"no file matches {source!r}; check the pattern")
         return sorted(system.unstrip_protocol(name) for name in found)
-    if not source.startswith(("http://", "https://")) and _told(source, lambda: system.isdir(path)):
-        listed = _told(source, lambda: system.ls(path, detail=True))
+    if not source.startswith(("http://", "https://")) and _ask(source, lambda: system.isdir(path)):
+        listed = _ask(source, lambda: system.ls(path, detail=True))
         files = sorted(
             system.unstrip_protocol(item["name"])
             for item in listed
@@ -434,7 +434,7 @@ def expand_remote(source: str, skipped: tuple[str, ...], what: str) -> list[str]
     return [source]
 
 
-def _reached(source: str) -> tuple[Any, str]:
+def _file_system(source: str) -> tuple[Any, str]:
     """Return the file system of an address, and the path in it."""
     try:
         fsspec = importlib.import_module("fsspec")
@@ -451,7 +451,7 @@ def _reached(source: str) -> tuple[Any, str]:
         raise FormatError(source, None, _reason(error)) from error
 
 
-def _told(source: str, ask: Callable[[], Result]) -> Result:
+def _ask(source: str, ask: Callable[[], Result]) -> Result:
     try:
         return ask()
     except Exception as error:

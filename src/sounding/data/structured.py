@@ -21,10 +21,10 @@ from sounding.data.columns import (
     Kind,
     NumberText,
     Records,
-    folded,
+    describe_value,
+    fold_name,
     recognize,
     records_of_items,
-    shown,
 )  # fmt: skip
 from sounding.data.problems import Problems
 from sounding.data.sources import Content
@@ -49,7 +49,7 @@ _DECODER = json.JSONDecoder(
 
 def read_json(content: Content, kind: Kind, problems: Problems) -> Records | None:
     """Return the records of {topic: {doc: score}}, also inside {name: ...} or {"name": ..., "run": ...}."""
-    text = decoded(content)
+    text = decode(content)
     try:
         whole = _DECODER.decode(text)
         name, table, place = _unwrapped(whole)
@@ -58,14 +58,16 @@ def read_json(content: Content, kind: Kind, problems: Problems) -> Records | Non
         raise FormatError(content.source, line, _not_json(error)) from error
     example = f'{{"topic 1": {{"doc 1": {"1.5" if kind == "run" else "1"}}}}}'
     if not isinstance(table, _Members) or not table:
-        problems.note(1, f"{shown(whole)} has no topics; expected {example}")
+        problems.note(1, f"{describe_value(whole)} has no topics; expected {example}")
         return None
     lines = _lines_of_names(text)
     columns: dict[str, list[Any]] = {"topic": [], "doc": [], VALUE[kind]: []}
     places: list[int] = []  # positions of the document ids among all member names
     for topic, docs in table:
         if not isinstance(docs, _Members):
-            problems.note(int(lines[place]), f"topic {quote(topic)} is {shown(docs)}; expected {example}")
+            problems.note(
+                int(lines[place]), f"topic {quote(topic)} is {describe_value(docs)}; expected {example}"
+            )
             place += 1 + _names_inside(docs)
             continue
         place += 1
@@ -136,7 +138,7 @@ def read_jsonl(content: Content, kind: Kind, problems: Problems) -> Records | No
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     reader = _RowReader(kind, problems)
-    for line, members in decoded_lines(content, problems):
+    for line, members in decode_lines(content, problems):
         for row in reader.rows(line, members):
             if rows and row.keys() != rows[0].keys():
                 there, here = ", ".join(rows[0]), ", ".join(row)
@@ -150,10 +152,10 @@ def read_jsonl(content: Content, kind: Kind, problems: Problems) -> Records | No
     return records_of_items(columns, np.array(lines, np.int64), problems)
 
 
-def decoded_lines(content: Content, problems: Problems) -> list[tuple[int, list[tuple[str, Any]]]]:
+def decode_lines(content: Content, problems: Problems) -> list[tuple[int, list[tuple[str, Any]]]]:
     """Return the line number and members of the object in every line; skip blank lines and # comments."""
     found: list[tuple[int, list[tuple[str, Any]]]] = []
-    for line, text in enumerate(decoded(content).split("\n"), 1):
+    for line, text in enumerate(decode(content).split("\n"), 1):
         if not text.strip() or text.lstrip().startswith("#"):
             continue
         try:
@@ -164,7 +166,7 @@ def decoded_lines(content: Content, problems: Problems) -> list[tuple[int, list[
         if isinstance(members, _Members):
             found.append((line, members))
         else:
-            problems.note(line, f"{shown(members)} is not an object; expected {{...}} in every line")
+            problems.note(line, f"{describe_value(members)} is not an object; expected {{...}} in every line")
     if not found and not problems.found:
         problems.note(1, "the file has no data; expected an object {...} in every line")
     return found
@@ -183,7 +185,7 @@ class _RowReader:
         lists = [value for name, value in members if name in LISTS and isinstance(value, list)]
         if not lists:
             return self._row(line, members)
-        topics = [(name, value) for name, value in members if folded(name) in NAMES["topic"]]
+        topics = [(name, value) for name, value in members if fold_name(name) in NAMES["topic"]]
         if len(lists) > 1 or len(topics) != 1:
             names = quote_list([name for name, _ in members])
             expected = f"one topic ({', '.join(NAMES['topic'])}) with one of {', '.join(LISTS)}"
@@ -198,7 +200,7 @@ class _RowReader:
                 rows += self._row(line, [topics[0], *item])
             else:
                 wanted = f"an object with doc and {value}"
-                self._problems.note(line, f"{shown(item)} in a list of documents; expected {wanted}")
+                self._problems.note(line, f"{describe_value(item)} in a list of documents; expected {wanted}")
         return rows
 
     def _row(self, line: int, members: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
@@ -210,7 +212,7 @@ class _RowReader:
         return [{role: members[place][1] for role, place in places.items()}]
 
 
-def decoded(content: Content) -> str:
+def decode(content: Content) -> str:
     """Return the text of a source; refuse bytes that are not UTF-8, with their line."""
     data = bytes(content.view)
     try:

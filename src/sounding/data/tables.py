@@ -83,7 +83,7 @@ class Run:
         tag: str | None = None,
     ) -> Run:
         """Build a run from three columns of equal length."""
-        order, values, shared = _grouped(topics, docs, scores, f"run {name!r}", "score")
+        order, values, shared = _group_rows(topics, docs, scores, f"run {name!r}", "score")
         run = Run(name=name, tag=tag or name, source=name, scores=values, lines=order + 1, **shared)
         keys = run.pair_keys()
         _refuse_repeats(run, keys, f"run {name!r}")
@@ -92,7 +92,7 @@ class Run:
     @staticmethod
     def from_dict(ranking: Mapping[str, Mapping[str, float]], *, name: str) -> Run:
         """Build a run from {topic: {doc: score}}, the shape that pytrec_eval and ranx use."""
-        return Run.from_columns(*_flat(ranking, f"run {name!r}", "score"), name=name)
+        return Run.from_columns(*_flatten(ranking, f"run {name!r}", "score"), name=name)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)
@@ -197,7 +197,7 @@ class Qrels:
         probabilities: Iterable[float] | None = None,
     ) -> Qrels:
         """Build judgments from columns of equal length."""
-        order, values, shared = _grouped(topics, docs, grades, source, "grade", in_byte_order=True)
+        order, values, shared = _group_rows(topics, docs, grades, source, "grade", in_byte_order=True)
         qrels = Qrels(
             source=source,
             grades=values,
@@ -214,7 +214,7 @@ class Qrels:
     @staticmethod
     def from_dict(judgments: Mapping[str, Mapping[str, float]], *, source: str = "qrels") -> Qrels:
         """Build judgments from {topic: {doc: grade}}."""
-        return Qrels.from_columns(*_flat(judgments, source, "grade"), source=source)
+        return Qrels.from_columns(*_flatten(judgments, source, "grade"), source=source)
 
 
 def _frame(table: Run | Qrels, columns: Mapping[str, Any]) -> polars.DataFrame:
@@ -228,7 +228,7 @@ def _frame(table: Run | Qrels, columns: Mapping[str, Any]) -> polars.DataFrame:
     return polars.DataFrame(data, schema_overrides=kinds)
 
 
-def _grouped(
+def _group_rows(
     topics: Sequence[str],
     docs: Sequence[str],
     numbers: Iterable[float],
@@ -245,12 +245,12 @@ def _grouped(
             f"{source}: {len(topics)} topics, {len(docs)} documents and {len(values)} {what}s;"
             " the three columns must be equally long"
         )
-    _refuse_endless(values, topics, docs, source, what)
+    _refuse_infinite(values, topics, docs, source, what)
     shared = {"topics": names, "starts": starts, "docs": Tokens.from_strings(docs)[order]}
     return order, values[order], shared
 
 
-def _flat(
+def _flatten(
     given: Mapping[str, Mapping[str, float]], source: str, value: str
 ) -> tuple[list[str], list[str], list[float]]:
     """Return the topic, document and number of each row of {topic: {doc: number}}; refuse other shapes."""
@@ -267,7 +267,7 @@ def _flat(
     )
 
 
-def _refuse_endless(
+def _refuse_infinite(
     values: Numbers, topics: Sequence[str], docs: Sequence[str], source: str, what: str
 ) -> None:
     """Raise an error for the first value that is not finite."""

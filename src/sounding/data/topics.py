@@ -15,12 +15,12 @@ import numpy as np
 from sounding.core.errors import FormatError, expect
 from sounding.core.lazy import polars
 from sounding.core.text import quote, quote_list
-from sounding.data.columns import NAMES, NumberText, folded, shown
+from sounding.data.columns import NAMES, NumberText, describe_value, fold_name
 from sounding.data.delimited import COMMA, TAB, first_record, split_grid
 from sounding.data.fast.text import NEWLINE, note_lone_returns
 from sounding.data.problems import Problems
 from sounding.data.sources import Content, extension, read_content
-from sounding.data.structured import decoded, decoded_lines
+from sounding.data.structured import decode, decode_lines
 
 FIELDS = {
     "id": ("num", "number", "id", "_id", *NAMES["topic"]),
@@ -84,7 +84,7 @@ def read_topics(source: str | Path) -> Topics:
 
 def parse_topics(content: Content, problems: Problems) -> Topics:
     """Parse topics from bytes; problems are reported, and raised only if nothing can be read."""
-    first = decoded(content).lstrip()[:1]
+    first = decode(content).lstrip()[:1]
     if first == "<":
         topics = _read_markup(content, problems)
     elif first == "{":
@@ -151,7 +151,7 @@ def _note_mistakes(topics: list[_Topic], problems: Problems) -> None:
 
 def _read_markup(content: Content, problems: Problems) -> list[_Topic]:
     """Parse the topics of SGML, where TREC closes only <top>, and of XML, which closes all elements."""
-    text = _without_comments(decoded(content))
+    text = _without_comments(decode(content))
     newlines = [found.start() for found in re.finditer("\n", text)]
     starts = list(_TOPIC.finditer(text))
     if not starts:
@@ -165,7 +165,7 @@ def _read_markup(content: Content, problems: Problems) -> list[_Topic]:
             problems.note(line, f"the element <{start.group(1)}> is not closed; expected </{start.group(1)}>")
         fields = _fields(text[start.end() : end.start() if end else limit])
         attributes = {
-            folded(name): double or single
+            fold_name(name): double or single
             for name, double, single in _ATTRIBUTE.findall(start.group(2) or "")
         }
         known = [attributes[name] for name in FIELDS["id"] if name in attributes]
@@ -214,7 +214,7 @@ def _plain(text: str) -> str:
 def _read_lines_of_json(content: Content, problems: Problems) -> list[_Topic]:
     topics = []
     mistakes = _Mistakes()
-    for line, members in decoded_lines(content, problems):
+    for line, members in decode_lines(content, problems):
         places = _places([name for name, _ in members])
         if places is None:
             names = quote_list([name for name, _ in members])
@@ -225,7 +225,7 @@ def _read_lines_of_json(content: Content, problems: Problems) -> list[_Topic]:
             value: Any = members[place][1]
             number = isinstance(value, NumberText)
             if not isinstance(value, str) or (number and field != "id"):
-                mistakes.note(field, line, f"the {field} is {shown(value)}; expected a text")
+                mistakes.note(field, line, f"the {field} is {describe_value(value)}; expected a text")
             found[field] = " ".join(str(value).split())
         topics.append(_Topic(line, found.pop("id"), **found))
     mistakes.tell(problems)
@@ -271,14 +271,14 @@ def _rows(content: Content, problems: Problems) -> list[tuple[int, list[str]]]:
     note_lone_returns(text_bytes, (text_bytes == NEWLINE).nonzero()[0], problems)
     return [
         (line, text.rstrip("\r").split(TAB))
-        for line, text in enumerate(decoded(content).split("\n"), 1)
+        for line, text in enumerate(decode(content).split("\n"), 1)
         if text.strip() and not text.startswith("#")
     ]
 
 
 def _places(names: list[str]) -> dict[str, int] | None:
     """Return the positions of the id and the texts among the names; None if there is no id or no text."""
-    spelled = [folded(name) for name in names]
+    spelled = [fold_name(name) for name in names]
     places: dict[str, int] = {}
     # Texts first: `query` is a text unless another name is, and then it is the id.
     for field in ("title", "description", "narrative"):
@@ -297,7 +297,7 @@ def looks_like_topics(content: Content) -> bool:
     if line.startswith("{"):
         ignored = Problems(content.source)
         head = Content.from_bytes(content.source, line.encode("utf-8", "replace"))
-        return any(_places([name for name, _ in members]) for _, members in decoded_lines(head, ignored))
+        return any(_places([name for name, _ in members]) for _, members in decode_lines(head, ignored))
     return line.startswith("<") or line.count(TAB) == 1 or is_topics_header(line.split(TAB))
 
 

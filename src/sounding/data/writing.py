@@ -50,7 +50,7 @@ def run_lines(run: Run) -> list[str]:
     return [
         f"{topic} Q0 {doc} {rank} {score!r} {run.tag}\n"
         for topic, doc, rank, score in zip(
-            _repeated(topics, run.sizes), docs, _spelled(ranks), run.scores.tolist(), strict=True
+            _repeat(topics, run.sizes), docs, _spell(ranks), run.scores.tolist(), strict=True
         )
     ]
 
@@ -67,19 +67,19 @@ def write_qrels(qrels: Any, path: str | Path, *, format: QrelsFormat | None = No
     form = format or ("tsv" if sampling else "trec")
     if form not in ("trec", "tsv"):
         raise UnknownNameError("format of judgments", form, ("trec", "tsv"))
-    topics = _repeated(_column(qrels.topics, "topic", qrels.source), qrels.sizes)
+    topics = _repeat(_column(qrels.topics, "topic", qrels.source), qrels.sizes)
     docs = _column(qrels.docs.texts(), "document", qrels.source)
-    grades = _spelled(qrels.grades)
+    grades = _spell(qrels.grades)
     groups = None if qrels.groups is None else _column(qrels.groups.texts(), "group", qrels.source)
     if form == "trec":
         rows = zip(topics, groups or ["0"] * len(docs), docs, grades, strict=True)
         _write("".join(" ".join(row) + "\n" for row in rows), path)
         return
-    columns = {"topic": _quoted(topics), "doc": _quoted(docs), "grade": grades}
+    columns = {"topic": _quote_cells(topics), "doc": _quote_cells(docs), "grade": grades}
     if groups is not None:
-        columns["group"] = _quoted(groups)
+        columns["group"] = _quote_cells(groups)
     ordered = ("pool_rank", "method", "probability", "stratum")
-    columns |= {name: _spelled(sampling[name]) for name in ordered if name in sampling}
+    columns |= {name: _spell(sampling[name]) for name in ordered if name in sampling}
     lines = ["\t".join(row) for row in zip(*columns.values(), strict=True)]
     _write("\n".join(["\t".join(columns), *lines]) + "\n", path)
 
@@ -98,16 +98,16 @@ def _refuse_unwritable(texts: list[str], what: str, source: str) -> None:
             raise DataError(problem)
 
 
-def _repeated(topics: list[str], sizes: Places) -> list[str]:
+def _repeat(topics: list[str], sizes: Places) -> list[str]:
     return [topic for topic, size in zip(topics, sizes.tolist(), strict=True) for _ in range(size)]
 
 
-def _quoted(texts: list[str]) -> list[str]:
+def _quote_cells(texts: list[str]) -> list[str]:
     """Quote the texts that contain a quotation mark, as in CSV."""
     return ['"' + text.replace('"', '""') + '"' if '"' in text else text for text in texts]
 
 
-def _spelled(values: Numbers | Places) -> list[str]:
+def _spell(values: Numbers | Places) -> list[str]:
     """Format numbers so that they read back exactly; whole numbers have no decimal point."""
     return [str(int(value)) if value == int(value) else repr(value) for value in values.tolist()]
 

@@ -28,7 +28,7 @@ from sounding.measures import Measure, parse_measures
 from sounding.measures.sampled import has_standard_error, standard_error
 from sounding.measures.universe import count_distinct, counts_others, outside, unjudged_marks
 from sounding.runs.align import Judged, align, hold_order, matches, prepare, treat_unjudged
-from sounding.runs.ranking import Counts, Ranking, padded
+from sounding.runs.ranking import Counts, Ranking, pad_rows
 
 MOST_HELD = 200_000_000  # bytes of runs that are kept in memory rather than read again
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR", "R@1000")
@@ -362,7 +362,7 @@ def _scores(
         policies=policies,
         remarks=tuple(remarks),
         sampling_errors=_fixed([row.errors for row in rows]),
-        judged_by_rank=padded([row.judged_by_rank for row in rows]) if POOL_MEASURE in measures else None,
+        judged_by_rank=pad_rows([row.judged_by_rank for row in rows]) if POOL_MEASURE in measures else None,
     )
 
 

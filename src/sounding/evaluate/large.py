@@ -26,23 +26,23 @@ from sounding.data.fast.tokens import Tokens
 from sounding.data.formats import Place
 from sounding.data.large_files import (
     Part,
-    brought_together,
-    cut,
-    in_proportion,
+    collect_topics,
     is_large,
     is_plain,
     is_scattered,
     read_part,
+    scale_progress,
+    split_parts,
     steps_to_read,
     topics_and_rows,
-    unpacked,
+    unpack,
 )
 from sounding.data.reading import check_topics_had, processes_to_read
 from sounding.data.sources import bytes_to_read, is_remote, plain_name, remote_mark
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.packing import POOL_MEASURE, RunValues
 from sounding.measures import Measure
-from sounding.runs.ranking import padded
+from sounding.runs.ranking import pad_rows
 
 _DIGITS = 12  # of the digest of a run in a file's name, and of that of the settings
 
@@ -294,7 +294,7 @@ def _evaluated(
     steps = sum(asked.steps(place) for place in sources)
     found = map_outcomes(
         partial(_piece_values, asked=asked), pieces, processes=_processes(sources, pieces, jobs, kept),
-        progress=in_proportion(progress, steps, len(pieces)),
+        progress=scale_progress(progress, steps, len(pieces)),
         kept=None if kept is None else partial(_keep_whole, kept=kept),
     )  # fmt: skip
     for run, place in enumerate(sources):
@@ -323,8 +323,8 @@ def _parts_here(place: Place, asked: Evaluation) -> Sequence[Part | None]:
     """The parts of a large file that lies here unpacked and in good order; of anything else, one piece."""
     if asked.some is None or not is_large(place[0], asked.run_format) or not is_plain(place[0]):
         return [None]
-    with unpacked(place[0], asked.run_format) as large:
-        parts = cut(large)
+    with unpack(place[0], asked.run_format) as large:
+        parts = split_parts(large)
     return [None] if is_scattered(parts[0]) else parts
 
 
@@ -332,8 +332,8 @@ def _piece_values(piece: _Piece, *, asked: Evaluation) -> RunValues | _PartValue
     if piece.part is not None:
         return _part_values(piece.part, piece.place, asked)
     if asked.some is not None and is_large(piece.place[0], asked.run_format):
-        with unpacked(piece.place[0], asked.run_format) as large:
-            parts = cut(large)
+        with unpack(piece.place[0], asked.run_format) as large:
+            parts = split_parts(large)
             if is_scattered(parts[0]):
                 # Every part may hold every topic: what they all give would not fit into memory.
                 return _brought_together(piece.place, parts, asked)
@@ -386,7 +386,7 @@ def _brought_together(place: Place, parts: Sequence[Part], asked: Evaluation) ->
     rows: Counter[str] = Counter()
     for part in parts:
         rows.update(topics_and_rows(part))
-    with brought_together(parts, rows) as again:
+    with collect_topics(parts, rows) as again:
         found = [_part_values(part, place, asked) for part in again]
     # The last line, which names the run, is not the last of these.
     last = read_part(parts[-1], name=place[1], duplicates="first")
@@ -427,7 +427,7 @@ def _joined(place: Place, found: Sequence[_PartValues], had: Sequence[str], aske
         lengths=joined([value.lengths for value in values]),
         missing=joined([value.missing for value in values]),
         ignored=sum(topic not in number for topic in had),
-        judged_by_rank=padded([value.judged_by_rank for value in values]).sum(axis=0),
+        judged_by_rank=pad_rows([value.judged_by_rank for value in values]).sum(axis=0),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sounding.core.errors import DataError, FormatError
 from sounding.core.text import plural
 from sounding.data.assembly import checked_numbers
-from sounding.data.columns import numbered
+from sounding.data.columns import line_numbers
 from sounding.data.delimited import guess_separator, split_grid
 from sounding.data.fast.text import Fields, split_fields
 from sounding.data.problems import Problems
@@ -36,7 +36,7 @@ def read_references(source: str | Path) -> References:
     deviations = checked_numbers(deviation, fields.lines, "deviation", problems)
     below = (deviations < 0).nonzero()[0]
     problems.add(
-        numbered(fields.lines, below),
+        line_numbers(fields.lines, below),
         lambda i: f"deviation {deviation.text(int(below[i]))!r} is negative; expected 0 or more",
     )
     places = list(zip(topic.texts(), measure.texts(), strict=True))
@@ -54,7 +54,7 @@ def _note_repeats(places: list[tuple[str, str]], fields: Fields, problems: Probl
         topic, measure = place = places[later[number]]
         return f"topic {topic} has {measure} already in line {fields.line(first[place])}; expected it once"
 
-    problems.add(numbered(fields.lines, later), describe)
+    problems.add(line_numbers(fields.lines, later), describe)
 
 
 def standardize(scores: Scores, references: References, *, level: float = 1) -> Scores:

@@ -18,7 +18,7 @@ from sounding.core.errors import FormatError
 from sounding.core.text import plural
 from sounding.data.corpus import IDS, TITLES, Document, Element, element, has_documents, one_line, read_corpus
 from sounding.data.finding import find_files_below
-from sounding.data.sources import Content, unpacked_pieces
+from sounding.data.sources import Content, unpacker
 from sounding.judge.ids import wrong_doc
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # inside of [...]
@@ -310,7 +310,7 @@ def _holds_many(source: str) -> bool:
             first = file.read(SNIFFED)
     except OSError as error:
         raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error
-    if unpacked_pieces(Content.from_bytes(source, first)) is not None:
+    if unpacker(Content.from_bytes(source, first)) is not None:
         return True
     text = first.decode("utf-8-sig", "replace").lstrip()
     return text.startswith("{") or (text.startswith("<") and has_documents(text))

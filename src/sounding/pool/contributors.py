@@ -50,7 +50,7 @@ def choose_contributors(
     rows = listed_rows(retrieved.runs, retrieved.tags, info)
     if not any(rows):
         raise DataError(
-            f"none of the {len(rows)} runs is listed; expected names such as {retrieved.runs[0]!r},"
+            f"the info file lists none of the {len(rows)} runs; expected names such as {retrieved.runs[0]!r},"
             f" found {next(iter(info), 'nothing')!r}"
         )
     groups = groups_of(retrieved.runs, rows)

@@ -1,8 +1,8 @@
-"""Whether runs and judgments are enough to state a chance: the one rule for every command.
+"""Decide whether runs and judgments are enough to state a probability, for every command.
 
-A chance that an unjudged document is relevant is learnt from which of the judged ones are, and from how the
-runs rank them. With few runs, few judgments or only relevant ones, what comes out is the prior. docs/holds.md
-has the measurements behind the limits.
+The probability that an unjudged document is relevant is learned from which judged documents are relevant and
+from how the runs rank them. With few runs, few judgments, or only relevant ones, the result would just be the
+prior. docs/holds.md has the measurements behind the limits.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ SURPRISE = 3.0  # standard errors by which documents further down may be relevan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What a chance would rest on: the runs, and the judged documents that they retrieved."""
+    """What a probability would rest on: the runs, and the judged documents that they retrieved."""
 
     runs: int
     relevant: int
     nonrelevant: int
-    unjudged: int  # documents that the chance is about
+    unjudged: int  # documents that the probability is about
     is_upside_down: bool  # documents far down were relevant more often than those at the top
 
     @staticmethod
     def of(runs: int, ranks: Counts, relevant: NDArray[np.bool_], unjudged: int) -> Basis:
-        """From the judged documents: the best rank that any run gives each, and whether it is relevant."""
+        """Summarize judged documents, given by their best rank in any run and whether they are relevant."""
         found = int(np.count_nonzero(relevant))
         return Basis(
             runs=runs, relevant=found, nonrelevant=len(relevant) - found, unjudged=unjudged,
@@ -43,13 +43,13 @@ class Basis:
 
     @property
     def judgments(self) -> int:
-        """How many judged documents there are."""
+        """The number of judged documents."""
         return self.relevant + self.nonrelevant
 
     def shortfall(self) -> str:
-        """Return why no chance can be stated, as a sentence goes on; empty: it can be.
+        """Return why no probability can be stated, to continue a sentence; empty if it can.
 
-        Where nothing is left to judge, everything is known, however little there is.
+        If nothing is left to judge, everything is known, even with few judgments.
         """
         if not self.unjudged:
             return ""
@@ -66,13 +66,13 @@ class Basis:
         if self.is_upside_down:
             return (
                 f"judged documents below rank {NEAR} are relevant more often than those above it, so the"
-                " judgments do not tell how likely an unjudged document is to be relevant"
+                " judgments do not show how likely an unjudged document is to be relevant"
             )
         return ""
 
 
 def _rises(top: NDArray[np.bool_], below: NDArray[np.bool_]) -> bool:
-    """Whether the share of relevant documents is higher further down by more than chance explains."""
+    """Return whether relevance is more frequent further down, by more than chance explains."""
     if not len(top) or not len(below):
         return False
     share = (top.sum() + below.sum()) / (len(top) + len(below))

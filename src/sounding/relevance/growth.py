@@ -1,4 +1,4 @@
-"""How the relevant documents of a topic grow in number as its pool deepens, and how many may remain."""
+"""Estimate how many relevant documents a deeper pool would find, from their growth with pool depth."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.runs.ranking import Counts, Judgments, Values
 
-STEEPEST = -50.0  # slope of a growth that is over after the first rank
-LOG_MOST = 30.0  # log of a depth so large that it is no end
-HALVINGS = 60  # of the interval in which the slope is looked for
+STEEPEST = -50.0  # slope if growth ends after the first rank
+LOG_MOST = 30.0  # log of a depth that counts as infinite
+HALVINGS = 60  # bisection steps when searching for the slope
 
 
-def found_by_depth(judgments: Judgments, level: float = 1, *, depth: int | None = None) -> NDArray[np.int64]:
-    """(topic, depth): relevant documents that the pool first holds at each depth, from 1 to its last.
+def count_by_depth(judgments: Judgments, level: float = 1, *, depth: int | None = None) -> NDArray[np.int64]:
+    """(topic, depth): Count the relevant documents that the pool first contains at each depth, from 1.
 
-    `depth` is that to which was pooled; None: the deepest at which a document came in.
+    `depth` is the pool depth; None: the deepest rank at which a document was pooled.
     """
     ranks = judgments.pool_ranks
     if ranks is None:
         raise DataError(
             "growth needs the rank at which each document was pooled; give qrels with pool ranks"
-            " (a pool_rank column), or the pool itself: --pool-depth D --info FILE"
+            " (a pool_rank column), or describe the pool with --pool-depth D --info FILE"
         )
     depth = int(ranks.max(initial=0)) if depth is None else depth
     chosen = (judgments.grades >= level) & (ranks > 0) & (ranks <= depth)
@@ -32,10 +32,10 @@ def found_by_depth(judgments: Judgments, level: float = 1, *, depth: int | None 
 
 
 def expected_beyond(found: NDArray[np.int64], depth: int) -> Values:
-    """How many more relevant documents each topic would give down to `depth`, by extrapolation.
+    """Extrapolate how many more relevant documents each topic would have down to `depth`.
 
-    Zobel (1998): the number n of new relevant documents at pool depth d follows n = C d^s - 1. C and s
-    are fitted to log(n + 1) over the depths seen, topic by topic; a growing rate counts as constant.
+    Zobel (1998): the number n of new relevant documents at pool depth d follows n = C d^s - 1. C and s are
+    fitted to log(n + 1) over the known depths, topic by topic; a growing rate counts as constant.
     """
     topics, pooled = found.shape
     if depth <= pooled or not topics:
@@ -47,7 +47,7 @@ def expected_beyond(found: NDArray[np.int64], depth: int) -> Values:
 
 
 def last_depth(found: NDArray[np.int64]) -> Values:
-    """(topic,): the depth behind which the same law gives no more relevant documents; inf: it has no end."""
+    """(topic,): Return the depth after which the same law gives no more relevant documents; inf: none."""
     level, slope = _law(found)
     ratio = np.divide(-level, slope, out=np.full(len(level), np.inf), where=slope < 0)
     end = np.floor(np.exp(np.minimum(ratio, LOG_MOST)))
@@ -55,10 +55,12 @@ def last_depth(found: NDArray[np.int64]) -> Values:
 
 
 def _law(found: NDArray[np.int64]) -> tuple[Values, Values]:
-    """(topic,) twice: log C and s of Zobel's law."""
+    """(topic,) twice: Fit log C and s of Zobel's law."""
     pooled = found.shape[1]
     if pooled < 2:
-        raise DataError(f"a pool of depth {pooled} shows no growth; give at most a number instead")
+        raise DataError(
+            f"a pool of depth {pooled} shows no growth; give a number in place of the extrapolation"
+        )
     position = np.log(np.arange(1, pooled + 1))
     height = np.log1p(found)
     centerd = position - position.mean()
@@ -67,19 +69,21 @@ def _law(found: NDArray[np.int64]) -> tuple[Values, Values]:
 
 
 def likely_beyond(found: NDArray[np.int64], depth: int) -> Values:
-    """The same by a Poisson fit: n is a Poisson number of mean C d^s, C and s the likeliest, s at most 0.
+    """Extrapolate by a Poisson fit: n is Poisson with mean C d^s, C and s most likely, s at most 0.
 
-    The mean of logs, which Zobel's fit goes by, lies below the log of the mean; here the fitted numbers
-    sum to those that were found.
+    Zobel's fit uses the mean of logs, which lies below the log of the mean; here the fitted numbers sum to
+    the observed ones.
     """
     topics, pooled = found.shape
     if depth <= pooled or not topics:
         return np.zeros(topics)
     if pooled < 2:
-        raise DataError(f"a pool of depth {pooled} shows no growth; give at most a number instead")
+        raise DataError(
+            f"a pool of depth {pooled} shows no growth; give a number in place of the extrapolation"
+        )
     position = np.log(np.arange(1, pooled + 1))
     total = found.sum(axis=1)
-    # The likeliest slope gives the fitted numbers the mean log depth that the found ones have.
+    # The most likely slope gives the fitted numbers the same mean log depth as the observed ones.
     wanted = np.divide(found @ position, total, out=np.zeros(topics), where=total > 0)
     low, high = np.full(topics, STEEPEST), np.zeros(topics)
     for _ in range(HALVINGS):
@@ -93,5 +97,5 @@ def likely_beyond(found: NDArray[np.int64], depth: int) -> Values:
 
 
 def new_relevant(judgments: Judgments, level: float, depth: int) -> Counts:
-    """The extrapolated number of relevant documents not found yet, rounded up."""
-    return np.ceil(expected_beyond(found_by_depth(judgments, level), depth)).astype(np.int64)
+    """Extrapolate the number of relevant documents that are not yet found, rounded up."""
+    return np.ceil(expected_beyond(count_by_depth(judgments, level), depth)).astype(np.int64)

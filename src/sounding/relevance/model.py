@@ -1,4 +1,4 @@
-"""How far to believe each run: the chance that a document is relevant, learned from where runs rank it."""
+"""Learn how much to trust each run: the probability of relevance from where runs rank a document."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Matrix = NDArray[np.float64]
 FloatT = TypeVar("FloatT", np.float32, np.float64)
 
 FUSION = 60.0  # ranks of all runs are fused as the sum of 1 / (60 + rank)
-FLAT = 30.0  # a run's say is the log of 30 + rank: its first ranks are nearly alike
-# Before any judgment: the log odds of a document that the runs together rank as usual, what one standard
-# deviation of the fused rank adds, what a run adds, and how far each of these may be off.
+FLAT = 30.0  # a run contributes the log of 30 + rank: its first ranks are nearly equal
+# Mean and standard deviation of the weights before any judgment: the log odds of a document of average fused
+# rank, the effect of one standard deviation of the fused rank, and the effect of one run.
 LEVEL, FUSED, RUN = (-2.5, 1.5), (1.0, 0.75), (0.1, 0.6)
-TOPIC_SPREAD = 1.5  # how far topics differ in their level
-# Draws shrink with every judgment, the errors of the model itself do not: in real and simulated collections
-# both were alike after about so many judgments a topic. Draws are spread as far as both together.
+TOPIC_SPREAD = 1.5  # standard deviation of the topics' levels
+# Posterior draws narrow with every judgment, but the model's own error does not. In real and simulated
+# collections, both were equal after about this many judgments per topic. Draws are widened to cover both.
 AS_WRONG_AS_UNSURE = 40
 STEPS = 50
-ENOUGH = 1e-10  # what one more step would add to the log likelihood, relative to it
-_BLOCK = 1 << 13  # documents looked at in one go
+ENOUGH = 1e-10  # stop when a step would improve the log likelihood by less, relative to it
+_BLOCK = 1 << 13  # documents processed at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,51 +39,54 @@ class Evidence:
 
 
 class Belief(Protocol):
-    """What one fit says of every document that counts."""
+    """The result of one fit for every document that counts."""
 
     @property
     def probability(self) -> Values:
-        """(document,) the chance that it is relevant."""
+        """(document,) its probability of relevance."""
 
     def drawn(self, draws: int, seed: Sequence[int]) -> DrawnOdds:
-        """So many draws of the chances themselves, as log odds: the same seed gives the same draws."""
+        """Draw the probabilities themselves `draws` times, as log odds.
+
+        The same seed gives the same draws.
+        """
 
     def wider(self, judgments: int) -> float:
-        """How much further values are spread than draws tell after so many judgments; 1: draws tell all."""
+        """Return how much wider the spread should be than that of the draws after this many judgments."""
 
     def level_precision(self, topic: int) -> float:
-        """One over the variance of what is not known of a topic's level; infinite: chances are known."""
+        """Return the precision (1 / variance) of a topic's level; infinite if probabilities are known."""
 
 
 class DrawnOdds(Protocol):
     """Log odds of relevance under each of several draws."""
 
     def of_topic(self, documents: slice, topic: int) -> NDArray[np.float32]:
-        """(document, draw) those of the documents of one topic."""
+        """Return the log odds of one topic's documents: (document, draw)."""
 
 
 class DocumentPrior(Protocol):
-    """A way to say how likely the unjudged documents of several runs are to be relevant."""
+    """A way to estimate how likely the unjudged documents of several runs are to be relevant."""
 
     @property
     def learns(self) -> bool:
         """Whether judgments change it."""
 
     def fitted(self, evidence: Evidence) -> Belief:
-        """What it says in the light of these judgments."""
+        """Fit it to these judgments."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """What the model sees of each document that counts: its topic, and a row of numbers."""
+    """The input of the model for each document that counts: its topic, and a row of numbers."""
 
     topics: int
     topic: Counts  # (document,)
-    rows: NDArray[np.float32]  # (document, feature): 1, fused rank, then one a run
+    rows: NDArray[np.float32]  # (document, feature): 1, fused rank, then one per run
 
     @staticmethod
     def of(lists: Sequence[TopicLists]) -> Features:
-        """From the ranks that the runs give the documents."""
+        """Compute features from the ranks that the runs give the documents."""
         runs, depth = lists[0].places.shape
         near = np.log((depth + FLAT) / (FLAT + np.arange(1, depth + 1)))
         fusion = 1 / (FUSION + np.arange(1, depth + 1))
@@ -108,7 +111,7 @@ class RunWeights:
     learns: bool = True
 
     def fitted(self, evidence: Evidence) -> Belief:
-        """The model with the weights that fit these judgments best."""
+        """Fit the weights to these judgments."""
         runs = self.features.rows.shape[1] - 2
         center, spread = np.array([LEVEL, FUSED] + [RUN] * runs).T
         by_topic = np.argsort(self.features.topic[evidence.documents], kind="stable")
@@ -121,34 +124,34 @@ class RunWeights:
 
 
 def logistic(log_odds: NDArray[FloatT]) -> NDArray[FloatT]:
-    """Chances from log odds."""
-    with np.errstate(over="ignore"):  # far below 0 the chance is 0
+    """Convert log odds to probabilities."""
+    with np.errstate(over="ignore"):  # far below 0 the probability is 0
         return np.reciprocal(1 + np.exp(-log_odds))
 
 
 @dataclass(slots=True)
 class _Problem:
-    """A penalized logistic regression with one level a topic."""
+    """A penalized logistic regression with one level per topic."""
 
     rows: Matrix  # (judgment, feature)
-    topic: Counts  # (judgment,) never falling
+    topic: Counts  # (judgment,) never decreasing
     relevant: NDArray[np.bool_]
-    center: Values  # (feature,) where weights are drawn to
-    precision: Values  # (feature,) how strongly
+    center: Values  # (feature,) prior mean of the weights
+    precision: Values  # (feature,) prior precision of the weights
     topics: int
 
     def log_odds(self, weights: Values, levels: Values) -> Values:
         return self.rows @ weights + levels[self.topic]
 
     def cost(self, weights: Values, levels: Values) -> float:
-        """Minus the penalized log likelihood."""
+        """Return minus the penalized log likelihood."""
         odds = self.log_odds(weights, levels)
         misfit = np.logaddexp(0, np.where(self.relevant, -odds, odds)).sum()
         away = self.precision @ (weights - self.center) ** 2 + levels @ levels * TOPIC_SPREAD**-2.0
         return float(misfit + away / 2)
 
     def curvature(self, weights: Values, levels: Values) -> tuple[Values, Matrix, Matrix, Values]:
-        """What is left to explain, and the second derivatives: of weights, between both, of levels."""
+        """Return the residuals and the second derivatives: of weights, between both, and of levels."""
         chance = logistic(self.log_odds(weights, levels))
         weighted = self.rows * (chance * (1 - chance))[:, np.newaxis]
         among = self.rows.T @ weighted + np.diag(self.precision)
@@ -160,10 +163,10 @@ class _Problem:
         return self.relevant - chance, among, cross, own
 
     def solved(self) -> tuple[Values, Values, Matrix, Matrix, Values]:
-        """Best weights and levels by Newton's method, and the parts of their posterior precision.
+        """Return the best weights and levels by Newton's method, and the parts of their posterior precision.
 
-        A level meets only its own topic's documents, so all levels are eliminated first. A step that
-        makes things worse is halved.
+        A level affects only its own topic's documents, so all levels are eliminated first. A step that makes
+        the fit worse is halved.
         """
         weights, levels = self.center.copy(), np.zeros(self.topics)
         cost = self.cost(weights, levels)
@@ -187,18 +190,18 @@ class _Problem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunWeightedBelief:
-    """The fitted model: weights and topic levels with what is not known of them."""
+    """The fitted model: weights and topic levels with their uncertainty."""
 
     features: Features
     weights: Values  # (feature,)
     levels: Values  # (topic,)
-    schur: Matrix  # posterior precision of the weights, whatever the levels are
+    schur: Matrix  # posterior precision of the weights, with levels integrated out
     cross: Matrix  # (topic, feature) posterior precision between both
-    own: Values  # (topic,) posterior precision of each level, weights given
+    own: Values  # (topic,) posterior precision of each level, given the weights
 
     @property
     def probability(self) -> Values:
-        """The mean over the posterior, by the usual approximation of a normal mean of the logistic."""
+        """The posterior mean, by the usual approximation of the logistic-normal integral."""
         factor = np.linalg.cholesky(self.schur)
         parts = [
             self._chances(slice(begin, begin + _BLOCK), factor)
@@ -209,21 +212,21 @@ class RunWeightedBelief:
     def _chances(self, documents: slice, factor: NDArray[np.floating]) -> Values:
         rows, topic = self.features.rows[documents].astype(np.float64), self.features.topic[documents]
         middle = rows @ self.weights + self.levels[topic]
-        # A level follows the weights: what is left of a row once it has done so, and its own spread.
+        # A level depends on the weights: the part of each row that this does not explain, and its own spread.
         left = rows - (self.cross / self.own[:, np.newaxis])[topic]
         spread = np.square(np.linalg.solve(factor, left.T)).sum(axis=0) + 1 / self.own[topic]
         return logistic(middle / np.sqrt(1 + np.pi / 8 * spread))
 
     def wider(self, judgments: int) -> float:
-        """The more is judged, the more of the error is the model's own."""
+        """Return the widening: the more is judged, the larger the model's own share of the error."""
         return math.sqrt(1 + judgments / (AS_WRONG_AS_UNSURE * self.features.topics))
 
     def level_precision(self, topic: int) -> float:
-        """That of the posterior, whatever the weights are."""
+        """Return the posterior precision of a topic's level, given the weights."""
         return float(self.own[topic])
 
     def drawn(self, draws: int, seed: Sequence[int]) -> DrawnOdds:
-        """Weights drawn from their posterior, and for every topic a level that goes with them."""
+        """Draw weights from their posterior, and for every topic a level given these weights."""
         normal = generator("weights", *seed).standard_normal((len(self.weights), draws))
         away = np.linalg.solve(np.linalg.cholesky(self.schur).T, normal)
         return _DrawnWeights(self, away, tuple(seed))
@@ -232,7 +235,7 @@ class RunWeightedBelief:
 @dataclass(frozen=True, slots=True, eq=False)
 class _DrawnWeights:
     belief: RunWeightedBelief
-    away: Matrix  # (feature, draw) how far each draw is from the best fit
+    away: Matrix  # (feature, draw) distance of each draw from the best fit
     seed: tuple[int, ...]
 
     def of_topic(self, documents: slice, topic: int) -> NDArray[np.float32]:
@@ -246,12 +249,12 @@ class _DrawnWeights:
 
 Purpose = Literal["order", "weights", "levels", "relevance"]
 
-# The purpose goes first: NumPy takes seeds that differ in zeros at the end for the same.
+# The purpose goes first, because NumPy ignores zeros at the end of a seed.
 _NUMBERS: dict[Purpose, int] = {"order": 1, "weights": 2, "levels": 3, "relevance": 4}
 
 
 def generator(purpose: Purpose, *seed: int) -> np.random.Generator:
-    """A generator for one purpose; a purpose always has seeds of one length."""
+    """Create a random generator for one purpose; a purpose always has seeds of the same length."""
     return np.random.default_rng([_NUMBERS[purpose], *seed])
 
 
@@ -262,20 +265,20 @@ Judged = tuple[int, bool]  # a document that counts, and whether it is relevant
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """The prior as it was fitted to the first judgments of a session."""
+    """The prior as fitted to the first judgments of a session."""
 
     judged: tuple[Judged, ...]  # in the order of the log
     belief: Belief
     probability: Values  # (document that counts,)
-    by_topic: Counts  # (topic,) how many of the judgments each has
+    by_topic: Counts  # (topic,) number of judgments
 
     def begins(self, judged: Sequence[Judged]) -> bool:
-        """Whether these judgments begin with those of the fit."""
+        """Return whether these judgments begin with those of the fit."""
         return self.judged == tuple(judged[: len(self.judged)])
 
 
 def due_size(first: int, judgments: int) -> int:
-    """How many of so many judgments a prior should know that was first fitted to some of them."""
+    """Return the number of judgments to which the prior should be fitted when there are this many."""
     size = first
     while (doubled := max(FIRST_REFIT, 2 * size)) <= judgments:
         size = doubled

@@ -1,9 +1,9 @@
-"""How likely an unjudged document is to be relevant: priors by name, for one run and for all runs at once.
+"""Estimate how likely an unjudged document is to be relevant: priors by name, for one run or all runs.
 
-A prior is first fitted to the judgments (and, if it looks at ranks, to the given runs). For one run, what
-comes out is a likelihood, which gives every unjudged document its probability; `chances` puts these beside
-what the judgments say. For the documents of all runs, `document_prior` gives what a session of judging learns
-from. A new prior is a name in `parse_prior`, a line in `Prior.fitted` and one in `document_prior`.
+A prior is first fitted to the judgments (and, if it uses ranks, to the given runs). For one run, the result
+is a likelihood that assigns a probability to every unjudged document; `chances` combines these with the
+judgments. For the documents of all runs, `document_prior` returns what a judging session learns from. A new
+prior needs a name in `parse_prior`, a line in `Prior.fitted` and one in `document_prior`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.policies import ANY_GRADES, DEFAULT_POLICIES, Policies
 from sounding.data.assembly import checked_numbers, qrels_of
-from sounding.data.columns import Records, numbered
+from sounding.data.columns import Records, line_numbers
 from sounding.data.fast.keys import PairTable
 from sounding.data.fast.text import split_fields
 from sounding.data.problems import Problems
@@ -32,34 +32,35 @@ from sounding.runs.ranking import Counts, Ranking, Values
 from sounding.runs.retrieved import Retrieved
 from sounding.runs.topic_lists import TopicLists
 
-SMOOTHING = 10.0  # a rate is taken as if so many more documents, relevant at the common rate, had been judged
+# a rate is computed as if this many more documents, relevant at the common rate, had been judged
+SMOOTHING = 10.0
 PROBABILITIES_SHAPE = "topic doc probability"
 
-DEFAULT = "runs"  # the prior of a session: the model that learns how far to believe each run
+DEFAULT = "runs"  # the default of a session: the model that learns how much to trust each run
 _FILE = "file"
-_ANY = "*"  # in a file of probabilities: every document, every topic
+_ANY = "*"  # in a file of probabilities: every document, or every topic
 
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """A way to say how likely unjudged documents are to be relevant, by name."""
+    """A named way to estimate how likely unjudged documents are to be relevant."""
 
-    name: str  # as people write it
+    name: str  # as users write it
     kind: str  # the name itself, or `number` or `file`
-    probability: float = math.nan  # of a number
+    probability: float = math.nan  # for a number
 
     def fitted(self, judged: Judged, rankings: Iterable[Ranking], level: float = 1) -> Likelihood:
-        """Return what it takes from judgments and rankings; each ranking is looked at once."""
+        """Fit the prior to judgments and rankings; each ranking is read once."""
         if not level > 0:
             raise DataError(
-                f"level {level:g} makes every judged document relevant, so there is nothing to expect;"
+                f"level {level:g} makes every judged document relevant, so there is nothing to estimate;"
                 " give a grade above 0"
             )
         judgments = judged.judgments
         if self.kind == "rank":
             return Likelihood(self.name, level, partial(_by_rank, _rates_by_rank(rankings, level)))
         if self.kind == _FILE:
-            return Likelihood(self.name, level, _Listed.of(self.name, judged).probabilities)
+            return Likelihood(self.name, level, _ProbabilityFile.of(self.name, judged).probabilities)
         rates = np.full(len(judgments.topics), self.probability)
         if self.kind == "rate":
             rates = smoothed_rates(judgments.relevant(level), judgments.judged)
@@ -82,29 +83,29 @@ def parse_prior(text: str, *, of_runs: bool = False) -> Prior:
             raise UnknownNameError("prior", text, known) from None
         return Prior(text, _FILE)
     if not 0 <= number <= 1:
-        raise DataError(f"a prior of {number:g} is no probability; expected a number from 0 to 1")
+        raise DataError(f"prior {number:g} is not a probability; give a number from 0 to 1")
     return Prior(f"{number:g}", "number", number)
 
 
 def smoothed_rates(relevant: Counts, judged: Counts) -> Values:
-    """Return rates of relevance, drawn towards the common one.
+    """Return rates of relevance, smoothed towards the common rate.
 
     With r of n judged documents relevant it is (r + 10 m) / (n + 10), m = (sum of r + 0.5) / (sum of n + 1):
-    never 0 and never 1. Judged documents are mostly those that systems ranked high, so for documents further
-    down this is too much rather than too little.
+    never 0 and never 1. Judged documents are mostly those that systems ranked high, so the rate is too high
+    rather than too low for documents further down.
     """
     common = (relevant.sum() + 0.5) / (judged.sum() + 1)
     return (relevant + SMOOTHING * common) / (judged + SMOOTHING)
 
 
 def rank_bin(rank: Counts) -> Counts:
-    """0 for rank 1, 1 for 2, 2 for 3 and 4, 3 for 5 to 8, ..."""
+    """Return the bin of a rank: 0 for rank 1, 1 for 2, 2 for 3 and 4, 3 for 5 to 8, ..."""
     return np.frexp((rank - 1).astype(np.float64))[1].astype(np.int64)
 
 
 def never_rising(rates: Values, weights: NDArray[np.floating]) -> Values:
-    """The closest rates (weighted least squares) that never rise: neighbors that do are averaged."""
-    pools: list[tuple[float, float, int]] = []  # rate, weight, how many
+    """Return the closest rates (weighted least squares) that never rise; rising neighbors are averaged."""
+    pools: list[tuple[float, float, int]] = []  # rate, weight, count
     for rate, weight in zip(rates.tolist(), weights.tolist(), strict=True):
         size = 1
         while pools and pools[-1][0] < rate:
@@ -120,14 +121,14 @@ def never_rising(rates: Values, weights: NDArray[np.floating]) -> Values:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outside:
-    """Unjudged documents that a run did not retrieve and that may be relevant, alike ones together."""
+    """Unjudged documents that a run did not retrieve and that may be relevant; similar ones are grouped."""
 
     topic: Counts
     probability: Values
     count: Counts
 
     def joined(self, other: Outside) -> Outside:
-        """The documents of both."""
+        """Return the documents of both."""
         return Outside(
             np.concatenate([self.topic, other.topic]),
             np.concatenate([self.probability, other.probability]),
@@ -135,7 +136,7 @@ class Outside:
         )
 
     def merged(self) -> Outside:
-        """Alike documents together in one row, by topic and rising probability."""
+        """Merge documents with the same probability into one row, by topic and rising probability."""
         order = np.lexsort((self.probability, self.topic))
         topic, probability = self.topic[order], self.probability[order]
         new = np.ones(len(order), np.bool_)
@@ -146,16 +147,16 @@ class Outside:
 
     @staticmethod
     def each(topic: Counts, probability: Values) -> Outside:
-        """Single documents."""
+        """Create documents that are not grouped."""
         return Outside(topic, probability, np.ones(len(topic), np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Chances:
-    """The probability that each document of a run is relevant: every retrieved one, and what is outside.
+    """The probability that each document is relevant: every retrieved one, and those outside the run.
 
-    Rows are the retrieved documents in rank order, topic after topic. Documents are relevant or not
-    independently of each other; an unjudged one that turns out relevant has the grade `level`.
+    Rows are the retrieved documents by topic and rank. Documents are relevant independently of each other; an
+    unjudged one that turns out relevant has the grade `level`.
     """
 
     prior: str
@@ -163,19 +164,19 @@ class Chances:
     topic: Counts  # (row,)
     rank: Counts  # (row,) from 1
     grade: Values  # (row,) NaN: not judged
-    probability: Values  # (row,) 0 or 1 where judged
+    probability: Values  # (row,) 0 or 1 if judged
     elsewhere: Counts  # (topic,) documents judged relevant that were not retrieved
     outside: Outside
 
     @property
     def unjudged(self) -> NDArray[np.bool_]:
-        """Which rows nobody judged."""
+        """The rows without a judgment."""
         return np.isnan(self.grade)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnjudgedRows:
-    """The unjudged documents that a run retrieved for judged topics, in rank order, topic after topic."""
+    """The unjudged documents that a run retrieved for judged topics, by topic and rank."""
 
     run: Run
     ranking: Ranking
@@ -184,19 +185,19 @@ class UnjudgedRows:
     rank: Counts
 
     def rows(self) -> Places:
-        """The row of each document in the run's table."""
+        """Return the row of each document in the run's table."""
         first = np.cumsum(self.ranking.retrieved) - self.ranking.retrieved
         return _in_rank_order(self.run, self.ranking, self.policies)[first[self.topic] + self.rank - 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Likelihood:
-    """A prior that knows the judgments: gives documents their probabilities."""
+    """A prior fitted to the judgments, which assigns probabilities to documents."""
 
-    name: str  # what the prior is called
+    name: str  # the name of the prior
     level: float  # the lowest grade that counts as relevant
-    # The probability of each of these documents, and those of documents that were not retrieved. The counts
-    # say how many of the latter each topic has; who knows them by name need not use them.
+    # Returns the probability of each of these documents, and those of documents that were not retrieved. The
+    # counts are how many of the latter each topic has; a file that names them ignores the counts.
     probabilities: Callable[[UnjudgedRows, Counts], tuple[Values, Outside]]
 
 
@@ -208,10 +209,9 @@ def chances(
     outside: Counts | None = None,
     policies: Policies = DEFAULT_POLICIES,
 ) -> Chances:
-    """What likelihood and judgments say of every document of a run, which `ranking` holds aligned.
+    """Combine likelihood and judgments for every document of a run, which `ranking` holds aligned.
 
-    `outside` counts, for every topic, the unjudged documents that are not in the ranking and may be
-    relevant all the same.
+    `outside` counts, for every topic, the unjudged documents that are not in the ranking but may be relevant.
     """
     topics = len(ranking.topics)
     topic = np.repeat(np.arange(topics), ranking.retrieved)
@@ -234,7 +234,7 @@ def chances(
 
 
 def _in_rank_order(run: Run, ranking: Ranking, policies: Policies) -> Places:
-    """The rows of all documents of a ranking, topic after topic in rank order."""
+    """Return the rows of all documents of a ranking, by topic and rank."""
     place = {text: number for number, text in enumerate(ranking.topics)}
     number_of = np.array([place.get(text, -1) for text in run.topics], np.int64)
     run_topic = np.repeat(np.arange(len(run.topics)), run.sizes)
@@ -248,29 +248,29 @@ def _in_rank_order(run: Run, ranking: Ranking, policies: Policies) -> Places:
 
 
 def _by_topic(rates: Values, documents: UnjudgedRows, outside: Counts) -> tuple[Values, Outside]:
-    """Every unjudged document of a topic is as likely as any other: `rates` are (topic,)."""
-    return rates[documents.topic], _alike(rates, outside)
+    """Assign the same probability to all unjudged documents of a topic: `rates` are (topic,)."""
+    return rates[documents.topic], _same_rate(rates, outside)
 
 
-def _alike(rates: Values, counts: Counts) -> Outside:
-    """So many documents of each topic, all as likely as the topic's rate says."""
+def _same_rate(rates: Values, counts: Counts) -> Outside:
+    """Group the given number of documents of each topic, with the topic's rate."""
     topic = counts.nonzero()[0]
     return Outside(topic, rates[topic], counts[topic])
 
 
 def _by_rank(rates: Values, documents: UnjudgedRows, outside: Counts) -> tuple[Values, Outside]:
-    """Documents are as likely as their ranks: `rates` are (bin,), see rank_bin, and never rise."""
+    """Assign probabilities by rank: `rates` are (bin,), see rank_bin, and never rise."""
     retrieved = rates[np.minimum(rank_bin(documents.rank), len(rates) - 1)]
-    return retrieved, _alike(np.full(len(outside), rates[-1]), outside)
+    return retrieved, _same_rate(np.full(len(outside), rates[-1]), outside)
 
 
 def _rates_by_rank(rankings: Iterable[Ranking], level: float) -> Values:
-    """(bin,) the rate of relevance of judged documents at the same rank, over all given runs and topics.
+    """(bin,) Return the rate of relevance of judged documents by rank, over all given runs and topics.
 
-    Ranks are taken together as 1, 2, 3-4, 5-8, 9-16, ...; a rate is smoothed towards that of all ranks, and
-    neighbors are pooled where it would rise with rank. Below the deepest judged document, and for documents
-    that a run did not retrieve, the last rate holds. What is judged far down a ranking was ranked high by
-    another run, so there too the rates are too much rather than too little.
+    Ranks are grouped as 1, 2, 3-4, 5-8, 9-16, ...; a rate is smoothed towards that of all ranks, and
+    neighbors are pooled if it would rise with rank. The last rate applies below the deepest judged document
+    and to documents that a run did not retrieve. A document judged far down a ranking was ranked high by
+    another run, so there too the rates are too high rather than too low.
     """
     seen, relevant = np.zeros(64, np.int64), np.zeros(64, np.int64)
     for ranking in rankings:
@@ -279,7 +279,9 @@ def _rates_by_rank(rankings: Iterable[Ranking], level: float) -> Values:
         relevant += np.bincount(bins[ranking.grade >= level], minlength=64)
     used = seen.nonzero()[0]
     if not len(used):
-        raise DataError("the prior 'rank' learns from judged documents in the runs, and no run has any")
+        raise DataError(
+            "the prior 'rank' needs judged documents in the runs, but no run has any; use 'rate' or a number"
+        )
     rates = never_rising(smoothed_rates(relevant[used], seen[used]), seen[used] + SMOOTHING)
     last_used = np.searchsorted(used, np.arange(used[-1] + 1), side="right") - 1
     return rates[np.maximum(last_used, 0)]
@@ -289,7 +291,7 @@ def _rates_by_rank(rankings: Iterable[Ranking], level: float) -> Values:
 
 
 def read_probabilities(source: str | Path | Content) -> Qrels:
-    """A file of probabilities, `topic doc probability` in every line, as a table with them for grades."""
+    """Read a file of probabilities (`topic doc probability` in every line) as qrels with these as grades."""
     content = source if isinstance(source, Content) else read_content(source)
     problems = Problems(content.source)
     fields = split_fields(
@@ -300,7 +302,7 @@ def read_probabilities(source: str | Path | Content) -> Qrels:
     values = checked_numbers(probability, fields.lines, "probability", problems)
     wrong = ((values < 0) | (values > 1)).nonzero()[0]
     problems.add(
-        numbered(fields.lines, wrong),
+        line_numbers(fields.lines, wrong),
         lambda i: f"probability {probability.text(int(wrong[i]))!r}; expected a number from 0 to 1",
     )
     records = Records({"topic": topic, "doc": doc}, fields.lines, {"grade": values}, is_text=True)
@@ -312,7 +314,10 @@ def read_probabilities(source: str | Path | Content) -> Qrels:
 
 
 def _otherwise(listed: Qrels, topics: Sequence[str]) -> Values:
-    """(topic,) the probability of what a file does not list, by its lines with `*`; NaN: it does not say."""
+    """(topic,) Return the probability of unlisted documents, from the lines with `*`.
+
+    NaN if there is none.
+    """
     rows = _is_any(listed).nonzero()[0]
     topic_of = np.repeat(np.arange(len(listed.topics)), listed.sizes)[rows]
     others = {
@@ -322,29 +327,28 @@ def _otherwise(listed: Qrels, topics: Sequence[str]) -> Values:
 
 
 def _is_any(listed: Qrels) -> NDArray[np.bool_]:
-    """Which lines stand for every document."""
+    """Return which lines stand for every document."""
     return (listed.docs.length == 1) & (listed.docs.buffer[listed.docs.start] == ord(_ANY))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Listed:
-    """A file of probabilities as a table to find documents in.
+class _ProbabilityFile:
+    """A file of probabilities as a table for finding documents.
 
-    `*` for doc means every document of the topic that is not listed, and for the topic every topic. A
-    retrieved unjudged document that no line covers is an error: a file that leaves out part of a ranking
-    would count it as not relevant without saying so. Outside documents are those that are listed, neither
-    judged nor retrieved; counts of others are not used.
+    `*` as document means every unlisted document of the topic, and as topic every topic. A retrieved unjudged
+    document that no line covers is an error, because it would silently count as not relevant. Outside
+    documents are those that are listed but neither judged nor retrieved; counts of others are not used.
     """
 
     source: str
     listed: Qrels
     table: PairTable
     topic: Counts  # (listed document,) number of its topic among the judged ones; -1: not judged
-    settled: NDArray[np.bool_]  # (listed document,) judged, or no document at all
-    otherwise: Values  # (topic,) the probability of what is not listed; NaN: not said
+    settled: NDArray[np.bool_]  # (listed document,) judged, or not a document at all
+    otherwise: Values  # (topic,) the probability of unlisted documents; NaN: unknown
 
     @staticmethod
-    def of(source: str, judged: Judged) -> _Listed:
+    def of(source: str, judged: Judged) -> _ProbabilityFile:
         """Read the file and find out which of its documents are judged."""
         listed = read_probabilities(source)
         number_of = judged.table.numbers(listed.topics)
@@ -354,7 +358,7 @@ class _Listed:
         known[here] = judged.grades[there] >= 0
         table = PairTable.build(listed.topics, listed.sizes, listed.pair_keys(), listed.docs.words())
         otherwise = _otherwise(listed, judged.judgments.topics)
-        return _Listed(source, listed, table, topic, known | _is_any(listed), otherwise)
+        return _ProbabilityFile(source, listed, table, topic, known | _is_any(listed), otherwise)
 
     def probabilities(self, documents: UnjudgedRows, outside: Counts) -> tuple[Values, Outside]:
         run = documents.run
@@ -375,8 +379,8 @@ class _Listed:
             document = documents.run.docs.text(int(rows[lacking[0]]))
             raise DataError(
                 f"{self.source}: no probability for document {document!r} of topic {topic}, which"
-                f" {documents.run.source} retrieved and nobody judged ({len(lacking):,} such documents);"
-                " list it, or say what all others have in a line such as '* * 0.01'"
+                f" {documents.run.source} retrieved but nobody judged ({len(lacking):,} such documents);"
+                " list it, or add a default for all others in a line such as '* * 0.01'"
             )
 
 
@@ -384,7 +388,7 @@ class _Listed:
 
 
 def document_prior(text: str, retrieved: Retrieved, lists: Sequence[TopicLists]) -> DocumentPrior:
-    """Return the prior of this name, as a session of judging uses it."""
+    """Return the prior of this name, as a judging session uses it."""
     prior = parse_prior(text, of_runs=True)
     topic = np.repeat(np.arange(len(lists)), [one.size for one in lists])
     if prior.kind == DEFAULT:
@@ -395,28 +399,28 @@ def document_prior(text: str, retrieved: Retrieved, lists: Sequence[TopicLists])
         bins = rank_bin(np.concatenate([one.best for one in lists]))
         return _RateOfAlike(bins, int(bins.max(initial=0)) + 1, falling=True)
     if prior.kind == _FILE:
-        return _Fixed(_listed_chances(text, retrieved, lists))
+        return _Fixed(_file_probabilities(text, retrieved, lists))
     return _Fixed(np.full(len(topic), prior.probability))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Independent:
-    """Chances that are known as such: draws differ in what they make of them, not in the chances."""
+    """Probabilities that are known: draws differ in the outcomes, not in the probabilities."""
 
     probability: Values
 
     def drawn(self, draws: int, seed: Sequence[int]) -> DrawnOdds:
-        """The same for all draws."""
+        """Return the same log odds for all draws."""
         with np.errstate(divide="ignore"):
             odds = np.log(self.probability) - np.log1p(-self.probability)
         return _SameOdds(odds.astype(np.float32), draws)
 
     def wider(self, judgments: int) -> float:
-        """Chances are what they are said to be."""
+        """Return 1, because the probabilities are taken as exact."""
         return 1.0
 
     def level_precision(self, topic: int) -> float:
-        """Nothing is left to learn of a level."""
+        """Return infinity, because nothing is left to learn about a level."""
         return math.inf
 
 
@@ -431,7 +435,7 @@ class _SameOdds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fixed:
-    """Chances that judgments do not change: one number, or those of a file."""
+    """Probabilities that judgments do not change: one number, or those of a file."""
 
     probability: Values
     learns: bool = False
@@ -442,7 +446,7 @@ class _Fixed:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _RateOfAlike:
-    """The rate of relevance among the judged documents of the same topic, or of about the same best rank."""
+    """The rate of relevance among judged documents of the same topic, or of a similar best rank."""
 
     group: Counts  # (document,) its topic, or the bin of its best rank in any run
     groups: int
@@ -458,8 +462,8 @@ class _RateOfAlike:
         return Independent(rates[self.group])
 
 
-def _listed_chances(source: str, retrieved: Retrieved, lists: Sequence[TopicLists]) -> Values:
-    """(document,) the probabilities of a file, where `*` stands for all other documents, or topics."""
+def _file_probabilities(source: str, retrieved: Retrieved, lists: Sequence[TopicLists]) -> Values:
+    """(document,) Return the probabilities in a file, where `*` stands for all other documents, or topics."""
     listed = read_probabilities(source)
     chance, otherwise = retrieved.grades(listed, ANY_GRADES), _otherwise(listed, retrieved.topics)
     parts = []
@@ -470,7 +474,7 @@ def _listed_chances(source: str, retrieved: Retrieved, lists: Sequence[TopicList
             document = retrieved.docs.text(int(one.documents[np.isnan(own).argmax()]))
             raise DataError(
                 f"{source}: no probability for document {document!r} of topic {topic};"
-                " list it, or say what all others have in a line such as '* * 0.01'"
+                " list it, or add a default for all others in a line such as '* * 0.01'"
             )
         parts.append(own)
     return np.concatenate(parts)

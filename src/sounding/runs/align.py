@@ -1,6 +1,6 @@
-"""The one place that orders documents: tables to rankings.
+"""Order documents and match them with judgments: from tables to rankings.
 
-Order, ties, depth, negative grades and missing topics are decided here and nowhere else.
+Only this module decides order, ties, depth, negative grades and missing topics.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ from sounding.data.fast.tokens import Tokens
 from sounding.data.tables import Places, Qrels, Run, single_precision
 from sounding.runs.ranking import Judgments, Ranking, Sampling, Strata, TieBlocks
 
-POOLED = -1.0  # a document that was in the pool and was not judged
+POOLED = -1.0  # grade of a document that was pooled but not judged
 
 
 class Judged(NamedTuple):
-    """Qrels made ready for many runs: what the measures need, and a table to find documents in."""
+    """Qrels prepared for many runs: what the measures need, and a table for finding documents."""
 
     judgments: Judgments
     table: PairTable
     grades: NDArray[np.float64]  # (table row,) at least 0, or POOLED
     topic: Places  # (table row,)
-    judgment: Places | None = None  # (table row,) its place in `judgments`; where these were sampled
-    strata: Places | None = None  # (table row,) where there are strata
+    judgment: Places | None = None  # (table row,) its place in `judgments`; only for sampled judgments
+    strata: Places | None = None  # (table row,) if there are strata
 
 
-# What several computations ask of the same judgments and runs is worked out once, as long as they are held.
+# Results that several computations need of the same judgments and runs are kept as long as these exist.
 _judged: WeakKeyDictionary[Qrels, dict[Negative, Judged]] = WeakKeyDictionary()
 _positions: WeakKeyDictionary[Run, dict[tuple[Ties, Compat], Places]] = WeakKeyDictionary()
 
 
 def hold_judgments(qrels: Qrels) -> None:
-    """Prepare judgments once for everything that is computed from them."""
+    """Prepare judgments only once for everything that is computed from them."""
     _judged.setdefault(qrels, {})
 
 
 def hold_order(run: Run, policies: Policies) -> None:
-    """Put a run in order once for everything that is computed from it."""
+    """Order a run only once for everything that is computed from it."""
     _positions.setdefault(run, {})
-    order_documents(run, np.empty(0, np.int64), policies)  # here, so that forked processes have it
+    order_documents(run, np.empty(0, np.int64), policies)  # now, so that forked processes share it
 
 
 def prepare(qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Judged:
-    """Qrels under the policy for negative grades, with their hash table."""
+    """Prepare qrels under the policy for negative grades, with their hash table."""
     known = _judged.get(qrels)
     if known is None:
         return _prepare(qrels, policies)
@@ -60,7 +60,7 @@ def prepare(qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Judged:
 
 
 def _prepare(qrels: Qrels, policies: Policies) -> Judged:
-    grades = settled_grades(qrels.grades, policies.negative)
+    grades = apply_negative_policy(qrels.grades, policies.negative)
     topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
     words = qrels.docs.words()
     keys = pair_keys(qrels.topics, qrels.sizes, words)
@@ -76,8 +76,8 @@ def _prepare(qrels: Qrels, policies: Policies) -> Judged:
     return Judged(judgments, table, grades, topic, judgment, strata)
 
 
-def settled_grades(grades: NDArray[np.float64], negative: Negative) -> NDArray[np.float64]:
-    """Grades of at least 0, or POOLED for documents that were pooled and not judged."""
+def apply_negative_policy(grades: NDArray[np.float64], negative: Negative) -> NDArray[np.float64]:
+    """Return grades of at least 0, and POOLED for documents that were pooled but not judged."""
     if negative == "nonrelevant":
         return np.maximum(grades, 0.0)
     if negative == "split":
@@ -86,13 +86,13 @@ def settled_grades(grades: NDArray[np.float64], negative: Negative) -> NDArray[n
 
 
 def _best_first(grades: NDArray[np.float64], topic: Places) -> Places:
-    """The rows of judged documents, topic after topic, best grade first."""
+    """Return the rows of judged documents by topic, best grade first."""
     judged = (grades >= 0).nonzero()[0]
     return judged[_by_topic_and_grade(topic[judged], grades[judged])]
 
 
 def _judgments(qrels: Qrels, grades: NDArray[np.float64], topic: Places, best_first: Places) -> Judgments:
-    """All judged grades of every topic, best first."""
+    """Return all judged grades of every topic, best first."""
     topics = len(qrels.topics)
     counts = np.bincount(topic[best_first], minlength=topics)
     return Judgments(
@@ -106,14 +106,14 @@ def _judgments(qrels: Qrels, grades: NDArray[np.float64], topic: Places, best_fi
 
 
 def _numbered_strata(strata: Places, topic: Places) -> Places:
-    """Strata of all topics numbered from 0: no two topics share one."""
+    """Number the strata of all topics from 0, so that no two topics share one."""
     _, within = np.unique(strata, return_inverse=True)
     _, numbers = np.unique(topic * (int(within.max(initial=0)) + 1) + within, return_inverse=True)
     return numbers
 
 
 def _sampling(qrels: Qrels, topic: Places, strata: Places | None, judged: Places) -> Sampling:
-    """How the judged documents, which stand in these rows, were chosen."""
+    """Describe how the judged documents, given by their rows, were sampled."""
     pool = None
     if strata is not None:
         numbers, first = np.unique(strata, return_index=True)
@@ -127,7 +127,7 @@ def _sampling(qrels: Qrels, topic: Places, strata: Places | None, judged: Places
 
 
 def _by_topic_and_grade(topic: Places, grades: NDArray[np.float64]) -> Places:
-    """The order by topic, then falling grade; whole grades of a short scale sort as one small number."""
+    """Return the order by topic, then by descending grade; few whole grades sort as one small number."""
     highest = grades.max(initial=0.0)
     steps = int(highest) + 1 if highest < 1000 else 0
     if steps and (topic.max(initial=0) + 1) * steps < 1 << 16 and (grades == np.floor(grades)).all():
@@ -136,18 +136,18 @@ def _by_topic_and_grade(topic: Places, grades: NDArray[np.float64]) -> Places:
 
 
 def matches(run: Run, judged: Judged) -> tuple[Places, Places]:
-    """Rows of a run that the qrels list, ascending, and the row of the qrels for each."""
+    """Return the rows of a run that the qrels list, ascending, and the qrels row of each."""
     topics = topic_rows(run, judged)
     return judged.table.find(topics, run.pair_keys(), run.docs, run.sizes, run.words)
 
 
 def topic_rows(run: Run, judged: Judged) -> Places:
-    """The number among the judged topics of each of the run's topics; -1: not judged."""
+    """Return the number of each of the run's topics among the judged topics; -1 if not judged."""
     return judged.table.numbers(run.topics)
 
 
 def _topic_of(run: Run, rows: Places) -> Places:
-    """The topic, by its number in the run, of each of these ascending rows."""
+    """Return the topic number in the run of each of these ascending rows."""
     return np.repeat(np.arange(len(run.topics)), np.diff(np.searchsorted(rows, run.starts)))
 
 
@@ -157,16 +157,17 @@ def align(
     policies: Policies = DEFAULT_POLICIES,
     found: tuple[Places, Places] | None = None,
 ) -> Ranking:
-    """The judged documents of a run in rank order, topic after topic; unjudged ones keep their ranks.
+    """Return the judged documents of a run by topic and rank; unjudged documents keep their ranks.
 
-    `found` is what `matches` gives, for callers that need it themselves.
+    `found` is the result of `matches`, for callers that have it already.
     """
     row_of_topic = topic_rows(run, judged)
     here, there = matches(run, judged) if found is None else found
     run_topic = _topic_of(run, here)
     positions, blocks = order_documents(run, here, policies)
 
-    above = run.starts.take(run_topic) - 1  # positions count from 0 through the run, ranks from 1 in a topic
+    # positions count from 0 through the run, ranks from 1 within a topic
+    above = run.starts.take(run_topic) - 1
     rank = positions - above
     if blocks is not None:
         blocks = TieBlocks(blocks.first - above, blocks.size)
@@ -211,20 +212,20 @@ def _ranking(
 
 
 def _with_sampling(ranking: Ranking, judgment: Places, strata: Places | None) -> Ranking:
-    """The ranking with what is known of how its documents, pooled or judged, were chosen."""
+    """Add to a ranking how its pooled or judged documents were sampled."""
     pooled_stratum = None if strata is None else strata[judgment < 0]
     return replace(ranking, judgment=judgment[judgment >= 0], pooled_stratum=pooled_stratum)
 
 
 def treat_unjudged(ranking: Ranking, policies: Policies) -> Ranking:
-    """The ranking as the policy for unjudged documents lets the measures see it."""
+    """Return the ranking that measures see under the policy for unjudged documents."""
     return ranking.condensed() if policies.unjudged == "condensed" else ranking
 
 
 def order_documents(run: Run, rows: Places, policies: Policies) -> tuple[Places, TieBlocks | None]:
-    """Where each of these rows (ascending) stands when the run is in order, counted from the run's start.
+    """Return the position of each of these ascending rows in the ordered run, from the run's start.
 
-    Only what is asked for is ordered exactly: tied documents that nobody judged need no order.
+    Only the requested rows are ordered exactly: tied documents without judgments need no order.
     """
     known = _positions.get(run)
     if policies.ties == "file":
@@ -250,10 +251,10 @@ def _order(run: Run, rows: Places, policies: Policies) -> tuple[Places, TieBlock
 
 
 def _order_by_rank(run: Run) -> Places:
-    """Positions by the rank column, which must tell the documents of a topic apart."""
+    """Return positions by the rank column, in which ranks must be distinct within a topic."""
     if run.ranks is None:
         raise DataError(
-            f"{run.source}: ties by rank need the rank column, and this run was made without it;"
+            f"{run.source}: ties=rank needs the rank column, which was not read;"
             " read it with read_run(..., with_ranks=True)"
         )
     order, positions, tied = _order_by_score(-run.ranks, run.starts)
@@ -263,7 +264,7 @@ def _order_by_rank(run: Run) -> Places:
         topic = run.topics[int(np.searchsorted(run.starts, row, side="right")) - 1]
         raise DataError(
             f"{run.source}: topic {topic} gives rank {run.ranks[row]:g} to several documents;"
-            " ties by rank need distinct ranks"
+            " ties=rank needs distinct ranks"
         )
     return positions
 
@@ -271,9 +272,9 @@ def _order_by_rank(run: Run) -> Places:
 def _order_by_score(
     scores: NDArray[np.floating], starts: Places, *, stable: bool = False
 ) -> tuple[Places, Places, NDArray[np.bool_]]:
-    """Row at each position, position of each row, and which positions tie with the one before.
+    """Return the row at each position, the position of each row, and which positions tie with the one before.
 
-    Rows with equal scores are in any order unless it is to be `stable`: as they stand.
+    Rows with equal scores are in any order, or in file order if `stable`.
     """
     rows = np.arange(len(scores))
     if not len(scores):
@@ -296,22 +297,22 @@ def _order_by_score(
 def _sorted_within(
     scores: NDArray[np.floating], starts: Places, kind: Literal["stable"] | None = None
 ) -> Places:
-    """Rows by falling score within each topic: one sort of all scores, then one by topic."""
+    """Return rows by descending score within each topic: one sort of all scores, then one by topic."""
     falling = np.argsort(-scores, kind=kind)
     sizes = np.diff(starts)
     numbers = np.arange(len(sizes), dtype=np.uint16 if len(sizes) < 1 << 16 else np.int64)
     topic = np.repeat(numbers, sizes)[falling]
-    return falling[np.argsort(topic, kind="stable")]  # NumPy sorts 16 bits by radix
+    return falling[np.argsort(topic, kind="stable")]  # NumPy sorts 16-bit integers by radix
 
 
 def _order_ties(
     docs: Tokens, rows: Places, order: Places, positions: Places, tied: NDArray[np.bool_]
 ) -> Places:
-    """Positions with tied documents by id, descending, as trec_eval orders them."""
+    """Return positions with tied documents in descending order of ids, like trec_eval."""
     found = positions.take(rows)
     in_block = tied.copy()
     in_block[:-1] |= tied[1:]
-    among = in_block.take(found).nonzero()[0]  # of what was asked for: documents that share their score
+    among = in_block.take(found).nonzero()[0]  # requested documents that share their score
     if not len(among):
         return found
     asked = np.zeros(len(tied), np.bool_)
@@ -319,19 +320,19 @@ def _order_ties(
     places = in_block.nonzero()[0]
     head = (~tied[places]).nonzero()[0]
     size = np.diff(head, append=len(places))
-    wanted = np.logical_or.reduceat(asked[places], head)  # blocks that hold a document that was asked for
+    wanted = np.logical_or.reduceat(asked[places], head)  # blocks that contain a requested document
     places = places[np.repeat(wanted, size)]
     block = np.repeat(np.arange(np.count_nonzero(wanted)), size[wanted])
     lines = order[places]
     keys = [~word for word in reversed(docs[lines].order_keys())]
-    settled = np.empty(len(order), np.int64)  # others are never asked for
+    settled = np.empty(len(order), np.int64)  # others are never requested
     settled[lines[np.lexsort([*keys, block])]] = places
     found[among] = settled.take(rows.take(among))
     return found
 
 
 def _average_blocks(rows: Places, positions: Places, tied: NDArray[np.bool_]) -> tuple[Places, TieBlocks]:
-    """Positions, and for every row the position and size of its block of equal scores."""
+    """Return positions, and for every row the start and size of its block of equal scores."""
     first = (~tied).nonzero()[0]
     size = np.diff(first, append=len(tied))
     block = (np.cumsum(~tied) - 1)[positions[rows]]
@@ -339,21 +340,22 @@ def _average_blocks(rows: Places, positions: Places, tied: NDArray[np.bool_]) ->
 
 
 def _by_topic_and_position(topic: Places, positions: Places, size: int) -> Places | None:
-    """The order of documents by topic, then position; None where they stand so already."""
+    """Return the order of documents by topic, then position; None if they are in order already."""
     order: Places | None = None
     falls = np.count_nonzero(positions[1:] < positions[:-1])
     if falls:
         order = _by_position(positions, size) if falls > size >> 6 else np.argsort(positions, kind="stable")
         topic = topic.take(order)
     if (topic[1:] < topic[:-1]).any():
-        small = topic.astype(np.uint16) if topic.max() < 1 << 16 else topic  # NumPy sorts 16 bits by radix
+        # NumPy sorts 16-bit integers by radix
+        small = topic.astype(np.uint16) if topic.max() < 1 << 16 else topic
         by_topic = np.argsort(small, kind="stable")
         order = by_topic if order is None else order[by_topic]
     return order
 
 
 def _by_position(positions: Places, size: int) -> Places:
-    """The order by position, all of which are different: faster than sorting what is far from in order."""
+    """Return the order by distinct positions; faster than sorting if they are far from sorted."""
     held = np.full(size, -1)
     held[positions] = np.arange(len(positions))
     return held[held >= 0]

@@ -1,4 +1,4 @@
-"""Which runs were pooled and how deep: the one rule for a collection, pools cut to a depth, full judging."""
+"""Decide which runs were pooled and how deep, cut pools to a depth, and define full judging."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from sounding.data.run_info import RunInfo, info_remarks, listed_rows
 from sounding.data.tables import Qrels
 from sounding.runs.align import hold_judgments
 from sounding.runs.pairs import Pairs
-from sounding.runs.ranking import Counts, Ranking, Values, padded
+from sounding.runs.ranking import Counts, Ranking, Values, pad_rows
 from sounding.runs.retrieved import Retrieved, read_retrieved
 
-GUESSED_FROM = 10  # a run with fewer judged at its top is never taken to have contributed
-HOLED = 0.1  # share of a run's lists in which a judgment may be lacking, where contributors are guessed
-UNPOOLED = 0.05  # share of the documents at a rank that are not judged: more of them is the pool's end
+GUESSED_FROM = 10  # a run with fewer judged documents at its top never counts as contributing
+HOLED = 0.1  # share of a run's lists in which judgments may be missing when contributors are guessed
+UNPOOLED = 0.05  # share of unjudged documents at a rank above which the pool has ended
 
 ROUNDING = 1e-9
 
@@ -44,12 +44,12 @@ class Pool:
 
     contributing: Flags  # (run,)
     among: int  # runs that could have contributed: all that are not new
-    depth: int  # to which they were pooled: `judged`, or deeper where single judgments are lacking; 0: none
-    judged: int  # the deepest d such that the top d of every contributing run was judged; 0: none is
-    lists: int  # of contributing runs, one a topic
-    holed: int  # those of them with an unjudged document within the depth
-    guessed: bool  # contributing runs were recognized by their judged documents, not read from a list
-    remarks: tuple[str, ...] = ()  # what the list and the runs do not have in common, a line each
+    depth: int  # pool depth: `judged`, or deeper if single judgments are missing; 0: none
+    judged: int  # the deepest d such that the top d of every contributing run was judged; 0: none
+    lists: int  # lists of contributing runs, one per topic
+    holed: int  # lists with an unjudged document within the depth
+    guessed: bool  # contributing runs were guessed from the judgments, not read from a list
+    remarks: tuple[str, ...] = ()  # differences between the list and the runs, one line each
 
     @property
     def known(self) -> bool:
@@ -58,24 +58,24 @@ class Pool:
 
     @property
     def source(self) -> str:
-        """How it is known which runs contributed, in a word."""
+        """How the contributing runs are known: `guessed` or `listed`."""
         return "guessed" if self.guessed else "listed"
 
     def notes(self) -> list[str]:
-        """The remarks as sentences."""
+        """Return the remarks as sentences."""
         return [f"{remark}." for remark in self.remarks]
 
     def describe(self) -> str:
-        """How many runs, how deep, and how that is known, in a sentence: the one that every verb prints."""
+        """Describe in one sentence how many runs contributed, how deep, and how that is known."""
         count = int(np.count_nonzero(self.contributing))
         if not count and self.guessed:
             return (
-                f"No pool was recognized: no two runs with longer lists have their first {GUESSED_FROM}"
-                " documents judged on nine topics in ten."
+                f"No pool was recognized: no two runs with longer lists have their top {GUESSED_FROM}"
+                " documents judged on 90% of the topics."
             )
         if not count:
             return "No run contributed to the pool (as listed)."
-        how = "guessed from what is judged" if self.guessed else "as listed"
+        how = "guessed from the judgments" if self.guessed else "as listed"
         runs = f"{count} of {self.among} runs contributed to the pool ({how})"
         if not self.depth:
             return f"{runs}; more than {whole_percent(UNPOOLED)} of even their first documents are unjudged."
@@ -88,27 +88,28 @@ class Pool:
 
 
 class JudgedDepths(NamedTuple):
-    """How deep runs are judged: all that a pool is recognized by."""
+    """How deep runs are judged, which is all that the pool is recognized by."""
 
     runs: Sequence[str]
-    tags: Sequence[str]  # (run,) what each run calls itself
-    first_unjudged: Values  # (run, topic) the rank; NaN where everything that it retrieved was judged
-    by_rank: Counts  # (run, rank) its judged documents at each rank, over all topics
-    lengths: Values | Counts  # (run, topic) how many documents it has
+    tags: Sequence[str]  # (run,) the tag of each run
+    # (run, topic) rank of the first unjudged document; NaN if all retrieved documents were judged
+    first_unjudged: Values
+    by_rank: Counts  # (run, rank) judged documents at each rank, over all topics
+    lengths: Values | Counts  # (run, topic) number of documents
 
     @staticmethod
     def of_lists(retrieved: Retrieved, grades: Values) -> JudgedDepths:
-        """Return the same of lists; `grades` are what `Retrieved.grades` gives."""
+        """Compute the depths of lists; `grades` is the result of `Retrieved.grades`."""
         by_rank = judged_flags(retrieved, grades).sum(axis=1)
         first = first_unjudged(retrieved, grades)
         return JudgedDepths(retrieved.runs, retrieved.tags, first, by_rank, retrieved.lengths)
 
     @staticmethod
     def of_rankings(runs: Sequence[str], tags: Sequence[str], rankings: Sequence[Ranking]) -> JudgedDepths:
-        """Return the same of rankings, which have their unjudged documents."""
+        """Compute the depths of rankings, which include their unjudged documents."""
         return JudgedDepths(
             runs, tags, np.array([ranking.first_unjudged() for ranking in rankings]),
-            padded([ranking.judged_by_rank() for ranking in rankings]),
+            pad_rows([ranking.judged_by_rank() for ranking in rankings]),
             np.array([ranking.retrieved for ranking in rankings]),
         )  # fmt: skip
 
@@ -116,24 +117,24 @@ class JudgedDepths(NamedTuple):
 def find_pool(
     judged: JudgedDepths, info: Mapping[str, RunInfo] | None = None, new: Flags | None = None
 ) -> Pool:
-    """Decide which runs contributed to the judgments and how deep the pool is: one rule for every command.
+    """Decide which runs contributed to the judgments and how deep the pool is, for every command.
 
-    A run that `info` does not list did not contribute; without a list, contributing runs are guessed. Runs
-    that are `new`, (run,), had no part in the judgments. The pool ends where more than one in twenty of the
-    contributing runs' documents at a rank are unjudged: single judgments may be lacking above.
+    A run that `info` does not list did not contribute; without a list, contributing runs are guessed. `new`
+    runs, (run,), had no part in the judgments. The pool ends at the rank where more than one in twenty of the
+    contributing runs' documents are unjudged; single judgments may be missing above it.
     """
     old = np.arange(len(judged.runs)) if new is None else (~new).nonzero()[0]
     if not len(old):
-        raise DataError("every run is new; give the runs of the collection as well")
+        raise DataError("all runs are new; give the runs of the collection as well")
     lengths = judged.lengths[old]
-    topics = lengths.any(axis=0)  # that some run has
+    topics = lengths.any(axis=0)  # topics of at least one run
     reach = np.where(np.isnan(judged.first_unjudged), np.inf, judged.first_unjudged - 1)[old][:, topics]
     remarks: tuple[str, ...] = ()
     if info is None:
         contributing = _guess(reach, lengths[:, topics])
     else:
         names = [(judged.runs[run], judged.tags[run]) for run in old.tolist()]
-        contributing, remarks = _listed(names, info)
+        contributing, remarks = _listed_as_pooled(names, info)
     ends = reach[contributing].ravel()
     depth = pool_end(*counts_by_rank(judged.by_rank[old][contributing], lengths[contributing]))
     every = np.zeros(len(judged.runs), np.bool_)
@@ -147,30 +148,32 @@ def find_pool(
 def pool_of_lists(
     retrieved: Retrieved, grades: Values, info: Mapping[str, RunInfo] | None = None, new: Flags | None = None
 ) -> Pool:
-    """Return the pool behind lists; `grades` are what `Retrieved.grades` gives."""
+    """Return the pool behind lists; `grades` is the result of `Retrieved.grades`."""
     return find_pool(JudgedDepths.of_lists(retrieved, grades), info, new)
 
 
-def _listed(names: Sequence[tuple[str, str]], info: Mapping[str, RunInfo]) -> tuple[Flags, tuple[str, ...]]:
-    """(run,): which are listed as pooled, by name or tag; and what runs and list do not have in common."""
+def _listed_as_pooled(
+    names: Sequence[tuple[str, str]], info: Mapping[str, RunInfo]
+) -> tuple[Flags, tuple[str, ...]]:
+    """Return which runs, (run,), are listed as pooled, by name or tag; and remarks on the list."""
     runs, tags = zip(*names, strict=True)
     rows = listed_rows(runs, tags, info)
     if not any(rows):
         raise DataError(
-            f"none of the {len(runs)} runs is listed; expected names such as {runs[0]!r},"
+            f"the info file lists none of the {len(runs)} runs; expected names such as {runs[0]!r},"
             f" found {next(iter(info), 'nothing')!r}"
         )
-    # An absent run that was not pooled is no news, unless a run here lacks a row, which may be that one.
+    # A missing run that was not pooled does not matter, unless its row may belong to an unlisted run.
     of_interest = info if None in rows else {name: row for name, row in info.items() if row.pooled}
     remarks = tuple(info_remarks(runs, rows, of_interest, grouped=False))
     return np.array([row is not None and row.pooled for row in rows], np.bool_), remarks
 
 
 def _guess(reach: Values, lengths: Values | Counts) -> Flags:
-    """(run,): which seem to have contributed, from how deep they are judged, (run, topic)."""
+    """Guess which runs contributed, (run,), from how deep they are judged, (run, topic)."""
     usual = _usual_reach(reach)
     contributing = usual >= _common_end(reach, usual)
-    # A short list may be judged whole by luck, and so may one run: neither shows a pool.
+    # A short list may be fully judged by chance, and so may a single run: neither shows a pool.
     long = np.median(lengths, axis=1) > GUESSED_FROM if lengths.size else False
     if np.count_nonzero(contributing & long) < 2 and not np.isinf(usual).all():
         return np.zeros_like(contributing)
@@ -178,17 +181,17 @@ def _guess(reach: Values, lengths: Values | Counts) -> Flags:
 
 
 def _usual_reach(reach: Values) -> Values:
-    """(run,): how deep a run is judged on all topics but a tenth, where a judgment may be lacking."""
+    """Return how deep a run is judged, (run,), on all but a tenth of the topics."""
     topics = reach.shape[1]
     return np.sort(reach, axis=1)[:, int(HOLED * topics)] if topics else np.full(len(reach), np.inf)
 
 
 def _common_end(reach: Values, usual: Values) -> float:
-    """The rank, from ten, behind which lists begin to stop being judged: where a pool of runs was cut.
+    """Return the rank, from ten, at which many lists stop being judged: the depth of the pool.
 
-    Within a pool lists go on; behind its end the next document is unjudged in many of them at once. So
-    it is the rank at which the most lists end beyond those that end one rank above. Where no two do, it
-    is ten: a pool cannot be told from luck.
+    Within a pool lists go on; after its end the next document is unjudged in many of them at once. So the
+    depth is the rank with the largest increase, over the rank before, in the number of lists that end there.
+    Without an increase of two it is ten, because a pool cannot be distinguished from chance.
     """
     ends = reach[usual >= GUESSED_FROM]
     ends = ends[(ends >= GUESSED_FROM - 1) & np.isfinite(ends)].astype(np.int64)
@@ -199,11 +202,11 @@ def _common_end(reach: Values, usual: Values) -> float:
 
 
 def counts_by_rank(judged: Counts | Flags, lengths: Values | Counts) -> tuple[Counts, Counts]:
-    """Return how many documents of some lists are judged, and how many are not, at each rank: (rank,) twice.
+    """Return how many documents of some lists are judged and unjudged at each rank: (rank,) twice.
 
-    `judged` is (anything, rank); `lengths` tells how long each list is.
+    `judged` is (anything, rank); `lengths` is the length of each list.
     """
-    ends = np.bincount(lengths.ravel().astype(np.int64))  # the last place is the longest list's
+    ends = np.bincount(lengths.ravel().astype(np.int64))  # the last place belongs to the longest list
     listed = lengths.size - np.cumsum(ends)[:-1]
     seen = np.zeros(len(listed), np.int64)
     seen[: judged.shape[-1]] = judged.sum(axis=tuple(range(judged.ndim - 1)))[: len(listed)]
@@ -211,10 +214,10 @@ def counts_by_rank(judged: Counts | Flags, lengths: Values | Counts) -> tuple[Co
 
 
 def pool_end(judged: Counts, unjudged: Counts) -> int:
-    """Return how deep the pool is: the last rank before more than one in twenty documents are unjudged.
+    """Return the pool depth: the last rank before more than one in twenty documents are unjudged.
 
-    Single judgments may be missing above it. From rank 1 on, a judged document counts 1 for going deeper
-    and an unjudged one 19 against it; the depth is where the balance is largest.
+    Single judgments may be missing above it. From rank 1 on, a judged document counts 1 for going deeper and
+    an unjudged one 19 against it; the depth is where the balance is largest.
     """
     gain = np.cumsum(UNPOOLED * judged - (1 - UNPOOLED) * unjudged)
     if not len(gain) or gain.max() < 0:
@@ -223,11 +226,10 @@ def pool_end(judged: Counts, unjudged: Counts) -> int:
 
 
 def depth_by_topic(pool: Pool, retrieved: Retrieved, grades: Values) -> tuple[Values, Values]:
-    """(topic,) twice: to which contributing runs were pooled, and to which all are judged.
+    """Return two depths per topic: to which the contributing runs were pooled, and all are judged.
 
-    NaN: nobody retrieved an unjudged document. A topic's pool is as deep as that of all topics where no
-    more than one in twenty of the documents within that depth is unjudged; otherwise it ends by the same
-    rule as that of all.
+    NaN: nobody retrieved an unjudged document. A topic's pool has the depth of the whole pool if at most one
+    in twenty of the documents within it is unjudged; otherwise the same rule decides for the topic alone.
     """
     pooled, depth = retrieved.pick(pool.contributing), pool.depth
     flags, lengths = judged_flags(pooled, grades), pooled.lengths
@@ -243,31 +245,31 @@ def depth_by_topic(pool: Pool, retrieved: Retrieved, grades: Values) -> tuple[Va
 
 
 def scenarios(pool: Pool, pairs: Pairs, k: int) -> NDArray[np.int8]:
-    """(pair,): 1, 2 or 3."""
+    """Return the scenario of each pair, (pair,): 1, 2 or 3, see SCENARIOS."""
     both = pool.contributing[pairs].all(axis=1)
     return np.where(both, 1 if k <= pool.depth else 2, 3).astype(np.int8)
 
 
 def first_unjudged(retrieved: Retrieved, grades: Values) -> Values:
-    """(run, topic): the rank of the first document that was not judged; NaN: all of them were.
+    """(run, topic): Return the rank of the first unjudged document; NaN if all were judged.
 
-    `grades` are what `Retrieved.grades` gives.
+    `grades` is the result of `Retrieved.grades`.
     """
-    judged = np.append(np.isfinite(grades), True)  # the last place is what NONE points to
+    judged = np.append(np.isfinite(grades), True)  # NONE refers to the last place
     unjudged = ~judged[retrieved.lists]
     rank = unjudged.argmax(axis=2) + 1.0
     return np.where(unjudged.any(axis=2), rank, np.nan)
 
 
 def judged_flags(retrieved: Retrieved, grades: Values) -> Flags:
-    """(run, topic, rank): whether a document stands there and is judged."""
-    return np.append(np.isfinite(grades), False)[retrieved.lists]  # the last place is what NONE points to
+    """(run, topic, rank): Return whether there is a judged document."""
+    return np.append(np.isfinite(grades), False)[retrieved.lists]  # NONE refers to the last place
 
 
 def judged_shares(judged: NDArray[np.bool_], listed: NDArray[np.bool_]) -> Values:
-    """(depth,): the mean over topics of the share judged among the documents down to each depth.
+    """(depth,): Return the share of judged documents down to each depth, averaged over topics.
 
-    Both are (topic, rank): judged, and retrieved at all. Topics without documents have no share.
+    Both arguments are (topic, rank): judged, and retrieved at all. Topics without documents are left out.
     """
     some = listed.any(axis=1)
     if not some.any():
@@ -283,7 +285,7 @@ class CutPool(NamedTuple):
 
     qrels: Qrels
     told: str  # what was cut, in a sentence
-    pool: Pool | None  # the same runs, as deep as was asked for; None: cut by the pool ranks of the qrels
+    pool: Pool | None  # the same runs, at the requested depth; None: cut by the pool ranks of the qrels
 
 
 def judgments_at_depth(
@@ -297,10 +299,10 @@ def judgments_at_depth(
     jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> CutPool:
-    """The judgments that a pool of this depth would have had, a sentence that says so, and that pool.
+    """Return the judgments that a pool of this depth would have had, a description, and that pool.
 
-    Judgments that know their pool ranks are cut by these. Otherwise the pool is that of the runs which
-    contributed: those that `info` lists as pooled, or else those whose documents show it.
+    Judgments with pool ranks are cut by these. Otherwise the pool is that of the contributing runs: those
+    that `info` lists as pooled, or else those that their judged documents suggest.
     """
     if qrels.pool_ranks is not None:
         return CutPool(*_cut_by_own_ranks(qrels, depth), None)
@@ -313,9 +315,9 @@ def judgments_at_depth(
 
 
 class JudgedLists(NamedTuple):
-    """Judgments, and what the runs retrieved: each was read once."""
+    """The judgments and what the runs retrieved, each read once."""
 
-    qrels: Qrels | None  # as a pool of the depth that was asked for would have had them; None: there are none
+    qrels: Qrels | None  # limited to the requested pool depth; None: there are none
     retrieved: Retrieved
     cut: str | None  # how the pool was cut, in a sentence; None: it was not
 
@@ -336,8 +338,8 @@ def read_judged_lists(
 ) -> JudgedLists:
     """Read judgments (None: there are none) and the first `depth` documents of every run (None: all).
 
-    Topics are all that some run has or, with `judged`, those of the judgments. With `pool_depth` only
-    judgments stay that a pool of this depth would have had; lists are then read whole. Qrels are read before
+    Topics are all that a run has or, with `judged`, those of the judgments. With `pool_depth`, only judgments
+    are kept that a pool of this depth would have had, and lists are read completely. Qrels are read before
     the runs.
     """
     judgments = None
@@ -370,24 +372,24 @@ def cut_to_depth(
     info: Mapping[str, RunInfo] | None = None,
     policies: Policies = DEFAULT_POLICIES,
 ) -> CutPool:
-    """The same where the runs were read and the pool was found; `info` is where its runs were listed."""
+    """Like `judgments_at_depth`, for runs and a pool that are known; `info` is the list of its runs."""
     if qrels.pool_ranks is not None:
         kept, told = _cut_by_own_ranks(qrels, depth)
     else:
         if not pool.known:
             raise DataError(
-                "a pool can be cut only where it is known which runs it was made of, and none of these"
-                " contributed; list them with --info"
+                "cannot cut the pool: it is not known which runs it was made of, because none of these"
+                " contributed; list the pooled runs with --info"
             )
         if 0 < pool.depth < depth:
             raise DataError(
-                f"the pool of these runs is {pool.depth} deep; cut it to at most that, not {depth}"
+                f"the pool of these runs is {pool.depth} deep, not {depth}; give at most {pool.depth}"
             )
         given = int(np.count_nonzero(pool.contributing))
         listed = given if info is None else sum(run.pooled for run in info.values())
         count = f"{given}" if given == listed else f"only {given} of the {listed}"
         kept = cut_pool(qrels, retrieved.pick(pool.contributing), depth)
-        sentence = _cut_told(qrels, kept, depth, f"of {count} contributing runs, {pool.source}")
+        sentence = _describe_cut(qrels, kept, depth, f"of {count} contributing runs, {pool.source}")
         told = "; ".join((sentence, *pool.remarks))
     hold_judgments(kept)
     first = first_unjudged(retrieved.pick(pool.contributing), retrieved.grades(kept, policies))
@@ -397,32 +399,32 @@ def cut_to_depth(
 
 
 def _cut_by_own_ranks(qrels: Qrels, depth: int) -> tuple[Qrels, str]:
-    """The judgments of a pool of this depth, by the ranks that they know, and a sentence that says so."""
+    """Cut judgments to a pool depth by their own pool ranks; return them with a description."""
     deepest = 0 if qrels.pool_ranks is None else int(qrels.pool_ranks.max(initial=0))
     if depth > deepest:
         raise DataError(
-            f"the pool ranks of the qrels end at {deepest}; cut the pool to at most that, not {depth}"
+            f"the pool ranks of the qrels end at {deepest}, not at {depth}; give at most {deepest}"
         )
     kept = cut_pool(qrels, None, depth)
-    return kept, _cut_told(qrels, kept, depth, "by the pool ranks of the qrels")
+    return kept, _describe_cut(qrels, kept, depth, "by the pool ranks of the qrels")
 
 
-def _cut_told(qrels: Qrels, kept: Qrels, depth: int, how: str) -> str:
+def _describe_cut(qrels: Qrels, kept: Qrels, depth: int, how: str) -> str:
     count = f"{len(kept.docs):,} of {len(qrels.docs):,} judgments kept"
     return f"pool cut to depth {depth} ({how}): {count}"
 
 
 def cut_pool(qrels: Qrels, contributors: Retrieved | None, depth: int) -> Qrels:
-    """The judgments that a pool of this depth would have had, with the rank at which each was pooled.
+    """Return the judgments that a pool of this depth would have had, with their pool ranks.
 
-    Judgments that know these ranks are cut by them; of others a document is kept that some contributing run
-    has at that depth or better. The scale of the grades stays. This is the one place where a pool depth takes
-    judgments away.
+    Judgments with pool ranks are cut by these; otherwise a document is kept if a contributing run has it at
+    that depth or better. The scale of the grades stays. No other function removes judgments because of a pool
+    depth.
     """
     ranks = qrels.pool_ranks
     if ranks is None:
         if contributors is None:
-            raise DataError("qrels without pool ranks are cut by the runs that made the pool; give them")
+            raise DataError("the qrels have no pool ranks; give the runs that made the pool")
         ranks = contributors.cut(depth).pool_ranks(qrels)
     near = (ranks > 0) & (ranks <= depth)
     return replace(qrels, pool_ranks=ranks, highest=qrels.best_grade).keep(near)
@@ -442,25 +444,28 @@ class Until:
         return f"{self.whose}:{self.depth}"
 
     def describe(self) -> str:
-        """The documents in words, as a sentence goes on."""
+        """Describe the documents in words that continue a sentence."""
         count = "first document" if self.depth == 1 else f"first {self.depth:,} documents"
         whose = "run that contributes to the pool" if self.whose == "pool" else "run"
         return f"the {count} of every {whose}"
 
     def considered(self, retrieved: Retrieved, contributing: Flags) -> Flags:
-        """(document,): whether it would be judged; `contributing` says which runs are pooled, (run,)."""
+        """Return which documents would be judged, (document,).
+
+        `contributing` marks the pooled runs, (run,).
+        """
         if self.whose == "runs":
             return retrieved.cut(self.depth).best_ranks() > 0
         if not contributing.any():
             raise DataError(
-                f"until {self}: none of the runs contributes to the pool; list those that do with --info,"
-                f" or say runs:{self.depth}"
+                f"until {self}: no run contributes to the pool; list the pooled runs with --info,"
+                f" or use runs:{self.depth}"
             )
         return retrieved.pick(contributing).cut(self.depth).best_ranks() > 0
 
 
 def parse_until(text: str) -> Until:
-    """What `pool:100` or `runs:100` says."""
+    """Parse `pool:100` or `runs:100`."""
     found = re.fullmatch(r"(pool|runs):(\d{1,4000})", text) if isinstance(text, str) else None
     if found is None or int(found[2]) < 1:
         raise DataError(f"until {text!r}; expected pool:D or runs:D with a depth from 1, such as pool:100")

@@ -1,4 +1,4 @@
-"""What several runs retrieved, as one array: a document of a topic has one number wherever it stands."""
+"""The documents that several runs retrieved, as one array in which each document has one number."""
 
 from __future__ import annotations
 
@@ -26,53 +26,53 @@ NONE = -1  # no document: the list ends above this rank
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Retrieved:
-    """The first documents of several runs: those of topic t have the numbers starts[t] to starts[t + 1].
+    """The first documents of several runs; those of topic t are numbered starts[t] to starts[t + 1].
 
-    Within a topic the numbers follow the byte order of the doc ids: an order that tells nothing of ranks.
+    Within a topic, numbers follow the byte order of document ids, which is unrelated to ranks.
     """
 
     runs: tuple[str, ...]
-    tags: tuple[str, ...]  # (run,) what each run calls itself
+    tags: tuple[str, ...]  # (run,) the tag of each run
     topics: tuple[str, ...]  # in byte order
     starts: Counts  # (topic + 1,)
     docs: Tokens  # (document,)
-    lists: Numbers  # (run, topic, rank) the number of the document at each rank; NONE below the last
-    # By other rules for ties, where these were asked for: (run, topic, rank) the rank, from 0, by that rule.
+    lists: Numbers  # (run, topic, rank) the number of the document at each rank; NONE after the last
+    # For other tie rules that were requested: (run, topic, rank) the rank, from 0, under that rule.
     orders: Mapping[Ties, Numbers] = field(default_factory=dict)
-    blocks: Numbers | None = None  # (run, topic, rank) by `average`: the first rank, from 1, of equal scores
+    blocks: Numbers | None = None  # (run, topic, rank) for `average`: the first rank, from 1, of equal scores
 
     @property
     def depth(self) -> int:
-        """How many ranks there are at most."""
+        """The largest number of ranks."""
         return self.lists.shape[2]
 
     @property
     def sizes(self) -> Counts:
-        """How many different documents each topic has."""
+        """The number of different documents of each topic."""
         return np.diff(self.starts)
 
     @property
     def topic(self) -> Counts:
-        """The topic of every document."""
+        """The topic of each document."""
         return np.repeat(np.arange(len(self.topics)), self.sizes)
 
     @property
     def lengths(self) -> Counts:
-        """(run, topic): how many documents each list has."""
+        """(run, topic): the number of documents in each list."""
         return np.count_nonzero(self.lists != NONE, axis=2)
 
     def cut(self, depth: int) -> Retrieved:
-        """The first `depth` documents of every list; documents keep their numbers."""
+        """Return the first `depth` documents of every list; documents keep their numbers."""
         return replace(self, lists=self.lists[:, :, :depth], orders={}, blocks=None)
 
     def by_rule(self, rule: Ties) -> Retrieved:
-        """The lists in the order of another rule for ties, one that was asked for when they were read."""
+        """Return the lists in the order of another tie rule, which must have been requested when reading."""
         lists = np.empty_like(self.lists)
         np.put_along_axis(lists, self.orders[rule], self.lists, axis=2)
         return replace(self, lists=lists, orders={})
 
     def tie_blocks(self, run: int, topics: Counts, topic: Counts, place: Counts) -> TieBlocks | None:
-        """Blocks of equal scores of some documents of a run: at a place, from 0, of one of the topics."""
+        """Return the blocks of equal scores for documents of a run, each at a place, from 0, of a topic."""
         if self.blocks is None:
             return None
         first = self.blocks[run][topics].astype(np.int64)
@@ -81,7 +81,7 @@ class Retrieved:
         return TieBlocks(first[topic, place], sizes[block[topic, place]])
 
     def pick(self, runs: Sequence[int] | NDArray[np.bool_]) -> Retrieved:
-        """Some of the runs; documents keep their numbers."""
+        """Return only these runs; documents keep their numbers."""
         rows = np.arange(len(self.runs))[runs]
         return replace(
             self,
@@ -93,9 +93,9 @@ class Retrieved:
         )
 
     def of_topics(self, topics: Sequence[int]) -> Retrieved:
-        """Some of the topics, by number and ascending; documents are numbered anew, ranks stay."""
+        """Return only these topics, by ascending number; documents are renumbered, ranks stay the same."""
         rows = np.isin(self.topic, topics).nonzero()[0]
-        numbers = np.full(len(self.docs) + 1, NONE, np.int32)  # the last place is where NONE points to
+        numbers = np.full(len(self.docs) + 1, NONE, np.int32)  # NONE refers to the last place
         numbers[rows] = np.arange(len(rows))
         return replace(
             self,
@@ -108,9 +108,10 @@ class Retrieved:
         )
 
     def narrowed(self, *, topics: Sequence[str] | None = None, depth: int | None = None) -> Retrieved:
-        """Return what the runs have for these topics at this depth (None: all), documents numbered anew.
+        """Return what the runs have for these topics at this depth (None: all), with documents renumbered.
 
-        It is what `read_retrieved` gives where no more was asked for: a topic that no run has is empty.
+        The result is the same as that of `read_retrieved` with these arguments: a topic that no run has is
+        empty.
         """
         wanted = self.topics if topics is None else tuple(sorted(set(topics), key=byte_order))
         if wanted == self.topics and (depth is None or depth >= self.depth):
@@ -121,7 +122,7 @@ class Retrieved:
             if topic in place:
                 lists[:, number] = self.lists[:, place[topic], :depth]
         lists = lists[:, :, : int(np.count_nonzero(lists != NONE, axis=2).max(initial=0))]
-        kept = np.zeros(len(self.docs) + 1, np.bool_)  # the last place is where NONE points to
+        kept = np.zeros(len(self.docs) + 1, np.bool_)  # NONE refers to the last place
         kept[lists] = True
         kept[NONE] = False
         sizes = np.bincount(self.topic[kept[:NONE]], minlength=len(self.topics))
@@ -132,28 +133,28 @@ class Retrieved:
         )  # fmt: skip
 
     def best_ranks(self) -> Counts:
-        """(document,): the best rank that any of the runs gives it, from 1; 0: none of them has it."""
-        best = np.full(len(self.docs) + 1, self.depth + 1)  # the last place takes what NONE points to
+        """(document,): Return its best rank in any of the runs, from 1; 0 if none has it."""
+        best = np.full(len(self.docs) + 1, self.depth + 1)  # NONE refers to the last place
         for rank in range(self.depth, 0, -1):
             best[self.lists[:, :, rank - 1]] = rank
         best[best > self.depth] = 0
         return best[:-1]
 
     def holders(self) -> Counts:
-        """(document,): how many of the runs have it."""
+        """(document,): Return how many of the runs have it."""
         return np.bincount(self.lists.ravel() + 1, minlength=len(self.docs) + 1)[1:]
 
     def keys(self) -> Words:
-        """(document,): a number drawn from its topic and its id."""
+        """(document,): Return a hash of its topic and id."""
         return pair_keys(self.topics, self.sizes, self.docs.words())
 
     def find(self, judged: Judged) -> tuple[Counts, Counts]:
-        """Documents that the qrels list, ascending, and the row of the qrels for each."""
+        """Return the documents that the qrels list, ascending, and the qrels row of each."""
         topic = np.repeat(judged.table.numbers(self.topics), self.sizes)
         return judged.table.find(topic, self.keys(), self.docs)
 
     def grades(self, qrels: Qrels | Judged, policies: Policies = DEFAULT_POLICIES) -> Values:
-        """(document,): its grade; NaN where it was not judged. Qrels may be prepared already."""
+        """(document,): Return its grade; NaN if it was not judged. Qrels may be prepared already."""
         judged = qrels if isinstance(qrels, Judged) else prepare(qrels, policies)
         here, there = self.find(judged)
         grades = np.full(len(self.docs), np.nan)
@@ -161,7 +162,7 @@ class Retrieved:
         return grades
 
     def pool_ranks(self, qrels: Qrels) -> Counts:
-        """(row of the qrels,): the best rank that any of the runs gives the document; 0: none has it."""
+        """(qrels row,): Return the best rank that any of the runs gives the document; 0 if none has it."""
         here, there = self.find(prepare(qrels))
         ranks = np.zeros(len(qrels.docs), np.int64)
         ranks[there] = self.best_ranks()[here]
@@ -181,12 +182,12 @@ def read_retrieved(
     check: Callable[[Run], None] | None = None,
     rules: Sequence[Ties] = (),
 ) -> Retrieved:
-    """The first `depth` documents (None: all) of every run, in the order in which the evaluation has them.
+    """Read the first `depth` documents (None: all) of every run, in the order that evaluation uses.
 
     Runs are files, folders, globs, tables, dicts or frames, as for `evaluate`. `topics` names those that
-    count; None: every topic of any run. Where they are `judged`, runs that lack them are refused as an
-    evaluation refuses them. `check` sees every run whole, and raises where it is not to be taken. `rules`
-    are others for ties by which whole lists are wanted too: see `Retrieved.by_rule`.
+    count; None: every topic of any run. If they are `judged`, runs that lack them are refused as in an
+    evaluation. `check` receives every complete run and raises an error to refuse it. `rules` are other tie
+    rules for which complete lists are needed: see `Retrieved.by_rule`.
     """
     retrieved, _ = retrieve(
         check or (lambda _: None), runs, depth=depth, topics=topics, judged=judged, policies=policies,
@@ -208,9 +209,9 @@ def retrieve(
     progress: Progress | None = None,
     rules: Sequence[Ties] = (),
 ) -> tuple[Retrieved, list[Result]]:
-    """As `read_retrieved`, and what `work` makes of each whole run while it is there: it is read once."""
+    """Like `read_retrieved`, and also apply `work` to each complete run, so that it is read only once."""
     if policies.ties == "average":
-        raise DataError("averaged ties give no order of documents; use ties trec, score-file, file or rank")
+        raise DataError("ties=average gives no order of documents; use ties trec, score-file, file or rank")
     wanted = None if topics is None else set(topics)
 
     others = [rule for rule in rules if rule != policies.ties]
@@ -226,18 +227,18 @@ def retrieve(
         raise DataError("no runs; give at least one")
     parts, results = [part for part, _ in read.results], [result for _, result in read.results]
     found = {topic for part in parts for topic in part.topics} if topics is None else set(topics)
-    return _joined(EachRun(read.names, read.tags, parts), tuple(sorted(found, key=byte_order))), results
+    return _join(EachRun(read.names, read.tags, parts), tuple(sorted(found, key=byte_order))), results
 
 
 class _FirstDocuments(NamedTuple):
-    """The first documents of one run, topic after topic and by rank."""
+    """The first documents of one run, by topic and rank."""
 
     topics: tuple[str, ...]
     sizes: Counts  # (topic,)
     words: Words
-    lengths: NDArray[np.int32]  # of the doc ids, in bytes
-    ranks: dict[Ties, Numbers]  # by other rules: the rank of each document, from 0
-    blocks: Numbers | None  # by `average`, in its own order
+    lengths: NDArray[np.int32]  # of the document ids, in bytes
+    ranks: dict[Ties, Numbers]  # for other tie rules: the rank of each document, from 0
+    blocks: Numbers | None  # for `average`, in its own order
 
 
 def _first_documents(
@@ -248,7 +249,7 @@ def _first_documents(
     positions, _ = order_documents(run, rows, policies)
     order = np.argsort(positions)
     ordered = rows[order]
-    topic = np.repeat(np.arange(len(run.topics)), run.sizes)[rows]  # topics stand in stretches in both orders
+    topic = np.repeat(np.arange(len(run.topics)), run.sizes)[rows]  # topics are contiguous in both orders
     ranks, blocks = {}, None
     for rule in rules:
         others, tied = order_documents(run, rows, replace(policies, ties=rule, depth=None))
@@ -266,8 +267,8 @@ def _first_documents(
     )  # fmt: skip
 
 
-def _joined(read: EachRun[_FirstDocuments], topics: tuple[str, ...]) -> Retrieved:
-    """All parts under one numbering, topic by topic."""
+def _join(read: EachRun[_FirstDocuments], topics: tuple[str, ...]) -> Retrieved:
+    """Join all parts under one numbering, topic by topic."""
     parts = read.results
     deepest = max((int(part.sizes.max(initial=0)) for part in parts), default=0)
     lists = np.full((len(parts), len(topics), deepest), NONE, np.int32)
@@ -280,7 +281,7 @@ def _joined(read: EachRun[_FirstDocuments], topics: tuple[str, ...]) -> Retrieve
             total.append(total[-1])
             continue
         every = np.concatenate([piece[0] for _, piece in here], axis=1)
-        first, number = _numbered(every)
+        first, number = _number_texts(every)
         words.append(every[:, first])
         lengths.append(np.concatenate([piece[1] for _, piece in here])[first])
         begin = 0
@@ -302,7 +303,7 @@ def _joined(read: EachRun[_FirstDocuments], topics: tuple[str, ...]) -> Retrieve
 def _by_rank(
     parts: Sequence[_FirstDocuments], columns: Sequence[Any], topics: Sequence[str], deepest: int
 ) -> Numbers:
-    """(run, topic, rank): a number for each listed document; below the last its own place, from 0."""
+    """(run, topic, rank): Return a number for each listed document; after the last, its own place from 0."""
     place = {topic: number for number, topic in enumerate(topics)}
     table = np.tile(np.arange(deepest, dtype=np.int32), (len(parts), len(topics), 1))
     for row, (part, column) in enumerate(zip(parts, columns, strict=True)):
@@ -313,7 +314,7 @@ def _by_rank(
 
 
 def _pieces(part: _FirstDocuments, width: int) -> Iterator[tuple[str, tuple[Words, NDArray[np.int32]]]]:
-    """(topic, (words and lengths of its documents)); words are filled up to `width`."""
+    """Yield (topic, (words and lengths of its documents)); words are padded to `width`."""
     ends = np.cumsum(part.sizes)
     for topic, begin, end in zip(part.topics, (ends - part.sizes).tolist(), ends.tolist(), strict=True):
         words = part.words[:, begin:end]
@@ -322,10 +323,10 @@ def _pieces(part: _FirstDocuments, width: int) -> Iterator[tuple[str, tuple[Word
         yield topic, (words, part.lengths[begin:end])
 
 
-def _numbered(words: Words) -> tuple[Counts, Counts]:
-    """One place of each different text, in byte order of the texts, and the number of every text."""
+def _number_texts(words: Words) -> tuple[Counts, Counts]:
+    """Return one place of each distinct text, in byte order of the texts, and the number of every text."""
     _, first, number = np.unique(digests(words), return_index=True, return_inverse=True)
-    # Two texts with one digest are told apart: each one that is not its first has a number of its own.
+    # If different texts share a digest, each one that is not the first gets its own number.
     alone = (~same_words(words, words, first[number])).nonzero()[0]
     number[alone] = len(first) + np.arange(len(alone))
     first = np.concatenate([first, alone])
@@ -336,7 +337,7 @@ def _numbered(words: Words) -> tuple[Counts, Counts]:
 
 
 def _tokens(words: Sequence[Words], lengths: Sequence[NDArray[np.int32]], width: int) -> Tokens:
-    """Texts from their words."""
+    """Build texts from their words."""
     count = sum(map(len, lengths))
     buffer = np.zeros(count * width * 8 + MARGIN, np.uint8)
     if count:
@@ -349,7 +350,7 @@ Flags = NDArray[np.bool_]
 
 
 def held_by_owner(retrieved: Retrieved, owners: Sequence[str]) -> Iterator[tuple[str, Flags]]:
-    """(owner, (document,) whether a run of theirs has it), owners as they first come; one owner a run."""
+    """Yield each owner with the documents, (document,), that their runs have; each run has one owner."""
     for owner in dict.fromkeys(owners):
         held = np.zeros(len(retrieved.docs) + 1, np.bool_)
         held[retrieved.lists[[own == owner for own in owners]]] = True  # NONE marks the last place
@@ -357,7 +358,7 @@ def held_by_owner(retrieved: Retrieved, owners: Sequence[str]) -> Iterator[tuple
 
 
 def holders_by_owner(retrieved: Retrieved, owners: Sequence[str]) -> Counts:
-    """(document,): how many owners have it."""
+    """(document,): Return how many owners have it."""
     count = np.zeros(len(retrieved.docs), np.int64)
     for _, held in held_by_owner(retrieved, owners):
         count += held
@@ -365,7 +366,7 @@ def holders_by_owner(retrieved: Retrieved, owners: Sequence[str]) -> Counts:
 
 
 def shared_by_runs(retrieved: Retrieved) -> Iterator[tuple[Values, Values]]:
-    """For each topic, documents that two runs share, (run, run), and those that each run has, (run,)."""
+    """Yield per topic the documents that two runs share, (run, run), and the size of each list, (run,)."""
     runs = len(retrieved.runs)
     for topic, size in enumerate(retrieved.sizes.tolist()):
         own = retrieved.lists[:, topic]

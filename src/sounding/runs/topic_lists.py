@@ -1,7 +1,7 @@
-"""The documents that count, topic by topic: those that some run has among its first `depth`.
+"""The documents that count, topic by topic: those that a run has among its first `depth`.
 
-Everything about one topic is kept by run and rank, as the runs have it. Most documents are in few runs, so
-that is smaller than a table of runs by documents, and sums over a ranking are running sums along a row.
+Everything about a topic is stored by run and rank. Most documents are in few runs, so this is smaller than a
+table of runs by documents, and sums over a ranking are running sums along a row.
 """
 
 from __future__ import annotations
@@ -25,32 +25,33 @@ ByDocument = NDArray[np.float64]  # (run, document)
 class TopicLists:
     """The lists of all runs for one topic; its documents are numbered from 0, and `size` means none."""
 
-    documents: Counts  # (document,) their numbers in Retrieved, ascending: in the order of doc ids
-    places: Counts  # (run, rank) the document there; `size`: the list has ended, or the document is left out
+    documents: Counts  # (document,) their numbers in Retrieved, ascending, in the order of document ids
+    # (run, rank) the document there; `size`: the list has ended, or the document does not count
+    places: Counts
     topic: str = ""
 
     @property
     def size(self) -> int:
-        """How many different documents there are."""
+        """The number of different documents."""
         return len(self.documents)
 
     @cached_property
     def best(self) -> Counts:
-        """(document,) the best rank that any run gives it, from 1; 0: no run has it."""
+        """(document,) its best rank in any run, from 1; 0 if no run has it."""
         runs, depth = self.places.shape
         best = np.zeros(self.size + 1, np.int64)
-        # The last of several values for one place stays: ranks come from the deepest up.
+        # Assignments go from the deepest rank up, because the last one to a place wins.
         best[self.places.T[::-1].ravel()] = np.repeat(np.arange(depth, 0, -1), runs)
         return best[:-1]
 
     @cached_property
     def filled(self) -> ByRank:
-        """1 where there is a document, 0 where the list has ended."""
+        """1 where there is a document, 0 after the end of a list."""
         return (self.places < self.size).astype(np.float64)
 
     @cached_property
     def entries(self) -> Counts:
-        """The flat places of all documents, those of one document together, by its number and by run."""
+        """The flat places of all documents, grouped by document and ordered by run."""
         flat = self.places.ravel()
         return np.argsort(flat, kind="stable")[: np.count_nonzero(flat < self.size)]
 
@@ -67,47 +68,47 @@ class TopicLists:
 
     @cached_property
     def shared(self) -> Counts:
-        """The documents that two runs or more have."""
+        """The documents that at least two runs have."""
         return (np.diff(self.starts) > 1).nonzero()[0]
 
     @cached_property
     def _columns(self) -> Counts:
-        """(run, rank) flat places in a table of runs by shared documents and one column for all others."""
+        """(run, rank) flat places in a table of runs by shared documents, with one column for all others."""
         width = len(self.shared) + 1
         column = np.full(self.size + 1, width - 1)
         column[self.shared] = np.arange(width - 1)
         return column[self.places] + width * np.arange(len(self.places))[:, np.newaxis]
 
     def by_shared_document(self, values: ByRank) -> ByDocument:
-        """Values by run and rank as a table of runs by shared documents; 0 where a run lacks one."""
+        """Arrange values by run and rank as runs by shared documents; 0 if a run lacks one."""
         table = np.zeros((len(self.places), len(self.shared) + 1))
         table.reshape(-1)[self._columns] = values
         return table[:, :-1]
 
     def by_document(self, values: ByRank) -> ByDocument:
-        """Values by run and rank as a table of runs by documents; 0 where a run lacks one."""
+        """Arrange values by run and rank as runs by documents; 0 if a run lacks one."""
         table = np.zeros((len(self.places), self.size + 1))
         np.put_along_axis(table, self.places, values, axis=1)
         return table[:, :-1]
 
     def holders(self, document: int) -> tuple[Counts, Counts]:
-        """The runs that have a document, and where each has it, from 0."""
+        """Return the runs that have a document, and its place in each, from 0."""
         flat = self.entries[self.starts[document] : self.starts[document + 1]]
         return np.divmod(flat, self.places.shape[1])
 
     def sums(self, weights: Values | ByRank) -> Values:
-        """(document,) the sum over the runs of the weight of the rank that each gives it.
+        """(document,) Sum the weights of the ranks that the runs give each document.
 
-        `weights` are by run and rank, or by rank where all runs have the same.
+        `weights` are by run and rank, or by rank if all runs share them.
         """
         spread = np.broadcast_to(weights, self.places.shape)
         sums = np.bincount(self.places.ravel(), spread.ravel(), self.size + 1)
         return sums[: self.size].astype(np.float64, copy=False)
 
     def new_from(self, first: int, last: int, old: NDArray[np.bool_]) -> tuple[TopicLists, Counts]:
-        """Return the lists of some of the runs without the `old` documents, and the other documents here.
+        """Return the lists of runs `first` to `last` without the `old` documents, and the other documents.
 
-        Ranks stay what they are.
+        Ranks do not change.
         """
         own = TopicLists(self.documents, self.places[first:last])
         new = ((own.best > 0) & ~old).nonzero()[0]
@@ -116,7 +117,9 @@ class TopicLists:
         return TopicLists(self.documents[new], place[own.places], self.topic), new
 
     def range_over_runs(self, values: ByRank) -> Values:
-        """(document,) the largest less the smallest of its values, which are 0 or more, in all runs.
+        """(document,) Return the largest minus the smallest of its values over all runs.
+
+        Values are not negative.
 
         A run that lacks the document has 0.
         """
@@ -134,8 +137,8 @@ def topic_lists(
 ) -> list[TopicLists]:
     """Return the first `depth` documents of every run (None: all), topic by topic.
 
-    `chosen` tells of every document whether it counts; the others leave their ranks empty. None: all that
-    some run has at this depth.
+    `chosen` says which documents count; the ranks of others stay empty. None: all that a run has at this
+    depth.
     """
     if depth is not None:
         check_count("depth", depth, 1)
@@ -146,7 +149,7 @@ def topic_lists(
 def _lists_of(retrieved: Retrieved, topic: int, chosen: NDArray[np.bool_] | None) -> TopicLists:
     begin, end = retrieved.starts[topic : topic + 2].tolist()
     numbers = retrieved.lists[:, topic]
-    local = np.where(numbers == NONE, end - begin, numbers - begin)  # the last place is that of no document
+    local = np.where(numbers == NONE, end - begin, numbers - begin)  # the last place means no document
     if chosen is None:
         kept = np.zeros(end - begin + 1, np.bool_)
         kept[local] = True
@@ -159,7 +162,7 @@ def _lists_of(retrieved: Retrieved, topic: int, chosen: NDArray[np.bool_] | None
 
 
 def places_of(lists: Sequence[TopicLists], documents: int) -> list[int]:
-    """(document,) the place of each of all documents in its topic's lists; NONE: it does not count."""
+    """(document,) Return the place of each document in its topic's lists; NONE if it does not count."""
     places = np.full(documents, NONE)
     for topic in lists:
         places[topic.documents] = np.arange(topic.size)
@@ -167,7 +170,7 @@ def places_of(lists: Sequence[TopicLists], documents: int) -> list[int]:
 
 
 def rows_below(values: ByRank) -> ByRank:
-    """The sum of all values further down each row."""
+    """Sum the values to the right in each row."""
     below = np.zeros_like(values)
     below[:, :-1] = np.cumsum(values[:, :0:-1], axis=1)[:, ::-1]
     return below

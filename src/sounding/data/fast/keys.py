@@ -98,7 +98,7 @@ def _rows_in_slots(keys: Words) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     return row, table.take(slot)
 
 
-def _filled(slot: Places, count: int) -> NDArray[np.int32]:
+def _fill_slots(slot: Places, count: int) -> NDArray[np.int32]:
     """Hash rows into slots by linear probing; an empty slot holds the row count."""
     rows = len(slot)
     slots = np.full(count, rows, np.int32)
@@ -136,7 +136,7 @@ class PairTable(NamedTuple):
         shift = np.array([64 - count for count in bits], _U64)
         slot = np.repeat(first, sizes) + (keys >> np.repeat(shift, sizes)).view(np.int64)
         places = {text: number for number, text in enumerate(topics)}
-        slots = _filled(slot, int(widths.sum()))
+        slots = _fill_slots(slot, int(widths.sum()))
         return PairTable(places, doc_words, np.append(keys, _U64(0)), slots, first, shift)
 
     def numbers(self, topics: tuple[str, ...]) -> Places:

@@ -63,12 +63,12 @@ _WIDER = 1 + 2.0**-20
 
 def parse_numbers(tokens: Tokens) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the value of each text, and where a text is not a finite decimal number (value NaN)."""
-    blocks = [_parsed(tokens[begin : begin + BLOCK]) for begin in range(0, len(tokens), BLOCK)]
+    blocks = [_parse_block(tokens[begin : begin + BLOCK]) for begin in range(0, len(tokens), BLOCK)]
     values = blocks[0] if len(blocks) == 1 else np.concatenate([np.empty(0), *blocks])
     return values, np.isnan(values)
 
 
-def _parsed(tokens: Tokens) -> NDArray[np.float64]:
+def _parse_block(tokens: Tokens) -> NDArray[np.float64]:
     values, sure = parse_decimals(tokens)
     if not sure.all():
         rows = (~sure).nonzero()[0]
@@ -106,10 +106,10 @@ def parse_decimals(tokens: Tokens) -> tuple[Doubles, Flags]:
 
     Pass at most BLOCK texts, so that the arrays fit in the cache.
     """
-    negative, tokens = _unsigned(tokens)
-    alike = _alike(tokens)
-    values, sure = _plain(tokens) if alike is None else (alike, np.ones(len(tokens), np.bool_))
-    for other_form in (_with_exponent, _with_late_dot):
+    negative, tokens = _strip_signs(tokens)
+    alike = _parse_alike(tokens)
+    values, sure = _parse_plain(tokens) if alike is None else (alike, np.ones(len(tokens), np.bool_))
+    for other_form in (_parse_exponent_form, _parse_late_point):
         if sure.all():
             break
         rows = (~sure).nonzero()[0]
@@ -117,7 +117,7 @@ def parse_decimals(tokens: Tokens) -> tuple[Doubles, Flags]:
     return values if negative is None else np.where(negative, -values, values), sure
 
 
-def _unsigned(tokens: Tokens) -> tuple[Flags | None, Tokens]:
+def _strip_signs(tokens: Tokens) -> tuple[Flags | None, Tokens]:
     """Return where a text starts with a minus (None: no text has a sign), and the texts without signs."""
     first = tokens.buffer.take(tokens.start, mode="clip")  # an empty text may begin after the buffer
     if first.min() >= ord("."):
@@ -127,7 +127,7 @@ def _unsigned(tokens: Tokens) -> tuple[Flags | None, Tokens]:
     return negative, Tokens(tokens.buffer, tokens.start + signed, tokens.length - signed)
 
 
-def _alike(tokens: Tokens) -> Doubles | None:
+def _parse_alike(tokens: Tokens) -> Doubles | None:
     """Parse decimals of up to 16 bytes that share their number of decimals, as most programs print them.
 
     None if they do not. The texts are aligned at their ends, so the decimal points share one position and a
@@ -184,22 +184,22 @@ def _last_words(tokens: Tokens, count: int) -> Words:
     return words
 
 
-def _plain(tokens: Tokens) -> tuple[Doubles, Flags]:
+def _parse_plain(tokens: Tokens) -> tuple[Doubles, Flags]:
     """Parse decimals without exponent, with a point among their first eight bytes or none."""
     whole, places, cut, good = _digits(tokens)
-    values, sure = _scaled(whole, -places, cut)
+    values, sure = _scale(whole, -places, cut)
     return values, sure & good
 
 
-def _with_exponent(tokens: Tokens) -> tuple[Doubles, Flags]:
+def _parse_exponent_form(tokens: Tokens) -> tuple[Doubles, Flags]:
     """Parse decimals such as 3.07e-05, with the e within the last eight bytes."""
     length, exponent, fitting = _exponents(tokens)
     whole, places, cut, good = _digits(Tokens(tokens.buffer, tokens.start, length))
-    values, sure = _scaled(whole, exponent - places, cut)
+    values, sure = _scale(whole, exponent - places, cut)
     return values, sure & good & fitting
 
 
-def _with_late_dot(tokens: Tokens) -> tuple[Doubles, Flags]:
+def _parse_late_point(tokens: Tokens) -> tuple[Doubles, Flags]:
     """Parse decimals such as 1694612345.123456, with the point after the first eight bytes."""
     length = np.where(tokens.length <= WIDEST, tokens.length, 0)
     packed = Tokens(tokens.buffer, tokens.start, length).compact()
@@ -212,7 +212,7 @@ def _with_late_dot(tokens: Tokens) -> tuple[Doubles, Flags]:
     behind = np.where(dots == 1, end - 1 - place, 0)
     digits = Tokens(packed.buffer[~is_dot], packed.start - first, packed.length - dots)
     whole, places, cut, good = _digits(digits)
-    values, sure = _scaled(whole, -places - behind, cut)
+    values, sure = _scale(whole, -places - behind, cut)
     return values, sure & good & (dots <= 1)
 
 
@@ -300,7 +300,7 @@ def _dot_to_zero(head: Words) -> tuple[Places, Words]:
     return dot, strange
 
 
-def _scaled(whole: Words, power: Places, cut: Flags | None) -> tuple[Doubles, Flags]:
+def _scale(whole: Words, power: Places, cut: Flags | None) -> tuple[Doubles, Flags]:
     """Return the doubles nearest to `whole` * 10^power, and where they are certain."""
     least, most = int(power.min()), int(power.max())
     if cut is None and most <= 0 and -least < len(_EXACT_TENS) and int(whole.max()) < _EXACT_WHOLE:

@@ -62,12 +62,12 @@ def split_fields(
     `shape` is the expected form of a line in messages. Blank lines and lines that start with # are not
     records. The buffer needs MARGIN spare bytes after the text.
     """
-    buffer, size = _closed(buffer, size)
+    buffer, size = _close_last_line(buffer, size)
     quick = _quick_fields(buffer, size, wanted, least, most)
     return quick or _plain_fields(buffer, size, wanted, least, most, shape, problems)
 
 
-def _closed(buffer: Bytes, size: int) -> tuple[Bytes, int]:
+def _close_last_line(buffer: Bytes, size: int) -> tuple[Bytes, int]:
     """Return the text with a newline after its last line."""
     if size and buffer[size - 1] == NEWLINE:
         return buffer, size
@@ -238,7 +238,7 @@ class Stretch(NamedTuple):
 
 def stretches(buffer: Bytes, size: int) -> Iterator[Stretch]:
     """Yield all fields of a text, a megabyte of lines at a time to save memory."""
-    buffer, size = _closed(buffer, size)
+    buffer, size = _close_last_line(buffer, size)
     begin = lines_before = 0
     while begin < size:
         end = _end_of_line(buffer, min(begin + STRETCH, size) - 1)

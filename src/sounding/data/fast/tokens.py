@@ -126,15 +126,15 @@ def words_at(buffer: Bytes, start: Places, count: int) -> Words:
         buffer = np.concatenate([buffer, np.zeros(lacking, np.uint8)])
     shift = start & 7
     shift <<= 3
-    return _shifted(buffer[: len(buffer) & -8].view("<u8"), start >> 3, shift.view(_U64), count)
+    return _shift_words(buffer[: len(buffer) & -8].view("<u8"), start >> 3, shift.view(_U64), count)
 
 
 def bits_at(bitmap: Words, place: Places) -> NDArray[np.uint64]:
     """Return the 64 bits from each position on; the bitmap must have one more word."""
-    return _shifted(bitmap, place >> 6, (place & 63).view(_U64), 1)[0]
+    return _shift_words(bitmap, place >> 6, (place & 63).view(_U64), 1)[0]
 
 
-def _shifted(words: Words, first: Places, shift: Words, count: int) -> Words:
+def _shift_words(words: Words, first: Places, shift: Words, count: int) -> Words:
     """Return `count` words from each `first` on, shifted down by some bits; overwrites `first`."""
     rest = _U64(64) - shift  # NumPy shifts by 64 give 0, which is right for a position at the start of a word
     found = np.empty((count, len(first)), _U64)

@@ -1,6 +1,6 @@
-"""Measures: from a ranking to one value a topic."""
+"""Compute measures: from a ranking to one value per topic."""
 
-# A family is registered when its module is imported, and listed in this order; then averages over ties.
+# Importing a module registers its family of measures; they are listed in this order, averages over ties last.
 from sounding.measures import (  # isort: skip  # noqa: F401
     binary, interpolated, sets, counts, assessment, graded, utility, overlap, sampled, tied,
 )  # fmt: skip

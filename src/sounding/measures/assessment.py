@@ -1,7 +1,7 @@
-"""How much of a ranking was judged: counts of judged and unjudged documents, retrieved or not.
+"""Count judged and unjudged documents, retrieved or not: how much of a ranking was judged.
 
-The twin of any measure, with every judged document counted as relevant (Baillie, Azzopardi & Ruthven),
-needs no kernel of its own: `assessed=True`. docs/assessment.md has both.
+The assessment twin of any measure, which counts every judged document as relevant (Baillie, Azzopardi &
+Ruthven), needs no kernel of its own: `assessed=True`. docs/assessment.md explains both.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sounding.runs.ranking import Ranking, Values
 
 _NUMBER_OF = (0.0, np.inf)
 
-# They tell what was judged, retrieved or asked, and not what is relevant.
+# Measures of what was judged, retrieved or asked, not of what is relevant.
 _ABOUT_JUDGING = frozenset({
     "Judged", "Unjudged", "FirstUnjudged", "RBPResidual", "NumQ", "NumJudged", "NumJudgedRet",
     "NumUnjudgedRet", "NumJudgedNotRet", "NumUnjudgedNotRet",
@@ -22,10 +22,10 @@ _ABOUT_JUDGING = frozenset({
 
 
 def is_about_judging(measure: Measure) -> bool:
-    """Whether the value tells what was judged, which nothing that is still to be judged makes uncertain.
+    """Return whether a measure says what was judged, so that future judgments cannot make it uncertain.
 
-    So do Judged and its kin, every twin (`assessed`), and every measure to which whatever was judged is
-    relevant (rel=0); NumRet, which with `rel` counts relevant documents, does without it.
+    This holds for Judged and its relatives, for every twin (`assessed`), and for every measure to which all
+    judged documents are relevant (rel=0); also for NumRet without `rel`.
     """
     return (
         measure.name in _ABOUT_JUDGING
@@ -37,16 +37,16 @@ def is_about_judging(measure: Measure) -> bool:
 
 @measure("FirstUnjudged", basis="utility", monotone=False, bounds=(1.0, np.inf))
 def first_unjudged(run: Ranking) -> Values:
-    """Rank of the first document that was not judged; not a number where all that were retrieved were.
+    """Rank of the first unjudged document; not a number if all retrieved documents were judged.
 
-    A mean is over the topics that have such a document.
+    The mean is over the topics that have such a document.
     """
     return run.first_unjudged()
 
 
 @measure("NumJudged", basis="count", monotone=True, aggregate="sum", bounds=_NUMBER_OF)
 def number_judged(run: Ranking) -> Values:
-    """Judged documents of the topic, retrieved or not."""
+    """Number of judged documents of the topic, retrieved or not."""
     return run.judgments.judged.astype(np.float64)
 
 
@@ -55,31 +55,31 @@ def number_judged(run: Ranking) -> Values:
     aggregate="sum", bounds=_NUMBER_OF,
 )  # fmt: skip
 def number_nonrelevant(run: Ranking, *, rel: float = 1) -> Values:
-    """Documents of the topic that were judged and are not relevant, retrieved or not."""
+    """Number of documents of the topic judged not relevant, retrieved or not."""
     return (run.judgments.judged - run.relevant(rel)).astype(np.float64)
 
 
 @measure("NumJudgedRet", basis="count", monotone=True, additive=True, aggregate="sum", bounds=_NUMBER_OF)
 def number_judged_retrieved(run: Ranking) -> Values:
-    """Documents retrieved that were judged."""
+    """Number of retrieved documents that were judged."""
     return run.total(run.topic)
 
 
 @measure("NumUnjudgedRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
 def number_unjudged_retrieved(run: Ranking) -> Values:
-    """Documents retrieved that were not judged."""
+    """Number of retrieved documents that were not judged."""
     return run.retrieved - run.total(run.topic)
 
 
 @measure("NumJudgedNotRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
 def number_judged_not_retrieved(run: Ranking) -> Values:
-    """Judged documents that were not retrieved."""
+    """Number of judged documents that were not retrieved."""
     return run.judgments.judged - run.total(run.topic)
 
 
 @measure("NumRelNotRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
 def number_relevant_not_retrieved(run: Ranking, *, rel: float = 1) -> Values:
-    """Relevant documents that were not retrieved."""
+    """Number of relevant documents that were not retrieved."""
     return run.relevant(rel) - run.total(run.topic[run.grade >= rel])
 
 
@@ -88,16 +88,16 @@ def number_relevant_not_retrieved(run: Ranking, *, rel: float = 1) -> Values:
     aggregate="sum", bounds=_NUMBER_OF,
 )  # fmt: skip
 def number_nonrelevant_not_retrieved(run: Ranking, *, rel: float = 1) -> Values:
-    """Documents that were judged and are not relevant, and were not retrieved."""
+    """Number of documents judged not relevant that were not retrieved."""
     return number_nonrelevant(run, rel=rel) - run.total(run.topic[run.grade < rel])
 
 
 @measure("NumUnjudgedNotRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
 def number_unjudged_not_retrieved(run: Ranking, *, collection: int | None = None) -> Values:
-    """Documents of the collection that were neither judged nor retrieved; without its size, pooled ones.
+    """Number of documents of the collection that were neither judged nor retrieved.
 
-    `collection` is the number of documents it has. Without it only those count that are known to be
-    there: in the pool, and not judged (grade -1).
+    `collection` is the number of documents in the collection. Without it, only documents that are known to
+    exist count: those in the pool that were not judged (grade -1).
     """
     if collection is None:
         return run.judgments.pooled - run.total(run.pooled_topic)

@@ -1,7 +1,7 @@
-"""Measures that ask only whether a document is relevant: judged `rel` or better.
+"""Binary measures, which only ask whether a document is relevant: judged `rel` or better.
 
-R stands for the number of relevant documents that a topic has, retrieved or not. Definitions are
-trec_eval's unless a docstring says otherwise; a topic with R = 0 gives 0 wherever R divides.
+R is the number of relevant documents of a topic, retrieved or not. Definitions are trec_eval's unless a
+docstring says otherwise; a topic with R = 0 gives 0 wherever R divides.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ Norm = Literal["a", "b", "c"]
 
 @measure("P", basis="utility", monotone=True, additive=True, handles_ties=True, handles_cuts=True)
 def precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
-    """Share of the first k documents that are relevant; a short ranking is filled up with misses."""
+    """Share of the first k documents that are relevant.
+
+    Missing documents of a short ranking count as misses.
+    """
     return found(run, rel, k) / k
 
 
@@ -35,7 +38,7 @@ def recall(run: Ranking, *, k: int, rel: float = 1) -> Values:
 
 @measure("RelP", basis="recall", monotone=False, additive=True, handles_ties=True, handles_cuts=True)
 def relative_precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
-    """Precision at k as a share of the best possible: relevant among the first k, by min(k, R)."""
+    """Precision at k relative to the best possible: relevant documents among the first k, by min(k, R)."""
     return share(found(run, rel, k), np.minimum(k, run.relevant(rel)))
 
 
@@ -43,7 +46,7 @@ def relative_precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
 def f_measure(run: Ranking, *, k: int, rel: float = 1, beta: float = 1.0) -> Values:
     """Weighted harmonic mean of P and R at k: (beta + 1) P R / (beta P + R).
 
-    Precision is divided by k, however short the ranking, as in P. beta itself weighs recall, as in SetF.
+    Precision is divided by k even if the ranking is shorter, as in P. beta itself weights recall, as in SetF.
     """
     weighed = beta * run.relevant(rel).astype(np.float64)
     return share((beta + 1) * found(run, rel, k), weighed + k)
@@ -51,7 +54,7 @@ def f_measure(run: Ranking, *, k: int, rel: float = 1, beta: float = 1.0) -> Val
 
 @measure("Success", basis="utility", monotone=True, monotone_in_k=True, handles_cuts=True)
 def success(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
-    """1 where a relevant document is among the first k, or anywhere without k, otherwise 0."""
+    """1 if a relevant document is among the first k (without k: anywhere), otherwise 0."""
     hit = run.hits(rel, deepest(k))
     first = hit.nth == 1
     return total(run, hit.topic[first], hit.rank[first], None, k)
@@ -59,7 +62,7 @@ def success(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
 
 @measure("RR", basis="utility", monotone=True, monotone_in_k=True, handles_cuts=True)
 def reciprocal_rank(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
-    """1 / rank of the first relevant document; 0 where none is among the first k."""
+    """1 / rank of the first relevant document; 0 if none is among the first k."""
     hit = run.hits(rel, deepest(k))
     first = hit.nth == 1
     return total(run, hit.topic[first], hit.rank[first], 1 / hit.rank[first], k)
@@ -67,16 +70,16 @@ def reciprocal_rank(run: Ranking, *, k: int | None = None, rel: float = 1) -> Va
 
 @measure("AP", basis="recall", monotone=False, monotone_in_k=True, handles_cuts=True)
 def average_precision(run: Ranking, *, k: int | None = None, rel: float = 1, norm: Norm = "a") -> Values:
-    """Mean of the precisions at the relevant documents; one that is not among the first k adds 0.
+    """Mean of the precision at each relevant document; those not among the first k count 0.
 
     The sum is divided by (Lu, Moffat & Culpepper 2016, Table 2):
 
-    - norm 'a': R, as trec_eval's map and map_cut do;
+    - norm 'a': R, like trec_eval's map and map_cut;
     - norm 'b': min(k, R), so that a perfect top k gives 1;
-    - norm 'c': R_k, the relevant documents that a pool of depth k held. It needs the pool ranks of
+    - norm 'c': R_k, the number of relevant documents in a pool of depth k. It needs the pool ranks of
       the judgments, and can exceed 1 for a run that did not contribute to the pool.
 
-    What is claimed of AP's range and of deeper cut-offs holds for 'a'.
+    The claims about AP's range and about deeper cut-offs hold for norm 'a'.
     """
     hit = run.hits(rel, deepest(k))
     precisions = total(run, hit.topic, hit.rank, hit.nth / hit.rank, k)
@@ -85,15 +88,15 @@ def average_precision(run: Ranking, *, k: int | None = None, rel: float = 1, nor
 
 @measure("GMAP", basis="recall", monotone=False, aggregate="geometric", shown="summary")
 def geometric_mean_average_precision(run: Ranking, *, rel: float = 1) -> Values:
-    """AP of every topic, summarized by its geometric mean; below 0.00001 counts as 0.00001."""
+    """AP of every topic, summarized by the geometric mean; values below 0.00001 count as 0.00001."""
     return average_precision(run, rel=rel)
 
 
 @measure("Yaap", basis="recall", monotone=False, bounds=(-np.inf, np.inf))
 def yet_another_average_precision(run: Ranking, *, rel: float = 1) -> Values:
-    """Log odds form of AP: ln((1 + s) / (1 + R - s)), s the sum of the precisions at relevant documents.
+    """Log-odds form of AP: ln((1 + s) / (1 + R - s)), where s sums the precision at relevant documents.
 
-    Between -ln(1 + R) and ln(1 + R) (Robertson 2012).
+    It lies between -ln(1 + R) and ln(1 + R) (Robertson 2012).
     """
     hit = run.hits(rel)
     gained = run.total(hit.topic, hit.nth / hit.rank)
@@ -109,9 +112,9 @@ def r_precision(run: Ranking, *, rel: float = 1) -> Values:
 
 @measure("RprecMult", basis="recall", monotone=False, additive=True, at="x", handles_ties=True)
 def r_precision_multiple(run: Ranking, *, x: float, rel: float = 1) -> Values:
-    """Precision at the rank x times R, rounded up unless the part over a whole number is below 0.1.
+    """Precision at rank x times R, rounded up unless the fraction is below 0.1.
 
-    0 where that rank is 0.
+    0 if that rank is 0.
     """
     depth = (x * run.relevant(rel) + 0.9).astype(np.int64)
     return share(found(run, rel, depth), depth)
@@ -119,11 +122,13 @@ def r_precision_multiple(run: Ranking, *, x: float, rel: float = 1) -> Values:
 
 @measure("Bpref", basis="recall", monotone=False, counts_nonrelevant=True)
 def binary_preference(run: Ranking, *, rel: float = 1) -> Values:
-    """Share of judged pairs (relevant, not relevant) that stand in the right order; unjudged are passed over.
+    """Share of judged (relevant, not relevant) pairs that are in the right order.
 
-    Mean over the relevant documents of 1 - min(n, R) / min(N, R), n the judged non-relevant documents
-    above and N all of them; a relevant document with none above counts 1, one not retrieved 0
-    (Buckley & Voorhees 2004, with the minimum that trec_eval takes).
+    Unjudged documents are ignored.
+
+    The mean over the relevant documents of 1 - min(n, R) / min(N, R), where n is the number of judged
+    non-relevant documents above and N the number of all of them. A relevant document with none above counts
+    1, one that was not retrieved 0 (Buckley & Voorhees 2004, with the minimum that trec_eval takes).
     """
     relevant = run.relevant(rel)
     chosen = run.grade >= rel
@@ -139,23 +144,23 @@ def binary_preference(run: Ranking, *, rel: float = 1) -> Values:
     "GMBpref", basis="recall", monotone=False, counts_nonrelevant=True, aggregate="geometric", shown="summary"
 )
 def geometric_mean_binary_preference(run: Ranking, *, rel: float = 1) -> Values:
-    """Bpref of every topic, summarized by its geometric mean; below 0.00001 counts as 0.00001."""
+    """Bpref of every topic, summarized by the geometric mean; values below 0.00001 count as 0.00001."""
     return binary_preference(run, rel=rel)
 
 
 @measure("BinG", basis="recall", monotone=False)
 def binary_gain(run: Ranking, *, rel: float = 1) -> Values:
-    """Mean over the relevant documents of 1 / log2(2 + documents above that are not relevant)."""
+    """Mean over the relevant documents of 1 / log2(2 + n), where n non-relevant documents rank above."""
     hit = run.hits(rel)
     return share(run.total(hit.topic, 1 / np.log2(2 + hit.rank - hit.nth)), run.relevant(rel))
 
 
 @measure("Accuracy", basis="utility", monotone=False, handles_cuts=True)
 def pair_accuracy(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
-    """Chance that of two retrieved documents, one relevant and one not, the relevant one stands above.
+    """Probability that of two retrieved documents, one relevant and one not, the relevant one ranks higher.
 
-    Unjudged documents count as not relevant. 0 where no relevant document is among the first k; 1 where
-    only relevant ones are (ir_measures divides by 0 there).
+    Unjudged documents count as not relevant. 0 if no relevant document is among the first k; 1 if only
+    relevant ones are (ir_measures divides by 0 there).
     """
     hit = run.hits(rel, deepest(k))
     relevant = total(run, hit.topic, hit.rank, None, k)
@@ -166,22 +171,22 @@ def pair_accuracy(run: Ranking, *, k: int | None = None, rel: float = 1) -> Valu
 
 @measure("Judged", basis="utility", monotone=True, handles_ties=True, handles_cuts=True)
 def judged(run: Ranking, *, k: int | None = None) -> Values:
-    """Share of the first k documents, or of all where there are fewer, that were judged.
+    """Share of the first k documents, or of all if there are fewer, that were judged.
 
-    0 where nothing was retrieved. Pooled documents without a judgment (grade -1) are not judged, unlike
-    in ir_measures.
+    0 if nothing was retrieved. Unlike in ir_measures, pooled documents without a judgment (grade -1) are not
+    judged.
     """
     return share(found(run, 0, k), looked_at(run, k))
 
 
 @measure("Unjudged", basis="utility", monotone=False, handles_ties=True, handles_cuts=True)
 def unjudged(run: Ranking, *, k: int) -> Values:
-    """Unjudged documents among the first k, divided by k: ranks past the end are not unjudged."""
+    """Number of unjudged documents among the first k, divided by k; ranks past the end are not unjudged."""
     return (looked_at(run, k) - found(run, 0, k)) / k
 
 
 def ranks_in_pool(judgments: Judgments, k: int | Counts, option: str) -> Counts:
-    """(judgment,): the rank at which each was pooled; 0: that is not known, or not among the first k."""
+    """(judgment,): Return the pool rank of each; 0 if unknown or not among the first k."""
     depth = len(k) if isinstance(k, np.ndarray) else k
     if judgments.pool_ranks is None:
         raise DataError(
@@ -192,7 +197,7 @@ def ranks_in_pool(judgments: Judgments, k: int | Counts, option: str) -> Counts:
 
 
 def relevant_by_norm(run: Ranking, k: Cutoff, rel: float, norm: Norm, name: str) -> Values | Counts:
-    """How many relevant documents a truncated measure is averaged over: R, min(k, R), or R_k."""
+    """Return the divisor of a truncated measure: R, min(k, R), or R_k relevant documents."""
     relevant = run.relevant(rel)
     if norm == "a" or k is None:
         return relevant

@@ -1,9 +1,9 @@
-"""What full judging could say: complete judgments, drawn many times, and every run's values under each.
+"""Simulate full judging: draw complete judgments many times, and evaluate every run under each.
 
-Whether an unjudged document is relevant is drawn from the run-weighted model of `sounding.relevance.model`,
-fitted to the judgments at hand: its weights are drawn as well, so errors about documents of one run, or of
-one topic, go together. A document that is drawn as relevant has one of the grades that relevant documents
-were given, as often as these were given.
+The relevance of an unjudged document is drawn from the run-weighted model of `sounding.relevance.model`,
+fitted to the judgments. The model's weights are drawn too, so errors about documents of one run, or of one
+topic, are correlated. A document drawn as relevant gets one of the grades of relevant documents, with their
+frequencies.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from sounding.runs.retrieved import NONE
 from sounding.runs.topic_lists import TopicLists, topic_lists
 
 Flags = NDArray[np.bool_]
-GradeNumbers = NDArray[np.uint8]  # (draw, document) place of its grade on the scale; 0: not relevant
+GradeNumbers = NDArray[np.uint8]  # (draw, document) index of its grade on the scale; 0: not relevant
 
 DRAWS = 100
-MOST_CELLS = 300_000_000  # of the model's table, documents by runs: more would not fit into memory
-_BLOCK = 20_000_000  # drawn grades that are looked at in one go
+MOST_CELLS = 300_000_000  # cells of the model's table of documents by runs; more would not fit in memory
+_BLOCK = 20_000_000  # drawn grades processed at a time
 
-# Values of these do not depend on which documents were judged not relevant: those need not be looked at.
+# These do not depend on which documents were judged not relevant, so those need not be processed.
 BY_RELEVANT_ALONE = frozenset(
     {
         "P", "R", "RelP", "F", "Success", "RR", "AP", "GMAP", "Rprec", "nDCG", "DCG", "Q", "RBP", "ERR",
@@ -51,19 +51,19 @@ class Completions:
     regrading: Regrading
     documents: Counts  # (column,) those that are judged or would be, by topic
     starts: Counts  # (topic + 1,) the columns of topic t are starts[t] to starts[t + 1]
-    scale: Values  # the grades there are, from 0 upwards
+    scale: Values  # the existing grades, from 0 upwards
     grades: GradeNumbers  # (draw, column)
-    elsewhere: Counts  # (topic, grade) judged documents that none of the runs has
+    elsewhere: Counts  # (topic, grade) judged documents that no run has
 
     @property
     def draws(self) -> int:
-        """How many there are."""
+        """The number of draws."""
         return len(self.grades)
 
     def values(
         self, measures: Sequence[Measure], *, processes: int = 1, progress: Progress | None = None
     ) -> NDArray[np.float64]:
-        """(run, measure, draw, topic): the values of all runs in every draw; NaN where a topic is skipped."""
+        """(run, measure, draw, topic): Evaluate all runs in every draw; NaN if a topic is skipped."""
         _refuse_pools(measures)
         runs = range(len(self.regrading.runs))
         parts = [
@@ -77,12 +77,12 @@ class Completions:
 
     @property
     def _step(self) -> int:
-        """Draws that are looked at in one go."""
+        """Draws processed at a time."""
         return max(1, _BLOCK // max(len(self.documents), 1))
 
 
 def _refuse_pools(measures: Sequence[Measure]) -> None:
-    """Refuse measures that ask at which rank a document was pooled, which nobody knows of drawn judgments."""
+    """Refuse measures that need pool ranks, which drawn judgments do not have."""
     for measure in measures:
         if (measure.name, measure.get("norm")) in POOL_NORMS or measure.get("ideal") == "ii":
             raise DataError(
@@ -92,7 +92,7 @@ def _refuse_pools(measures: Sequence[Measure]) -> None:
 
 
 class _DrawPart:
-    """Some of the draws, as if each were a set of topics of its own."""
+    """Some of the draws, each treated as a separate set of topics."""
 
     def __init__(self, whole: Completions, draws: slice) -> None:
         regrading = whole.regrading
@@ -101,10 +101,10 @@ class _DrawPart:
         self.judgments = {every: self._judgments(whole, every) for every in (False, True)}
         self.column = np.full(len(regrading.retrieved.docs) + 1, NONE)
         self.column[whole.documents] = np.arange(len(whole.documents))
-        self.relevant = np.append(self.grades.any(axis=0), False)  # the last is what NONE points to
+        self.relevant = np.append(self.grades.any(axis=0), False)  # NONE refers to the last place
 
     def values(self, run: int, measures: Sequence[Measure]) -> NDArray[np.float64]:
-        """(measure, draw, topic)."""
+        """Return the values, (measure, draw, topic)."""
         policies = self.regrading.policies
         needed = {self._every(measure) for measure in measures}
         rankings = {every: treat_unjudged(self._ranking(run, every), policies) for every in needed}
@@ -114,12 +114,12 @@ class _DrawPart:
         return values.reshape(len(measures), len(self.grades), self.topics)
 
     def _every(self, measure: Measure) -> bool:
-        """Whether documents that are not relevant have to be looked at."""
+        """Return whether documents that are not relevant must be processed."""
         plain = measure.name in BY_RELEVANT_ALONE and not measure.get("judged_only")
         return not plain or bool(measure.get("assessed")) or self.regrading.policies.unjudged == "condensed"
 
     def _judgments(self, whole: Completions, every: bool) -> Judgments:
-        """The judged side of each draw's topics; `every`: with documents that are not relevant."""
+        """Return the judgments of each draw's topics; `every`: with documents that are not relevant."""
         draws, levels = len(self.grades), len(self.scale)
         counts = np.zeros((draws, self.topics, levels), np.int64)
         for level in range(0 if every else 1, levels):
@@ -156,7 +156,7 @@ class _DrawPart:
 def draw_completions(
     regrading: Regrading, view: View, considered: Flags, *, draws: int = DRAWS, seed: int = 0
 ) -> Completions:
-    """Draws of what full judging would say: judgments of a view stay, considered documents are drawn.
+    """Draw the outcome of full judging: keep the judgments of a view, draw the considered documents.
 
     All other documents stay unjudged. A document is relevant if its grade is above 0.
     """
@@ -186,7 +186,7 @@ def draw_completions(
 
 
 def refuse_samples(regrading: Regrading) -> None:
-    """Refuse judgments that are a sample with known chances."""
+    """Refuse judgments that are a sample with known probabilities."""
     qrels = regrading.qrels
     if qrels.strata is not None or qrels.probabilities is not None:
         raise DataError(
@@ -203,7 +203,7 @@ def _draw(
     shares: Values,
     seed: int,
 ) -> None:
-    """Fill in the grades of documents that nobody judged."""
+    """Fill in the grades of unjudged documents."""
     seen = np.isfinite(known)
     evidence = Evidence(seen.nonzero()[0], known[seen] > 0)
     odds = RunWeights(Features.of(lists)).fitted(evidence).drawn(len(grades), (seed,))
@@ -217,7 +217,7 @@ def _draw(
 
 
 def _scale(grades: Values, highest: float) -> tuple[Values, Values]:
-    """The grades there are, from 0, and the share of each above 0 among documents judged relevant."""
+    """Return the existing grades from 0, and the share of each above 0 among relevant documents."""
     relevant, counts = np.unique(grades[grades > 0], return_counts=True)
     if not len(relevant):
         return np.array([0.0, highest]), np.ones(1)
@@ -225,7 +225,7 @@ def _scale(grades: Values, highest: float) -> tuple[Values, Values]:
 
 
 def _elsewhere(view: View, known: Values, topic: Counts, scale: Values) -> Counts:
-    """(topic, grade): judged documents that are in no list, of all that were judged."""
+    """(topic, grade): Count the judged documents that are in no list."""
     shape = (len(view.judgments.topics), len(scale))
     total = _counted(view.judgments.topic, view.judgments.grades, scale, shape)
     return total - _counted(topic, known, scale, shape)

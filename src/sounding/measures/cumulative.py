@@ -1,6 +1,6 @@
-"""Cumulative forms of measures: the value at every cut-off from one pass over a ranking, and its residual.
+"""Compute the value of a measure at every cut-off in one pass over a ranking, and its residual.
 
-A kernel that `handles_cuts` gives these values itself; here are those of the other measures.
+Kernels that `handles_cuts` return these values themselves; this module covers the other measures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sounding.measures.utility import (
 )
 from sounding.runs.ranking import Ranking, Values
 
-Table = NDArray[np.float64]  # (k, topic): row i holds what the first i + 1 ranks give
+Table = NDArray[np.float64]  # (k, topic): row i holds the values for the first i + 1 ranks
 
 
 def _q_measure(
@@ -46,9 +46,9 @@ def _q_measure(
     ideal: Literal["i", "ii"],
     scale: Scale,
 ) -> Table | None:
-    """Blended precisions so far; None where the best order changes with k.
+    """Accumulate the blended precisions; None if the ideal order changes with k.
 
-    Nor is there such a form for parameters that contradict each other: the measure itself refuses them.
+    Contradictory parameters give None too: the measure itself refuses them.
     """
     if ideal == "ii" or (gains is not None and gain != "grade") or (gain == "grade" and scale == "topic"):
         return None
@@ -71,7 +71,7 @@ def _q_measure(
 def _expected_reciprocal_rank(
     run: Ranking, depth: int, *, max_rel: float | None, gain: Literal["exponential", "linear"], scale: Scale
 ) -> Table:
-    """Chances to stop so far, each by its rank."""
+    """Accumulate the probability of stopping at each rank, divided by the rank."""
     satisfied = _satisfied_at(run, depth, max_rel, gain, scale)
     return np.cumsum(satisfied * _reading(satisfied) / every_cut(depth), axis=0)
 
@@ -79,46 +79,46 @@ def _expected_reciprocal_rank(
 def _satisfied_at(
     run: Ranking, depth: int, max_rel: float | None, gain: Literal["exponential", "linear"], scale: Scale
 ) -> Table:
-    """(rank, topic): the chance that the document there satisfies the reader of ERR."""
+    """(rank, topic): Return the probability that the document there satisfies the reader of ERR."""
     chance = err_chance(run.judgments, run.topic, run.grade, max_rel, gain, scale)
     return placed(run.topic, run.rank, chance, depth, len(run.topics))
 
 
 def _reading(stops: Table) -> Table:
-    """(rank, topic): the chance that the reader gets there, who stops at each rank with such a chance."""
+    """(rank, topic): Return the probability of reaching a rank, given the probabilities of stopping."""
     reading = np.ones(stops.shape)
     np.cumprod(1 - stops[:-1], axis=0, out=reading[1:])
     return reading
 
 
 def _mean_gain(weight: Table | Values, gain: Table) -> Table:
-    """(k, topic): the mean gain down to every k when ranks have these weights."""
+    """(k, topic): Return the mean gain down to every k, with these weights of ranks."""
     weights = np.broadcast_to(weight if weight.ndim == 2 else weight[:, np.newaxis], gain.shape)
     return share(np.cumsum(weights * gain, axis=0), np.cumsum(weights, axis=0))
 
 
 def _cascade(weight: Values, gain: Table) -> Table:
-    """Mean gain of a reader who stops with the chance of each gain, where ranks have these weights."""
+    """Return the mean gain of a reader who stops with the probability of each gain, given rank weights."""
     return _mean_gain(weight[:, np.newaxis] * _reading(gain), gain)
 
 
 def _inst(gain: Table, *, T: float) -> Table:  # noqa: N803
-    """Mean gain of a reader who goes on with chance ((a - 1) / a)^2, a = i + 2T - gained so far."""
+    """Return the mean gain if the reader goes on with probability ((a-1) / a)^2, a = i + 2T - gain so far."""
     a = every_cut(len(gain)) + 2 * T - np.cumsum(gain, axis=0)
     return _mean_gain(_reading(1 - ((a - 1) / a) ** 2), gain)
 
 
 def _bejeweled_player_model(gain: Table, *, T: float) -> Table:  # noqa: N803
-    """Mean gain as far as the reader goes, who stops where T is gained."""
+    """Return the mean gain of a reader who stops once T is gained."""
     gained = np.cumsum(gain, axis=0)
-    enough = gained >= T * (1 - 1e-12)  # sums of thirds and the like reach T but for rounding
+    enough = gained >= T * (1 - 1e-12)  # sums of thirds and the like reach T only up to rounding
     going = np.ones(enough.shape, np.bool_)
     going[1:] = ~enough[:-1]
     return np.cumsum(gain * going, axis=0) / np.cumsum(going, axis=0)
 
 
-# By name: from a ranking and a depth, and from the gains of its documents, (rank, topic), from 0 at `min_rel`
-# to 1 at `max_rel`. Both get the measure's other parameters.
+# By name: functions of a ranking and a depth, and functions of the gains of its documents, (rank, topic),
+# from 0 at `min_rel` to 1 at `max_rel`. Both receive the measure's other parameters.
 _CURVES: Mapping[str, Callable[..., Table | None]] = {"Q": _q_measure, "ERR": _expected_reciprocal_rank}
 _GAIN_CURVES: Mapping[str, Callable[..., Table]] = {
     "SDCG": lambda gain, *, dcg: _mean_gain(DcgForm(dcg).discount(rank_numbers(len(gain))), gain),
@@ -133,14 +133,14 @@ _GAIN_CURVES: Mapping[str, Callable[..., Table]] = {
 
 
 def has_curve(name: str) -> bool:
-    """Whether a measure has a cumulative form of its own."""
+    """Return whether a measure has its own cumulative form."""
     return name in _CURVES or name in _GAIN_CURVES or definition(name).handles_cuts
 
 
 def measures_over_depth(texts: Sequence[str | Measure]) -> tuple[Measure, ...]:
-    """The measures that texts name, each cut at 1: depths are put to them later.
+    """Parse measures for a study over depth, each cut at 1; the depths are set later.
 
-    A measure that names its cut-off, or has none, cannot be looked at over depth.
+    A measure with a fixed cut-off, or without the parameter, cannot be studied over depth.
     """
     found: dict[Measure, None] = {}
     for text in texts:
@@ -152,7 +152,7 @@ def _over_depth(text: str | Measure) -> Measure:
     named = str(text)
     measure = None if "@" in named else single_measure(f"{named}@1") or single_measure(text)
     if measure is None:
-        known = parse_measures([text])  # an unknown name is refused with the nearest
+        known = parse_measures([text])  # an unknown name is refused with the most similar one
         example = str(known[0]).partition("@")[0]
         raise DataError(f"{named}: depths are put to measures without a cut-off; give {example} and --depths")
     if measure.definition.at != "k" or not measure.definition.takes("k"):
@@ -161,9 +161,9 @@ def _over_depth(text: str | Measure) -> Measure:
 
 
 def names_as_typed(texts: Sequence[str | Measure]) -> dict[Measure, str]:
-    """By measure, cut at 1: its name with the parameters that were typed, be they the default or not.
+    """Map each measure, cut at 1, to its name as typed, including parameters that equal their defaults.
 
-    Who asks for RBP(p=0.8) finds it under that name, although it is RBP as well.
+    A user who asks for RBP(p=0.8) finds it under that name, although it equals RBP.
     """
     found = {}
     for text in texts:
@@ -173,12 +173,12 @@ def names_as_typed(texts: Sequence[str | Measure]) -> dict[Measure, str]:
 
 
 def name_of(measure: Measure) -> str:
-    """The name of a family: the measure without its cut-off."""
+    """Return the name of a family: the measure without its cut-off."""
     return str(measure).partition("@")[0]
 
 
 def values_at(measure: Measure, ranking: Ranking, ks: NDArray[np.int64]) -> Table:
-    """(k, topic): the value of the measure cut at each of these depths, which ascend."""
+    """(k, topic): Return the values of the measure at each of these ascending cut-offs."""
     whole = _down_to(measure, ranking, int(ks[-1]))
     if whole is None:
         return values_once_per_k(measure, ranking, ks.tolist())
@@ -186,7 +186,7 @@ def values_at(measure: Measure, ranking: Ranking, ks: NDArray[np.int64]) -> Tabl
 
 
 def _down_to(measure: Measure, ranking: Ranking, depth: int) -> Table | None:
-    """(k, topic): the value at every k to `depth`; None: the measure has no cumulative form here."""
+    """(k, topic): Return the value at every k to `depth`; None if there is no cumulative form here."""
     if not has_curve(measure.name) or ranking.ties is not None:
         return None
     run, arguments = measure.seen(ranking), measure.arguments
@@ -200,15 +200,15 @@ def _down_to(measure: Measure, ranking: Ranking, depth: int) -> Table | None:
 
 
 def values_once_per_k(measure: Measure, ranking: Ranking, ks: Sequence[int]) -> Table:
-    """(k, topic): the measure evaluated anew for each of these cut-offs."""
+    """(k, topic): Evaluate the measure separately for each of these cut-offs."""
     return np.array([measure.replace(k=k)(ranking) for k in ks]).reshape(len(ks), len(ranking.topics))
 
 
 def rank_weights(measure: Measure, k: int) -> Values | None:
-    """(rank,): the share that each of the first k ranks has in the value; None: it depends on the ranking.
+    """(rank,): Return the share of each of the first k ranks in the value; None if it depends on the ranking.
 
-    RBP's ranks beyond k keep their share, so it sums to 1 - p^k. DCG's are the discounts themselves. The
-    shares of nDCG are those of a topic with k documents of the best grade or more.
+    In RBP, ranks beyond k keep their share, so the sum is 1 - p^k. For DCG these are the discounts. For nDCG
+    the shares are those of a topic with at least k documents of the best grade.
     """
     known = _WEIGHTS.get(measure.name)
     return None if known is None else known(measure, k)
@@ -237,17 +237,17 @@ _WEIGHTS: Mapping[str, Callable[[Measure, int], Values]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Residuals:
-    """What a value could still rise by, (k, topic) each."""
+    """How much a value could still rise, (k, topic) each."""
 
     unjudged: Table  # if the unjudged documents among the first k had the best grade
     tail: Table  # by documents at ranks beyond k, or beyond the end of the list
 
 
 def residuals_at_every_k(measure: Measure, ranking: Ranking, depth: int) -> Residuals | None:
-    """The residual of RBP and ERR in its two parts at every k; None: the measure has none.
+    """Return the two parts of the residual of RBP and ERR at every k; None for other measures.
 
-    A ranking without its unjudged documents has none either: its value is not that of any completion. Nor
-    has a topic's own scale, which an unjudged document could change.
+    A condensed ranking has no residual, because its value is not that of any completion. Neither has a
+    topic's own scale, because an unjudged document could change it.
     """
     if measure.name not in _RESIDUALS or measure.get("assessed") or measure.get("judged_only"):
         return None
@@ -259,7 +259,7 @@ def residuals_at_every_k(measure: Measure, ranking: Ranking, depth: int) -> Resi
 def _rbp_residuals(measure: Measure, run: Ranking, depth: int) -> Residuals | None:
     rel, gain, gains = measure.get("rel"), measure.get("gain"), measure.arguments["gains"]
     best = float(rbp_gain(run.judgments, scale(run.judgments, rel), rel, gain, gains).max())
-    if best > 1:  # a grade that no judgment has would change what gains are divided by
+    if best > 1:  # a grade that no judgment has would change the divisor of gains
         return None
     unjudged, tail = (
         rank_biased_precision_residual(run, k=every_cut(depth), p=measure.get("p"), part=part)

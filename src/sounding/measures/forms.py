@@ -1,4 +1,4 @@
-"""Measures as sums over documents and pairs of documents, and their values under drawn relevance."""
+"""Write measures as sums over documents and pairs of documents, and evaluate them on drawn relevance."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ KNOWN = "AP, P@k, DCG@k, nDCG@k, RBP(p=...) or another sum over ranks"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """One measure to a depth; relevant documents all count alike."""
+    """A measure to a depth; all relevant documents count equally."""
 
     name: str
     level: float  # the lowest grade that counts as relevant
     weights: Values  # (rank,) what a relevant document adds by itself
     divided_by: Literal["nothing", "relevant", "best"]
-    best: Values  # (number of relevant documents,) the best sum; the last holds for more of them
+    best: Values  # (number of relevant documents,) the best sum; the last applies to larger numbers
 
     @property
     def pairs(self) -> bool:
-        """Whether two relevant documents add the weight of the lower one as well: so it is in AP."""
+        """Whether two relevant documents also add the weight of the lower one, as in AP."""
         return self.divided_by == "relevant"
 
     @property
     def most(self) -> float:
-        """The most that a value can be."""
+        """The largest possible value."""
         return max(1.0, float(self.weights.sum())) if self.divided_by == "nothing" else 1.0
 
     def divisor(self, relevant: float) -> tuple[float, float]:
-        """N for so many relevant documents, on a straight line between whole numbers, and its slope."""
+        """Return N for a number of relevant documents, interpolated between whole numbers, and its slope."""
         if self.divided_by == "nothing":
             return 1.0, 0.0
         if self.divided_by == "relevant":
@@ -53,7 +53,7 @@ class Form:
         return float(self.best[below]) + (relevant - below) * slope, slope
 
     def divisors(self, relevant: Values) -> Values:
-        """N for each of these whole numbers of relevant documents."""
+        """Return N for each of these whole numbers of relevant documents."""
         if self.divided_by == "nothing":
             return np.ones_like(relevant)
         if self.divided_by == "relevant":
@@ -62,7 +62,7 @@ class Form:
 
 
 def form_of(measure: str | Measure, depth: int, longest: int | None = None) -> Form:
-    """The form of a measure for lists of this depth, none of which has more documents than the longest.
+    """Return the form of a measure for lists of this depth, none longer than `longest`.
 
     A depth beyond the longest list costs nothing.
     """
@@ -85,7 +85,7 @@ def form_of(measure: str | Measure, depth: int, longest: int | None = None) -> F
 
 
 def _lone_documents(measure: Measure, depth: int) -> Values:
-    """What the measure gives where one document is relevant, at each rank in turn."""
+    """Return the value of the measure if only one document is relevant, at each rank in turn."""
     each, grade = np.arange(depth), np.full(depth, level_of(measure))
     judgments = Judgments(
         topics=("",) * depth, starts=np.arange(depth + 1), grades=grade, pool_ranks=None,
@@ -99,11 +99,11 @@ def _lone_documents(measure: Measure, depth: int) -> Values:
     return measure(ranking)
 
 
-Draws = NDArray[np.floating]  # (document + 1, draw) 1 where relevant; the last row, for none, is 0
+Draws = NDArray[np.floating]  # (document + 1, draw) 1 if relevant; the last row, for no document, is 0
 
 
 def values_of_draws(form: Form, lists: TopicLists, relevant: Draws, elsewhere: float) -> Draws:
-    """(run, draw) the value of every run in every draw; 0 where nothing is relevant."""
+    """(run, draw) Evaluate every run in every draw; 0 if nothing is relevant."""
     found = relevant[lists.places]  # (run, rank, draw)
     if form.pairs:
         found *= np.cumsum(found, axis=1)
@@ -113,7 +113,7 @@ def values_of_draws(form: Form, lists: TopicLists, relevant: Draws, elsewhere: f
 
 
 def drawn_relevance(log_odds: NDArray[np.float32], *seed: int) -> NDArray[np.bool_]:
-    """(document, draw) relevant or not, with the chances that the log odds give."""
+    """(document, draw) Draw relevance with the probabilities of the log odds."""
     chance = generator("relevance", *seed).random(log_odds.shape, dtype=np.float32)
     return chance < logistic(log_odds)
 
@@ -121,7 +121,7 @@ def drawn_relevance(log_odds: NDArray[np.float32], *seed: int) -> NDArray[np.boo
 def known_values(
     form: Form, lists: Sequence[TopicLists], relevant: NDArray[np.bool_], elsewhere: Counts | Values
 ) -> NDArray[np.float64]:
-    """(topic, run) the values when `relevant` says of every document whether it is."""
+    """(topic, run) Evaluate all runs when `relevant` is known for every document."""
     return np.stack(
         [
             values_of_draws(form, topic, np.append(relevant[topic.documents], 0.0)[:, np.newaxis], more)[:, 0]

@@ -1,4 +1,4 @@
-"""Measures that hold grades against the best order there could have been: nDCG and its kin, G, Q."""
+"""Graded measures that compare with the ideal order: nDCG and its relatives, G and Q."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sounding.measures.registry import measure
 from sounding.measures.totals import Cutoff, placed, share, weighed
 from sounding.runs.ranking import Counts, Hits, Judgments, Ranking, Values
 
-Gains = Mapping[float, float]  # what single grades are worth; others are worth themselves
+Gains = Mapping[float, float]  # gains of single grades; other grades are their own gain
 Dcg = Literal["log2", "exp-log2", "zipf", "exp-zipf", "jk", "exp-jk"]
 QGain = Literal["linear", "exponential", "grade"]
-Scale = Literal["judgments", "topic"]  # where the grade is highest that gains are a share of
+Scale = Literal["judgments", "topic"]  # the judgments whose highest grade is the reference for gains
 
 _DIVISORS: Mapping[str, Callable[[Counts | Values], Values]] = {
     "log2": lambda rank: np.log2(rank + 1),
@@ -26,12 +26,12 @@ _DIVISORS: Mapping[str, Callable[[Counts | Values], Values]] = {
 }
 
 
-CELLS = 1 << 21  # of a table that sums are made in
-GRADE_LIMIT = 1000  # 2^1024 is no double any more
+CELLS = 1 << 21  # cells of a table of sums
+GRADE_LIMIT = 1000  # 2^1024 exceeds the range of doubles
 
 
 class DcgForm:
-    """What a grade adds to a DCG and how ranks discount it; see nDCG for the names."""
+    """The gain of a grade in DCG and its discount by rank; see nDCG for the names."""
 
     def __init__(self, dcg: Dcg = "log2", gains: Gains | None = None, rel: float | None = None) -> None:
         if gains is not None and rel is not None:
@@ -42,22 +42,22 @@ class DcgForm:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What tells two forms apart."""
+        """A key that identifies the form."""
         return self.dcg, None if self.gains is None else tuple(sorted(self.gains.items())), self.rel
 
     def gain(self, grade: Values) -> Values:
-        """What documents of these grades gain before the discount."""
+        """Return the gains of grades before the discount."""
         if self.rel is not None:
             return (grade >= self.rel).astype(np.float64)
         worth = grade if self.gains is None else with_gains(grade, self.gains)
         return power_of_two(worth) - 1 if self.dcg.startswith("exp-") else worth
 
     def discount(self, rank: Counts | Values) -> Values:
-        """What a gain at these ranks is multiplied with."""
+        """Return the factor by which gains at these ranks are multiplied."""
         return 1 / self._divisor(rank)
 
     def discounted(self, gain: Values, rank: Counts | Values) -> Values:
-        """What these gains are worth at these ranks: divided, for the last bits that trec_eval has."""
+        """Return discounted gains; divides, to match trec_eval to the last bit."""
         return gain / self._divisor(rank)
 
     def _divisor(self, rank: Counts | Values) -> Values:
@@ -65,7 +65,7 @@ class DcgForm:
 
 
 def with_gains(grade: Values, gains: Gains) -> Values:
-    """The grades, where `gains` names one replaced by its gain."""
+    """Replace the grades that `gains` names by their gains."""
     result = grade.copy()
     for named, gain in gains.items():
         result[grade == named] = gain
@@ -73,10 +73,10 @@ def with_gains(grade: Values, gains: Gains) -> Values:
 
 
 def running(operation: np.ufunc, values: Values, nth: Counts) -> Values:
-    """The sum (product, ...) of a topic's values down to each of them; `nth` numbers them from 1.
+    """Accumulate (sum, multiply, ...) a topic's values down to each of them; `nth` numbers them from 1.
 
-    Each pass doubles how many values a result covers. So topics do not mix, not even in the last bits,
-    and rounding errors grow with the logarithm of a topic's length only.
+    Each pass doubles the number of values that a result covers. So topics do not mix, not even in the last
+    bits, and rounding errors grow only with the logarithm of a topic's length.
     """
     result = values.astype(np.float64)
     covered = 1
@@ -89,9 +89,9 @@ def running(operation: np.ufunc, values: Values, nth: Counts) -> Values:
 
 
 def _added_in_order(values: Values, topic: Counts, nth: Counts, topics: int) -> Values:
-    """As `running(np.add, ...)`, each topic's values added one after the other, as trec_eval does.
+    """Like `running(np.add, ...)`, but add each topic's values one after the other, as trec_eval does.
 
-    Topics of similar length share a table, so one long topic does not make all the others as long.
+    Topics of similar length share a table, so that one long topic does not lengthen all the others.
     """
     lengths = np.bincount(topic, minlength=topics)
     longest_first = np.argsort(-lengths, kind="stable")
@@ -113,37 +113,40 @@ def _added_in_order(values: Values, topic: Counts, nth: Counts, topics: int) -> 
 
 
 class Ideal(NamedTuple):
-    """The best order of each topic's judged documents, as far as they gain something."""
+    """The ideal order of each topic's judged documents that have a gain."""
 
     starts: Counts  # (topic + 1,)
     topic: Counts  # (document,)
-    place: Counts  # (document,) rank in the best order, from 1
+    place: Counts  # (document,) rank in the ideal order, from 1
     gain: Values  # (document,) above 0
 
     @property
     def size(self) -> Counts:
-        """How many documents of each topic gain something."""
+        """The number of documents with a gain, for each topic."""
         return np.diff(self.starts)
 
     def reached(self, sums: Values, topic: Counts, rank: Counts) -> Values:
-        """What running sums over this order come to at a rank of a topic; past its end they stay."""
+        """Return the running sums of the ideal order at a rank of a topic.
+
+        They stay constant past its end.
+        """
         last = np.minimum(rank, self.size[topic])
         return np.where(last > 0, np.concatenate([[0.0], sums])[self.starts[topic] + last], 0.0)
 
 
 def ideal_order(judgments: Judgments, gain: Values, pool: NDArray[np.bool_] | None = None) -> Ideal:
-    """The best order when each judgment has this gain; with a `pool`, of the documents in it."""
+    """Return the ideal order for these gains of judgments; with a `pool`, of its documents only."""
     chosen = gain > 0
     if pool is not None:
         chosen &= pool
     topic = judgments.topic[chosen]
-    order = np.lexsort((-gain[chosen], topic))  # gains that were named need not follow the grades
+    order = np.lexsort((-gain[chosen], topic))  # named gains need not follow the grades
     starts = np.searchsorted(topic, np.arange(len(judgments.topics) + 1))
     return Ideal(starts, topic, np.arange(1, len(topic) + 1) - starts[topic], gain[chosen][order])
 
 
 def dcg_of(run: Ranking, k: Cutoff, form: DcgForm) -> Values:
-    """Sum of the discounted gains of the first k documents, for every topic."""
+    """Sum the discounted gains of the first k documents of every topic."""
     if run.ties is not None or isinstance(k, np.ndarray):
         return weighed(run, form.gain(run.grade), form.discount, k)
     rows = np.arange(len(run.rank)) if k is None else (run.rank <= k).nonzero()[0]
@@ -154,7 +157,7 @@ def dcg_of(run: Ranking, k: Cutoff, form: DcgForm) -> Values:
 
 
 def ideal_dcg_of(judgments: Judgments, k: Cutoff, form: DcgForm, norm: str = "a") -> Values:
-    """The largest DCG at k that each topic's judged documents allow; computed once for all runs."""
+    """Return the largest DCG at k that the judged documents allow; computed once for all runs."""
     if isinstance(k, np.ndarray):
         return _ideal_dcg_at_every_k(judgments, len(k), form, norm)
 
@@ -171,7 +174,7 @@ def ideal_dcg_of(judgments: Judgments, k: Cutoff, form: DcgForm, norm: str = "a"
 
 
 def _ideal_dcg_at_every_k(judgments: Judgments, depth: int, form: DcgForm, norm: str) -> Values:
-    """(k, topic): the largest DCG at every k; with norm 'b' of the documents that a pool of depth k has."""
+    """(k, topic): Return the largest DCG at every k; with norm 'b', of the pool of depth k."""
 
     def compute() -> Values:
         pool, changing = None, 0
@@ -181,7 +184,7 @@ def _ideal_dcg_at_every_k(judgments: Judgments, depth: int, form: DcgForm, norm:
         best = ideal_order(judgments, form.gain(judgments.grades), pool)
         weight = best.gain * form.discount(best.place)
         table = np.cumsum(placed(best.topic, best.place, weight, depth, len(judgments.topics)), axis=0)
-        for k in range(1, changing):  # from the deepest pool rank on the pool is the same for every k
+        for k in range(1, changing):  # from the deepest pool rank on, the pool is the same for every k
             table[k - 1] = ideal_dcg_of(judgments, k, form, norm)
         return table
 
@@ -198,23 +201,23 @@ def normalized_discounted_cumulative_gain(
     rel: float | None = None,
     norm: Literal["a", "b"] = "a",
 ) -> Values:
-    """Discounted gain of the first k documents as a share of the most that the judged documents allow.
+    """Discounted gain of the first k documents, divided by the largest that the judged documents allow.
 
     `dcg` names gain and discount at rank i:
 
-    - 'log2': grade / log2(i + 1), as trec_eval and ir_measures;
+    - 'log2': grade / log2(i + 1), as in trec_eval and ir_measures;
     - 'zipf': grade / i (Kanoulas & Aslam 2009);
-    - 'jk': grade / log2(i), and no discount before rank 2, as in Järvelin & Kekäläinen (2002), b = 2;
+    - 'jk': grade / log2(i), without discount before rank 2, as in Järvelin & Kekäläinen (2002), b = 2;
     - 'exp-log2' and so on: the same with the gain 2^grade - 1 (Burges, gdeval).
 
-    `gains` says what single grades are worth; those not named are worth themselves. The best order
-    follows the gains however close they are (trec_eval confuses gains less than 1 apart). `rel` makes
-    gains binary: 1 from that grade on, 0 below.
+    `gains` sets the gain of single grades; other grades are their own gain. The ideal order follows the
+    gains however close they are (trec_eval confuses gains less than 1 apart). `rel` makes gains binary: 1
+    from that grade on, 0 below.
 
-    Without k the best order has all judged documents, however few were retrieved. It is formed from all
+    Without k the ideal order has all judged documents, even if few were retrieved. It is formed from all
     judgments (norm 'a') or from those in the pool of depth k (norm 'b'; Lu, Moffat & Culpepper 2016,
-    Table 2). The latter needs pool ranks, and lets a run that did not contribute to the pool exceed 1.
-    A topic where nothing can be gained gives 0.
+    Table 2). Norm 'b' needs pool ranks, and can exceed 1 for a run that did not contribute to the pool.
+    A topic without any gain gives 0.
     """
     form = DcgForm(dcg, gains, rel)
     return share(dcg_of(run, k, form), ideal_dcg_of(run.judgments, k, form, norm))
@@ -234,7 +237,7 @@ def discounted_cumulative_gain(
 ) -> Values:
     """Sum of the gains of the first k documents, each discounted by its rank.
 
-    Parameters as for nDCG. What is claimed of it holds for gains from 0 that do not fall with the grade.
+    Parameters as for nDCG. Its claims hold for non-negative gains that do not fall with the grade.
     """
     return dcg_of(run, k, DcgForm(dcg, gains, rel))
 
@@ -248,22 +251,22 @@ def ideal_discounted_cumulative_gain(
     gains: Gains | None = None,
     rel: float | None = None,
 ) -> Values:
-    """The largest DCG that the judged documents of the topic allow, whatever was retrieved."""
+    """Largest DCG that the judged documents of the topic allow, whatever was retrieved."""
     return ideal_dcg_of(run.judgments, k, DcgForm(dcg, gains, rel)).copy()
 
 
 class _Progress(NamedTuple):
-    """How DCG (log2) grows down a ranking, and down the best order."""
+    """The growth of DCG (log2) down a ranking, and down the ideal order."""
 
     ideal: Ideal
-    ideal_sums: Values  # (ideal document,) DCG of the best order down to it
+    ideal_sums: Values  # (ideal document,) DCG of the ideal order down to it
     hit: Hits  # the retrieved documents with a gain other than 0
     gain: Values  # (hit,)
     sums: Values  # (hit,) DCG of the ranking down to it
 
     @staticmethod
     def of(run: Ranking, gains: Gains | None) -> _Progress:
-        """The growth of both for one run."""
+        """Compute the growth of both for one run."""
         form = DcgForm(gains=gains)
         judgments = run.judgments
 
@@ -281,7 +284,7 @@ class _Progress(NamedTuple):
         return _Progress(ideal, ideal_sums, hit, gain, sums)
 
     def dcg_at(self, topic: Counts, rank: Counts) -> Values:
-        """DCG of the ranking down to a rank of a topic."""
+        """Return the DCG of the ranking down to a rank of a topic."""
         stride = int(max(self.hit.rank.max(initial=0), rank.max(initial=0))) + 1
         keys = self.hit.topic * stride + self.hit.rank
         above = np.searchsorted(keys, topic * stride + rank, side="right")
@@ -289,7 +292,7 @@ class _Progress(NamedTuple):
         return np.where(any_hit, np.concatenate([[0.0], self.sums])[above], 0.0)
 
     def ndcg_at_end(self, run: Ranking, times: Values | int = 1) -> Values:
-        """The nDCG of the whole ranking, for every topic, so many times."""
+        """Return the nDCG of the whole ranking for every topic, multiplied by `times`."""
         every = np.arange(len(run.topics))
         return share(
             times * self.dcg_at(every, run.retrieved),
@@ -299,10 +302,10 @@ class _Progress(NamedTuple):
 
 @measure("nDCGRel", basis="recall", monotone=False)
 def ndcg_at_relevant_documents(run: Ranking, *, gains: Gains | None = None) -> Values:
-    """Mean of the nDCG at the rank of each relevant document; one not retrieved has that of the end.
+    """Mean of the nDCG at the rank of each relevant document; those not retrieved use the nDCG at the end.
 
-    trec_eval's ndcg_rel. Relevant is what gains more than 0; nDCG at rank i compares with the i best
-    documents, that of the end with all.
+    trec_eval's ndcg_rel. A document is relevant if its gain is above 0. nDCG at rank i compares with the i
+    best documents, nDCG at the end with all.
     """
     progress = _Progress.of(run, gains)
     relevant = progress.gain > 0
@@ -315,11 +318,11 @@ def ndcg_at_relevant_documents(run: Ranking, *, gains: Gains | None = None) -> V
 
 @measure("RnDCG", basis="recall", monotone=False)
 def ndcg_at_levels(run: Ranking, *, gains: Gains | None = None, rel: float = 1) -> Values:
-    """Mean of the nDCG at the ranks where the gain of the best order changes, and at the end.
+    """Mean of the nDCG at the ranks where the gain of the ideal order changes, and at the end.
 
-    trec_eval's Rndcg: with 5 documents of grade 2 and 3 of grade 1 it is the mean of nDCG@5, nDCG@8 and
-    the nDCG of the whole ranking. The latter is left out where fewer than two documents follow the rank
-    at which the best order ends. A topic without a document judged `rel` or better gives 0.
+    trec_eval's Rndcg: with 5 documents of grade 2 and 3 of grade 1 it is the mean of nDCG@5, nDCG@8 and the
+    nDCG of the whole ranking. The last is left out if fewer than two documents follow the rank at which the
+    ideal order ends. A topic without a document judged `rel` or better gives 0.
     """
     progress = _Progress.of(run, gains)
     ideal = progress.ideal
@@ -334,10 +337,10 @@ def ndcg_at_levels(run: Ranking, *, gains: Gains | None = None, rel: float = 1) 
 
 @measure("G", basis="recall", monotone=False)
 def normalized_gain(run: Ranking, *, gains: Gains | None = None) -> Values:
-    """Sum of the gains, each discounted by how far the ranking lags behind the best, as a share of all gains.
+    """Sum of the gains, each discounted by the lag of the ranking behind the ideal, as a share of all gains.
 
-    trec_eval's G: a gain is divided by log2(2 + cost - gained), both summed down to its rank. A rank
-    costs what the best order gains there, and at least 1.
+    trec_eval's G: a gain is divided by log2(2 + cost - gained), both summed down to its rank. The cost of a
+    rank is the gain of the ideal order there, and at least 1.
     """
     form = DcgForm(gains=gains)
     judgments = run.judgments
@@ -357,28 +360,28 @@ def normalized_gain(run: Ranking, *, gains: Gains | None = None) -> Values:
 
 
 def scaled(grade: Values, gain: Literal["linear", "exponential"], highest: float | Values) -> Values:
-    """Grades as gains between 0 and 1: g / highest, or (2^g - 1) / 2^highest."""
+    """Convert grades to gains between 0 and 1: g / highest, or (2^g - 1) / 2^highest."""
     if gain == "linear":
         return grade / highest
     return (power_of_two(grade) - 1) / power_of_two(np.asarray(highest, np.float64))
 
 
 def highest_grade(judgments: Judgments, topic: Counts, scale: Scale) -> float | Values:
-    """The grade that gains are a share of: the best of all judgments, or for each document of its topic."""
+    """Return the reference grade of gains: the highest of all judgments, or of each document's topic."""
     return judgments.highest if scale == "judgments" else judgments.best_grades[topic]
 
 
 def q_gain(
     judgments: Judgments, grade: Values, topic: Counts, gain: QGain, gains: Gains | None, scale: Scale
 ) -> Values:
-    """What documents of these grades and topics gain in Q."""
+    """Return the gains in Q of documents with these grades and topics."""
     if gain != "grade":
         return scaled(grade, gain, highest_grade(judgments, topic, scale))
     return grade if gains is None else with_gains(grade, gains)
 
 
 def power_of_two(grade: Values | np.float64) -> Values:
-    """2^g; grades that make it too large for a number are refused."""
+    """Return 2^g; refuse grades for which it is too large."""
     if np.max(grade, initial=0.0) > GRADE_LIMIT:
         raise DataError(
             f"grade {np.max(grade):g} is too large for gains of 2^grade; expected at most {GRADE_LIMIT}"
@@ -399,19 +402,19 @@ def q_measure(
     ideal: Literal["i", "ii"] = "i",
     scale: Scale = "judgments",
 ) -> Values:
-    """Average precision in which a precision also counts what was gained of what could have been.
+    """Average precision that blends precision with the gain so far relative to the ideal order.
 
-    Sakai's Q-measure (2004). At a relevant document of rank i (judged `rel` or better) it takes
-    (relevant so far + beta * gained so far) / (i + beta * the most that i documents can gain), and
-    averages that over the relevant documents; beta=0 gives AP. A gain is g / highest grade of the
-    judgments ('linear'), (2^g - 1) / 2^highest ('exponential'; both Lu, Moffat & Culpepper 2016,
-    Table 1) or the grade itself ('grade', as NTCIREVAL), for which `gains` may name other values. With
-    scale 'topic' the highest grade is that of the topic's own judgments.
+    Sakai's Q-measure (2004). At a relevant document of rank i (judged `rel` or better) it takes (relevant so
+    far + beta * gained so far) / (i + beta * the largest possible gain of i documents), and averages that
+    over the relevant documents; beta=0 gives AP. A gain is g / highest grade of the judgments ('linear'),
+    (2^g - 1) / 2^highest ('exponential'; both Lu, Moffat & Culpepper 2016, Table 1) or the grade itself
+    ('grade', as in NTCIREVAL), for which `gains` may set other values. With scale 'topic' the highest grade
+    is that of the topic's own judgments.
 
-    Truncation at k (Lu, Table 2): the sum is divided by all relevant documents (norm 'a'), at most k of
-    them ('b'), or those in the pool of depth k ('c'); the best order is formed from all judgments
-    (ideal 'i') or from that pool ('ii'). 'c' and 'ii' need pool ranks, and let a run that did not
-    contribute to the pool exceed 1. What is claimed of its range and of deeper cut-offs holds for 'a', 'i'.
+    Truncation at k (Lu, Table 2): the sum is divided by all relevant documents (norm 'a'), at most k of them
+    ('b'), or those in the pool of depth k ('c'); the ideal order is formed from all judgments (ideal 'i') or
+    from that pool ('ii'). 'c' and 'ii' need pool ranks, and can exceed 1 for a run that did not contribute to
+    the pool. The claims about its range and about deeper cut-offs hold for 'a' and 'i'.
     """
     judgments = run.judgments
     if gains is not None and gain != "grade":

@@ -1,14 +1,14 @@
-"""The names of measures: one reader for what users of ir_measures, trec_eval and ranx write.
+"""Parse the names of measures as users of ir_measures, trec_eval and ranx write them.
 
 A name is looked up in this order, and the first vocabulary that has it decides:
 
-1. trec_eval, whole or with parameters after `.` or `_`: `map`, `P`, `P.5,10`, `ndcg_cut_10`, `official`
-2. ours, which is that of ir_measures: `nDCG@20`, `AP(rel=2)@100`, with its aliases such as `MAP`
+1. trec_eval, complete or with parameters after `.` or `_`: `map`, `P`, `P.5,10`, `ndcg_cut_10`, `official`
+2. ours, which is that of ir_measures: `nDCG@20`, `AP(rel=2)@100`, with aliases such as `MAP`
 3. ranx, with a cut-off or a level: `ndcg@10`, `map@100-l2`, `rbp.95`
 
-Capitals count. So `P`, `recall` and `success` alone stand for trec_eval's nine, nine and three cut-offs,
-`P@5` and `recall@5` for one; `rbp` is trec_eval's (p = 0.9), `RBP` is ours (p = 0.8) and `rbp.95` is ranx's.
-Whatever was read, a measure prints as `str(measure)`, and that reads back to the same measure.
+Names are case-sensitive. So `P`, `recall` and `success` alone stand for trec_eval's nine, nine and three
+cut-offs, but `P@5` and `recall@5` for one; `rbp` is trec_eval's (p = 0.9), `RBP` is ours (p = 0.8) and
+`rbp.95` is ranx's. A measure always prints as `str(measure)`, which parses to the same measure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sounding.measures import trec
 from sounding.measures.registry import TWINS, Measure, definition, definitions
 from sounding.runs.ranking import Judgments, Ranking, Sampling, Strata
 
-# Other spellings of our names: ir_measures' aliases, and the assessment measures as papers write them.
+# Other spellings of our names: aliases of ir_measures, and the assessment measures as in the papers.
 ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "MAP": ("AP", {}),
     "Precision": ("P", {}),
@@ -40,7 +40,7 @@ ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "MAA": ("AP", {"assessed": True}),
 }
 
-# ranx: what the bare name is, what `@k` makes of it (None: nothing), and further parameters.
+# ranx: the measure of the bare name, that of `@k` (None: none), and further parameters.
 RANX: Mapping[str, tuple[str, str | None, Mapping[str, Any]]] = {
     "hits": ("NumRelRet", "NumRelRet", {}),
     "hit_rate": ("Success", "Success", {}),
@@ -56,8 +56,8 @@ RANX: Mapping[str, tuple[str, str | None, Mapping[str, Any]]] = {
     "ndcg_burges": ("nDCG", "nDCG", {"dcg": "exp-log2"}),
     "bpref": ("Bpref", None, {}),
 }
-_PREFERENCES = ("prefs", "all_prefs")  # how trec_eval's preference measures, and lists of them, begin
-# Patterns are compiled where they are first used: most evaluations need few of them.
+_PREFERENCES = ("prefs", "all_prefs")  # prefixes of trec_eval's preference measures and lists of them
+# Patterns are compiled on first use, because most evaluations need few of them.
 _RANX = (
     rf"({'|'.join(map(re.escape, sorted(RANX, key=len, reverse=True)))})"
     r"(?:@([0-9]{1,15}))?(?:-l([0-9]{1,3}))?"
@@ -66,7 +66,7 @@ _RANX_RBP = r"rbp[.@]([0-9]{1,15})(?:-l([0-9]{1,3}))?"
 
 _HEAD = r"[^\W\d]\w*(?=\s*[(@]|\s*\Z)"
 _WORD = r"[\w-]+"
-# How a text names a level of relevance: AP(rel=2), and map-l2 as ranx has it.
+# How a text sets a level of relevance: AP(rel=2), or map-l2 in ranx.
 _OWN_LEVEL = r"\brel\s*=|-l[0-9]+\s*\Z"
 _SEPARATOR = r"[\s,;]"
 _TOKEN = re.compile(
@@ -82,7 +82,7 @@ _CONSTANTS: Mapping[str, Any] = {"True": True, "False": False, "None": None}
 
 
 def parse(text: Any) -> Measure:
-    """The one measure that a text names, or an object of ir_measures."""
+    """Parse the one measure that a text, or an object of ir_measures, names."""
     if isinstance(text, Measure):
         return text
     text = _own_text(text)
@@ -97,9 +97,10 @@ def parse(text: Any) -> Measure:
 
 
 def named_measures(measures: Any) -> list[str | Measure]:
-    """Return the measures that a user gave as texts and `Measure`s: the one way in for measures.
+    """Return the measures that a user gave as a list of texts and `Measure`s.
 
-    One or several texts, `Measure`s or measures of ir_measures.
+    All commands and functions read their measures through this function: one or several texts, `Measure`s or
+    measures of ir_measures.
     """
     single = isinstance(measures, str | Measure) or _is_from_ir_measures(measures)
     if not single and not isinstance(measures, Iterable):
@@ -112,7 +113,7 @@ def named_measures(measures: Any) -> list[str | Measure]:
 
 
 def _is_from_ir_measures(value: Any) -> bool:
-    """Whether this is a measure of ir_measures: nothing is, unless that package has been imported."""
+    """Return whether this is a measure of ir_measures; only if that package is already imported."""
     package = sys.modules.get("ir_measures")
     return package is not None and isinstance(value, package.measures.Measure)
 
@@ -122,12 +123,12 @@ def _own_text(value: Any) -> Any:
 
 
 def parse_measures(texts: Any, *, level: float = 1) -> tuple[Measure, ...]:
-    """All measures that texts name, each once, in their order; measures are taken as they are.
+    """Parse all measures that texts name, each once, in order; `Measure`s are taken as they are.
 
-    `level` is the lowest relevant grade of those whose text names none, as `trec_eval -l` sets it.
+    `level` is the lowest relevant grade of those whose text sets none, like `trec_eval -l`.
 
-    A trec_eval name with parameters replaces the same name within a nickname, as in trec_eval:
-    all_trec and relstring.20 give one relstring.
+    A trec_eval name with parameters replaces the same name within a nickname, as in trec_eval: all_trec and
+    relstring.20 give one relstring.
     """
     check_finite("level", level)
     given = named_measures(texts)
@@ -140,7 +141,7 @@ def parse_measures(texts: Any, *, level: float = 1) -> tuple[Measure, ...]:
             found[text] = None
         else:
             named = trec.nickname(text.strip(), spelled_out) or _expanded(text)
-            # A measure leaves defaults out: whether a level of 1 was written only the text can tell.
+            # A measure omits defaults, so only the text shows whether a level of 1 was written.
             own = re.search(_OWN_LEVEL, text) is not None
             found.update(dict.fromkeys(named if own else (trec.with_level(one, level) for one in named)))
     return tuple(found)
@@ -155,7 +156,7 @@ def _expanded(text: str) -> tuple[Measure, ...]:
     try:
         found = _ranx_rbp(stripped) or trec.expand(stripped) or _ours(stripped) or _ranx(stripped)
         for measure in found or ():
-            measure(_no_topics())  # a kernel refuses what it cannot use: here, before files are read
+            measure(_no_topics())  # the kernel refuses invalid parameters here, before files are read
     except UnknownNameError:
         raise
     except DataError as problem:
@@ -167,7 +168,7 @@ def _expanded(text: str) -> tuple[Measure, ...]:
 
 @cache
 def _no_topics() -> Ranking:
-    """A ranking of nothing, on a scale that holds every grade a parameter may name."""
+    """Return an empty ranking, on a scale that holds every grade a parameter may name."""
     whole, real = np.empty(0, np.int64), np.empty(0)
     judgments = Judgments(
         topics=(), starts=np.zeros(1, np.int64), grades=real, pool_ranks=whole, pooled=whole, highest=1000.0,
@@ -181,7 +182,7 @@ def _no_topics() -> Ranking:
 
 
 def _ours(text: str) -> tuple[Measure] | None:
-    """A measure in our own form, which is that of ir_measures."""
+    """Parse a measure in our own notation, which is that of ir_measures."""
     head = re.match(_HEAD, text)
     if head is None:
         return None
@@ -192,7 +193,7 @@ def _ours(text: str) -> tuple[Measure] | None:
 
 
 def _ranx_rbp(text: str) -> tuple[Measure] | None:
-    """RBP as ranx writes it, its persistence after a dot or @: read before trec_eval's rbp.p=0.95."""
+    """Parse RBP as ranx writes it, with p after a dot or @; tried before trec_eval's rbp.p=0.95."""
     spelled = re.fullmatch(_RANX_RBP, text)
     if spelled is None:
         return None
@@ -201,7 +202,7 @@ def _ranx_rbp(text: str) -> tuple[Measure] | None:
 
 
 def _ranx(text: str) -> tuple[Measure] | None:
-    """A measure as ranx writes it: name, @k, -l and the lowest relevant grade."""
+    """Parse a measure as ranx writes it: name, @k, -l and the lowest relevant grade."""
     spelled = re.fullmatch(_RANX, text)
     if spelled is None:
         return None
@@ -218,14 +219,14 @@ def _ranx(text: str) -> tuple[Measure] | None:
 
 
 def _ranx_level(name: str, level: int) -> dict[str, Any]:
-    """What ranx's -l is here: for measures that use grades, the lower ones gain nothing."""
+    """Translate ranx's -l; in measures that use grades, lower grades gain nothing."""
     if definition(name).takes("gains"):
         return {"gains": dict.fromkeys(range(1, level), 0)}
     return {"rel": level}
 
 
 class _Reader:
-    """Reads what follows a measure's name: (parameter=value, ...) and @value."""
+    """Parse what follows a measure's name: (parameter=value, ...) and @value."""
 
     def __init__(self, text: str, position: int) -> None:
         self.text = text
@@ -233,7 +234,7 @@ class _Reader:
         self.advance()
 
     def advance(self) -> None:
-        """Go to the next token."""
+        """Move to the next token."""
         found = _TOKEN.match(self.text, self.position)
         if found is None:
             rest = self.text[self.position :].strip()
@@ -244,14 +245,14 @@ class _Reader:
         self.position = found.end()
 
     def take(self, mark: str) -> bool:
-        """Whether the mark stands here; if so, go past it."""
+        """Return whether the next token is this mark; if so, move past it."""
         if self.kind != "mark" or self.token != mark:
             return False
         self.advance()
         return True
 
     def measure(self, name: str, preset: Mapping[str, Any]) -> Measure:
-        """The whole measure."""
+        """Parse the rest of the measure."""
         at = definition(name).at
         chosen = dict(preset)
         if self.take("("):
@@ -267,7 +268,7 @@ class _Reader:
         return Measure.of(name, **chosen)
 
     def parameter(self, name: str) -> str:
-        """A parameter's name and the = after it."""
+        """Parse a parameter's name and the = after it."""
         key = self.token
         if self.kind != "word":
             self.refuse(f"a parameter such as {next(iter(definition(name).parameters), 'judged_only')}=")
@@ -277,7 +278,7 @@ class _Reader:
         return key
 
     def value(self, after: str) -> Any:
-        """A scalar, or a table {grade: gain, ...}."""
+        """Parse a scalar or a table {grade: gain, ...}."""
         if not self.take("{"):
             return self.scalar(after)
         table: dict[Any, Any] = {}
@@ -291,7 +292,7 @@ class _Reader:
         return table
 
     def scalar(self, after: str) -> Any:
-        """A number, a text in quotes, True, False or None."""
+        """Parse a number, a quoted text, True, False or None."""
         kind, token = self.kind, self.token
         if kind == "number":
             self.advance()
@@ -305,19 +306,19 @@ class _Reader:
         return self.refuse(f"a value after {after}")
 
     def add(self, chosen: dict[str, Any], key: str, value: Any) -> None:
-        """Note a parameter's value; to give one twice is refused."""
+        """Store a parameter's value; refuse a second one."""
         if key in chosen:
             raise DataError(f"{key} is given twice")
         chosen[key] = value
 
     def refuse(self, wanted: str) -> NoReturn:
-        """Say what should stand here and what does."""
+        """Raise an error that says what was expected and what was found."""
         seen = "nothing" if self.kind == "end" else _shown(self.token)
         raise DataError(f"expected {wanted}, found {seen}")
 
 
 def _unknown(text: str) -> SoundingError:
-    """The error for a text that starts with no name we know, or goes on as none of its kind can."""
+    """Return the error for a text that starts with no known name, or continues in an invalid way."""
     word = re.match(_WORD, text)
     if word is None:
         return DataError(f"measure {_shown(text)}: a measure starts with its name, as in nDCG@10")
@@ -344,7 +345,7 @@ def _unknown(text: str) -> SoundingError:
 
 
 def _is_read(text: str) -> bool:
-    """Whether a text alone names measures."""
+    """Return whether a text alone names measures."""
     try:
         return bool(_expanded(text))
     except SoundingError:
@@ -352,7 +353,7 @@ def _is_read(text: str) -> bool:
 
 
 def _too_much(measure: str, rest: str) -> str:
-    """What to say where a text goes on after a whole measure."""
+    """Return the message for text after a complete measure."""
     return (
         f"expected one measure, found {_shown(rest.strip())} after {_shown(measure.strip())};"
         " give each measure a text, or a -m, of its own"
@@ -360,14 +361,14 @@ def _too_much(measure: str, rest: str) -> str:
 
 
 def _shown(text: object) -> str:
-    """The text in quotes, on one line, not longer than a screen is wide."""
+    """Return the text in quotes, on one line, and cut if it is long."""
     if not isinstance(text, str):
         return _shown(repr(text))[1:-1]
     return repr(text if len(text) <= 60 else f"{text[:60]}...")
 
 
 def single_measure(text: str | Measure) -> Measure | None:
-    """The one measure that a text names; None: it names several, or none."""
+    """Return the one measure that a text names; None if it names several or none."""
     try:
         found = parse_measures([text])
     except SoundingError:

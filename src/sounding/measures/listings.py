@@ -1,7 +1,7 @@
-"""The documents of several runs as bounds of their differences want them: a view on `Regrading`.
+"""The documents of several runs, as bounds of their differences need them: a view of `Regrading`.
 
-Whatever is said of two runs at once needs to know which documents they share, judged or not. Judging
-more documents, to ask what that would change, happens here too.
+Statements about two runs need to know which documents they share, judged or not. This module can also add
+judgments, to see what they would change.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Numbers = NDArray[np.int32]
 class Listed:
     """Documents that one run retrieved for judged topics."""
 
-    doc: Numbers  # (entry,) the number that the document of this topic has in every run
+    doc: Numbers  # (entry,) the number of the document, which is the same in every run
     topic: Numbers
     rank: Numbers  # from 1
 
     def where(self, chosen: NDArray[np.bool_]) -> Listed:
-        """Some of the entries."""
+        """Return only these entries."""
         return Listed(self.doc[chosen], self.topic[chosen], self.rank[chosen])
 
 
@@ -46,7 +46,7 @@ class Listings:
 
     @staticmethod
     def of(regrading: Regrading, view: View | None = None) -> Listings:
-        """Return the listings of all runs; the universe `+N` puts N documents elsewhere, others put none."""
+        """Return the listings of all runs; the universe `+N` adds N documents elsewhere, others none."""
         seen = regrading.view() if view is None else view
         universe = regrading.policies.universe
         extra = int(universe[1:]) if universe.startswith("+") else 0
@@ -59,17 +59,17 @@ class Listings:
 
     @property
     def policies(self) -> Policies:
-        """How the runs are read and graded."""
+        """The policies under which the runs are read and graded."""
         return self.regrading.policies
 
     @property
     def judgments(self) -> Judgments:
-        """What was judged."""
+        """The judgments."""
         return self.view.judgments
 
     @property
     def grade(self) -> Values:
-        """(document,): its grade, at least 0; NaN: not judged."""
+        """(document,): its grade, at least 0; NaN if not judged."""
         return self.view.grades
 
     @property
@@ -79,7 +79,7 @@ class Listings:
 
     @property
     def longest(self) -> int:
-        """The deepest rank of any run, whether it counts or not."""
+        """The deepest rank of any run, even if it does not count."""
         return self.regrading.retrieved.depth
 
     @property
@@ -88,46 +88,46 @@ class Listings:
         return max([1, *(int(ranking.retrieved.max(initial=0)) for ranking in self.rankings)])
 
     def ranks(self, run: int) -> Numbers:
-        """(topic, rank): the documents of a run; NONE below the last."""
+        """(topic, rank): Return the documents of a run; NONE after the last."""
         return self.regrading.retrieved.lists[self.chosen[run]]
 
     def listed(self, run: int, flags: NDArray[np.bool_]) -> Listed:
         """Return the documents of a run that are flagged, (document,)."""
         lists = self.ranks(run)
-        topic, place = np.append(flags, False)[lists].nonzero()  # the last place is what NONE points to
+        topic, place = np.append(flags, False)[lists].nonzero()  # NONE refers to the last place
         return Listed(lists[topic, place], topic.astype(np.int32), (place + 1).astype(np.int32))
 
     def unjudged(self, run: int) -> Listed:
-        """The unjudged documents of a run."""
+        """Return the unjudged documents of a run."""
         return self.listed(run, np.isnan(self.grade))
 
     def relevant(self, run: int, level: float) -> Listed:
-        """The documents of a run that were judged `level` or better."""
+        """Return the documents of a run judged `level` or better."""
         return self.listed(run, self.grade >= level)
 
     def in_order(self, docs: Numbers) -> Numbers:
-        """Sort documents: those of the pool as the qrels list them, then others, as if drawn at random."""
+        """Sort documents: those of the pool in the order of the qrels, then the others by a hash."""
         document = self.regrading.row_document
-        row = np.full(len(self.grade) + 1, len(document))  # the last place is what NONE points to
+        row = np.full(len(self.grade) + 1, len(document))  # NONE refers to the last place
         row[document] = np.arange(len(document))
         return docs[np.lexsort((self.regrading.retrieved.keys()[docs], row[docs]))]
 
     def may_be_relevant(self) -> Counts:
-        """How many unjudged documents each topic has, in any of the runs and elsewhere."""
-        seen = np.zeros(len(self.grade) + 1, np.bool_)  # the last place is what NONE points to
+        """Return the number of unjudged documents of each topic, in any of the runs and elsewhere."""
+        seen = np.zeros(len(self.grade) + 1, np.bool_)  # NONE refers to the last place
         for run in self.chosen:
             seen[self.regrading.retrieved.lists[run]] = True
         open_docs = self.topic[seen[:NONE] & np.isnan(self.grade)]
         return np.bincount(open_docs, minlength=len(self.judgments.topics)) + self.elsewhere
 
     def outside(self) -> list[Counts]:
-        """For each run: unjudged documents that may be relevant and that it does not rank, by topic."""
+        """Count, per run and topic, the unjudged documents that may be relevant but are not ranked."""
         whole = self.may_be_relevant()
         ranked = [np.bincount(one.topic, minlength=len(whole)) for one in self.rankings]
         return [whole - (r.retrieved - judged) for r, judged in zip(self.rankings, ranked, strict=True)]
 
     def pick(self, runs: Sequence[int]) -> Listings:
-        """Some of the runs; what only the others retrieved is elsewhere now."""
+        """Return only these runs; documents that only the others retrieved are now elsewhere."""
         fewer = replace(
             self,
             chosen=tuple(self.chosen[run] for run in runs),
@@ -137,7 +137,7 @@ class Listings:
         return replace(fewer, elsewhere=self.may_be_relevant() - fewer.may_be_relevant())
 
     def judge(self, docs: Numbers, grades: Values) -> Listings:
-        """The same runs when these unjudged documents have these grades."""
+        """Return the same runs with these grades for unjudged documents."""
         grade, states = self.view.grades.copy(), self.view.states.copy()
         grade[docs], states[docs] = grades, JUDGED
         judgments = _with_judgments(self.judgments, self.topic[docs], grades)
@@ -146,7 +146,7 @@ class Listings:
         return replace(self, view=view, rankings=rankings)
 
     def meetings(self, pairs: Pairs, lists: Mapping[int, Listed]) -> Iterator[tuple[int, Listed, Numbers]]:
-        """For every pair: its number, the first run's list, and the rank of each entry in the second's.
+        """Yield each pair's number, the first run's list, and the rank of each entry in the second run.
 
         Rank 0: the second run does not list the document. `lists` has those of all runs in the pairs.
         """
@@ -161,7 +161,7 @@ class Listings:
 
 
 def _with_judgments(old: Judgments, topic: Counts, grades: Values) -> Judgments:
-    """Judgments and some more."""
+    """Add judgments to others."""
     topics = np.concatenate([old.topic, topic])
     every = np.concatenate([old.grades, grades])
     order = np.lexsort((-every, topics))

@@ -1,4 +1,4 @@
-"""What a measure is: a documented function from a ranking to one value a topic, and its parameters."""
+"""Define what a measure is: a documented function from a ranking to one value per topic."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ Basis = Literal["recall", "utility", "count"]
 Aggregate = Literal["mean", "sum", "geometric", "text"]
 Shown = Literal["both", "summary", "topics"]
 
-# Every measure takes these: the ranking is changed before the kernel sees it.
+# Every measure has these parameters: they change the ranking before the kernel sees it.
 SHARED: Mapping[str, Any] = {"judged_only": False, "assessed": False}
 # What Baillie, Azzopardi & Ruthven call these measures where every judged document counts as relevant.
 TWINS: Mapping[str, str] = {"P": "A_p", "R": "A_r", "AP": "AA"}
 
 
 class Definition(NamedTuple):
-    """One registered measure with what it claims; the claims are tested over the whole registry."""
+    """A registered measure with its claims, which tests check over the whole registry."""
 
     name: str
     kernel: Kernel
-    basis: Basis  # recall: needs all relevant documents; utility: what was ranked is enough
+    basis: Basis  # recall: needs all relevant documents; utility: the ranking is enough
     monotone: bool  # a better grade for a retrieved document never lowers the value
     monotone_in_k: bool  # a deeper cut-off never lowers the value
-    # A document judged not relevant counts differently from an unjudged one; need not be said of `Judged` and
+    # A document judged not relevant counts differently from an unjudged one. Not needed for `Judged` and
     # other measures of how much was judged.
     counts_nonrelevant: bool
-    additive: bool  # a sum of one term a document, divided by what does not depend on the ranking
-    bounds: tuple[float, float]  # the value always lies in here
-    aggregate: Aggregate  # text: the kernel gives one string a topic
-    shown: Shown  # what trec_eval prints it for: every topic, the summary, or both
+    additive: bool  # a sum of one term per document, divided by something independent of the ranking
+    bounds: tuple[float, float]  # the value always lies within
+    aggregate: Aggregate  # text: the kernel returns one string per topic
+    shown: Shown  # where trec_eval prints it: for every topic, in the summary, or both
     at: str  # the parameter that `@` sets
-    handles_ties: bool  # the kernel averages over the orders of tied documents by itself
-    handles_cuts: bool  # the kernel takes a column of cut-offs too, and gives a row of values for each
+    handles_ties: bool  # the kernel itself averages over the orders of tied documents
+    handles_cuts: bool  # the kernel also takes a column of cut-offs and returns a row of values for each
 
     @property
     def summary(self) -> str:
@@ -53,7 +53,7 @@ class Definition(NamedTuple):
 
     @property
     def details(self) -> str:
-        """The rest of it: formula, citation, edge cases."""
+        """The rest of the docstring: formula, citation, edge cases."""
         return inspect.cleandoc(self.kernel.__doc__ or "").partition("\n")[2].strip()
 
     @property
@@ -63,17 +63,17 @@ class Definition(NamedTuple):
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
-        """What the measure can be given, by name."""
+        """The parameters of the measure, by name."""
         return _parameters(self.kernel)
 
     def takes(self, parameter: str) -> bool:
-        """Whether the measure has this parameter."""
+        """Return whether the measure has this parameter."""
         return parameter in self.parameters or parameter in SHARED
 
 
 @cache
 def _parameters(kernel: Kernel) -> Mapping[str, inspect.Parameter]:
-    """The keyword-only parameters; looked up where a measure is used, since that takes time."""
+    """Return the keyword-only parameters; computed on first use, because that takes time."""
     found = inspect.signature(kernel, eval_str=True).parameters
     return {name: one for name, one in found.items() if one.kind is one.KEYWORD_ONLY}
 
@@ -97,7 +97,7 @@ def measure(
     handles_ties: bool = False,
     handles_cuts: bool = False,
 ) -> Callable[[Kernel], Kernel]:
-    """Register a kernel under the name that people type."""
+    """Register a kernel under the name that users type."""
 
     def register(kernel: Kernel) -> Kernel:
         if name in _DEFINITIONS:
@@ -115,9 +115,9 @@ def measure(
 
 
 def expectation(name: str) -> Callable[[Kernel], Kernel]:
-    """Register the mean of a measure over all orders of tied documents, where its kernel does not give it.
+    """Register the mean of a measure over all orders of tied documents, if its kernel does not compute it.
 
-    It gets every parameter of the kernel, whose defaults are the only ones.
+    It receives every parameter of the kernel, which alone defines the defaults.
     """
 
     def register(kernel: Kernel) -> Kernel:
@@ -128,27 +128,27 @@ def expectation(name: str) -> Callable[[Kernel], Kernel]:
 
 
 def has_expectation(name: str) -> bool:
-    """Whether ties can be averaged for this measure."""
+    """Return whether ties can be averaged for this measure."""
     return name in _EXPECTED or _DEFINITIONS[name].handles_ties
 
 
 def definition(name: str) -> Definition:
-    """The definition of a measure."""
+    """Return the definition of a measure."""
     if name not in _DEFINITIONS:
         raise UnknownNameError("measure", name, _DEFINITIONS)
     return _DEFINITIONS[name]
 
 
 def definitions() -> Iterator[Definition]:
-    """All measures, in the order in which they were defined."""
+    """Return all definitions, in the order of registration."""
     return iter(_DEFINITIONS.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure with its parameters: a value that can be compared, hashed, printed and called.
+    """A measure with its parameters, which can be compared, hashed, printed and called.
 
-    Parameters that equal their default are left out, so two ways to write one measure are equal.
+    Parameters that equal their default are omitted, so two ways to write a measure are equal.
     """
 
     name: str
@@ -156,7 +156,7 @@ class Measure:
 
     @staticmethod
     def of(name: str, **parameters: Any) -> Measure:
-        """Build a measure; names, parameters and values that do not fit are refused with what would be."""
+        """Build a measure; unknown names, parameters and invalid values are refused with a suggestion."""
         known = definition(name)
         for parameter in parameters:
             if not known.takes(parameter):
@@ -177,30 +177,30 @@ class Measure:
         return Measure(name, tuple(chosen))
 
     def replace(self, **changes: Any) -> Measure:
-        """The same measure with other values of some parameters."""
+        """Return the same measure with other values of some parameters."""
         return Measure.of(self.name, **{key: _thawed(value) for key, value in self.parameters} | changes)
 
     @property
     def definition(self) -> Definition:
-        """The registered definition behind this measure."""
+        """The registered definition of this measure."""
         return definition(self.name)
 
     @property
     def k(self) -> int | None:
-        """The cut-off, where there is one."""
+        """The cut-off, or None."""
         value = self.get("k")
         return None if value is None else int(value)
 
     @property
     def additive(self) -> bool:
-        """Whether the value is a sum of one term a document that no other document's judgment changes.
+        """Whether the value is a sum of one term per document that no other document's judgment changes.
 
-        So it is as the definition claims, unless a topic's own best grade is what all gains are a share of.
+        The definition claims this, but it fails if gains are relative to a topic's own best grade.
         """
         return self.definition.additive and self.get("scale") != "topic"
 
     def get(self, parameter: str) -> Any:
-        """The value of a parameter; its default where it was not set; None where there is no such one."""
+        """Return the value of a parameter, or its default; None if there is no such parameter."""
         for key, value in self.parameters:
             if key == parameter:
                 return value
@@ -211,10 +211,11 @@ class Measure:
 
     @property
     def full_grade(self) -> float:
-        """The grade at which a document is fully relevant to this measure: 1 unless its parameters say more.
+        """The grade at which a document is fully relevant: 1 unless the parameters require more.
 
-        That is `rel` or `max_rel`, or a whole grade above `min_rel`, where these are higher; and of the
-        `gains` named from there on the largest. Where none gains anything, the next whole grade does.
+        That is `rel` or `max_rel`, or the next whole grade above `min_rel`, if these are higher; and among
+        the named `gains` from there on, the grade of the largest. If none gains anything, it is the next
+        whole grade.
         """
         named = (self.get("rel"), self.get("max_rel"), math.floor(self.get("min_rel") or 0) + 1)
         least = max(1.0, *(float(grade) for grade in named if grade is not None))
@@ -224,21 +225,21 @@ class Measure:
         return best if worth[best] > 0 else math.floor(max(worth)) + 1.0
 
     def seen(self, ranking: Ranking) -> Ranking:
-        """The ranking as the kernel sees it: all that was judged fully relevant (`assessed`), condensed."""
+        """Return the ranking that the kernel sees: fully relevant (`assessed`) and condensed, if so set."""
         if self.get("assessed"):
             ranking = ranking.assessed(self.full_grade)
         return ranking.condensed() if self.get("judged_only") else ranking
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Every parameter of the kernel with its value, be it given or the default."""
+        """Every parameter of the kernel with its value, given or default."""
         return {name: _thawed(self.get(name)) for name in self.definition.parameters}
 
     def __call__(self, ranking: Ranking) -> Values:
-        """One value for each topic of the ranking's judgments."""
+        """Compute one value for each topic of the ranking's judgments."""
         ranking = self.seen(ranking)
         known, expected = self.definition, _EXPECTED.get(self.name)
-        # Where only documents are counted, their order changes nothing.
+        # Counts of documents do not depend on their order.
         if ranking.ties is None or known.handles_ties or (expected is None and known.basis == "count"):
             return known.kernel(ranking, **self.arguments)
         if expected is None:
@@ -265,7 +266,7 @@ def _same(value: Any, default: Any) -> bool:
 
 
 def _frozen(value: Any) -> Any:
-    """A hashable form: dicts become sorted tuples of pairs, whole floats become ints."""
+    """Return a hashable form: dicts become sorted tuples of pairs, whole floats become ints."""
     if isinstance(value, Mapping):
         return tuple(sorted((_frozen(key), _frozen(item)) for key, item in value.items()))
     if isinstance(value, float) and value.is_integer():
@@ -289,10 +290,10 @@ def _spelling(known: Definition, parameter: str) -> str:
     return f"{parameter}=, as in {known.name}({parameter}=...)"
 
 
-LARGEST = 2**53  # beyond this not every whole number is a float
+LARGEST = 2**53  # from here on, not every whole number is a float
 
-# Parameters of one name mean one thing in every measure, so their range is said once. Upper ends are far
-# beyond what is ever used: they keep weights of k ranks in memory and powers of 2 finite.
+# A parameter name means the same in every measure, so its range is defined once. Upper limits are far beyond
+# practical use: they keep weights of k ranks in memory and powers of 2 finite.
 _RANGES: Mapping[str, tuple[Callable[[float], bool], str]] = {
     "k": (lambda value: 1 <= value <= MOST["k"], f"from 1 to {MOST['k']:,}"),
     "rel": (lambda value: value >= 0, "from 0"),
@@ -309,23 +310,23 @@ _PLAIN_TEXT = r"[A-Za-z0-9_.,+-]+"
 
 
 class _RefusedError(Exception):
-    """A value that does not fit; the text says what would."""
+    """A value is invalid; the text describes valid ones."""
 
 
 def checked(measure: str, parameter: str, value: Any, hint: Any) -> Any:
-    """The value as a plain Python one, where it fits the annotation and the range; otherwise an error."""
+    """Return the value as a plain Python one if it fits annotation and range; otherwise raise an error."""
     try:
         fitted = _fitted(parameter, value, hint)
     except _RefusedError as wanted:
         raise DataError(f"{measure}: {parameter} is {wanted}, not {value!r}") from None
-    if isinstance(fitted, dict) and measure != "RBP":  # RBP divides by the largest gain that is named
-        # A pair that leaves a grade as it is says nothing.
+    if isinstance(fitted, dict) and measure != "RBP":  # RBP divides by the largest named gain
+        # A pair that maps a grade to itself has no effect.
         return {grade: gain for grade, gain in fitted.items() if grade != gain}
     return fitted
 
 
 def _fitted(parameter: str, value: Any, hint: Any) -> Any:
-    """The value as `hint` wants it; raises _RefusedError with a description of what is wanted."""
+    """Convert the value to the type `hint`; raise _RefusedError with a description of valid values."""
     origin = get_origin(hint)
     if origin in (Union, UnionType):
         return _any_of(parameter, value, get_args(hint))
@@ -367,7 +368,7 @@ def _number(parameter: str, value: Any, *, whole: bool) -> float:
         raise _RefusedError(wanted)
     number = int(value) if isinstance(value, int | Integral) else float(value)
     if abs(number) > LARGEST:
-        within = parameter not in _RANGES or inside(number)  # a range with an upper end has said enough
+        within = parameter not in _RANGES or inside(number)  # the message about the range already covers it
         raise _RefusedError(f"{wanted}, and no larger than 2**53" if within else wanted)
     if not math.isfinite(number) or not inside(number) or (whole and number != int(number)):
         raise _RefusedError(wanted)
@@ -375,7 +376,7 @@ def _number(parameter: str, value: Any, *, whole: bool) -> float:
 
 
 def _table(value: Any) -> dict[float, float]:
-    """Grades and their gains."""
+    """Convert a table of grades and gains."""
     wanted = "a table of grades and gains, such as {1:0,2:1}"
     if not isinstance(value, Mapping):
         raise _RefusedError(wanted)
@@ -386,14 +387,14 @@ def _table(value: Any) -> dict[float, float]:
 
 
 def _text(value: Any) -> str:
-    """Text that prints between quotes as it is; the kernel knows which texts mean something."""
+    """Check a text that prints unchanged between quotes; the kernel knows which texts are valid."""
     if not isinstance(value, str) or not re.fullmatch(_PLAIN_TEXT, value):
         raise _RefusedError("a text of letters, digits and . , + - in quotes")
     return value
 
 
 def _recall_points(value: Any) -> str:
-    """Text that lists levels of recall; kept as written, since trec_eval prints it so."""
+    """Check a text that lists levels of recall; kept as written, because trec_eval prints it so."""
     wanted = "a text that lists levels of recall, such as '0.25,0.5,0.75'"
     if not isinstance(value, str) or not re.fullmatch(_PLAIN_TEXT, value):
         raise _RefusedError(wanted)

@@ -1,8 +1,8 @@
-"""Runs and judgments under one numbering of documents: read once, graded anew as often as one likes.
+"""Runs and judgments under one numbering of documents: read once, regraded as often as needed.
 
-Taking judgments away, or putting others in their place, changes grades by document number; every run is
-then graded without being read or put in order again, and any measure can be asked. The scale of the grades
-stays that of the qrels, whatever judgments are left.
+Removing or replacing judgments changes grades by document number. Every run can then be regraded with any
+measure, without being read or ordered again. The scale of the grades remains that of the qrels, even if few
+judgments are left.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from sounding.runs.align import prepare, treat_unjudged
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 from sounding.runs.retrieved import NONE, Retrieved, read_retrieved
 
-GONE, POOLED, JUDGED = 0, 1, 2  # what becomes of a judgment: nobody pooled it, nobody judged it, it stays
-States = NDArray[np.int8]  # (row of the qrels,)
+GONE, POOLED, JUDGED = 0, 1, 2  # states of a judgment: never pooled, pooled but not judged, kept
+States = NDArray[np.int8]  # (qrels row,)
 Flags = NDArray[np.bool_]
 
-LEAST_RELEVANT = 1  # judgments of a topic that every random part has, where there are so many
+LEAST_RELEVANT = 1  # judgments of a topic that every random subset keeps, if there are that many
 LEAST_OTHERS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class View:
-    """Some topics, with the grades that their documents have."""
+    """Some topics, with the grades of their documents."""
 
     topics: Counts  # (topic,) ascending, among those of the collection
     judgments: Judgments  # of these topics
-    states: States  # (document + 1,) the last place is what NONE points to
+    states: States  # (document + 1,) NONE refers to the last place
     grades: Values  # (document,) NaN: not judged
 
     @property
@@ -51,16 +51,16 @@ class View:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Regrading:
-    """What several runs retrieved and what was judged of it."""
+    """The documents that several runs retrieved, and their judgments."""
 
     qrels: Qrels
     retrieved: Retrieved  # its topics are those of the qrels
     judgments: Judgments  # all of them
-    rows: Counts  # (row of the qrels,) all rows, topic after topic and best grade first
+    rows: Counts  # (qrels row,) all rows, by topic and best grade first
     row_topic: Counts  # (row,)
-    row_grade: Values  # (row,) at least 0; 0 where a document was pooled and not judged
+    row_grade: Values  # (row,) at least 0; 0 if a document was pooled but not judged
     row_document: Counts  # (row,) number of the document; NONE: no run has it
-    full: States  # (row,) as the qrels are: POOLED or JUDGED
+    full: States  # (row,) as in the qrels: POOLED or JUDGED
     policies: Policies
 
     @property
@@ -75,15 +75,15 @@ class Regrading:
 
     @property
     def document(self) -> Counts:
-        """(judgment,): number of the judged document; NONE: no run has it."""
+        """(judgment,): the number of the judged document; NONE if no run has it."""
         return self.row_document[self.rows[self.full[self.rows] == JUDGED]]
 
     def grades(self) -> Values:
-        """(document,): its grade; NaN: not judged."""
+        """(document,): Return its grade; NaN if not judged."""
         return self.view().grades
 
     def with_pool_ranks(self, contributing: Flags) -> Regrading:
-        """The same with the best rank that a contributing run gives each judged document; 0: none has it."""
+        """Add the best rank that a contributing run gives each judged document; 0 if none has it."""
         best = np.append(self.retrieved.pick(contributing).best_ranks(), 0)
         ranks = best[self.row_document]
         judgments = replace(
@@ -94,14 +94,14 @@ class Regrading:
     # -- other judgments ---------------------------------------------------------------------------
 
     def view(self, lost: Flags | None = None, topics: Counts | None = None) -> View:
-        """All judgments, or those that are left without the documents `lost`; of all topics, or some."""
+        """Return all judgments, or those without the documents `lost`; of all topics, or some."""
         if lost is None:
             return self.under(self.full, topics)
         gone = np.append(lost, False)[self.row_document] & (self.full == JUDGED)
         return self.under(np.where(gone, GONE, self.full).astype(np.int8), topics)
 
     def under(self, states: States, topics: Counts | None = None) -> View:
-        """The judgments where each row of the qrels is in one of the three states."""
+        """Return the judgments when each qrels row is in one of the three states."""
         chosen = np.arange(len(self.topics)) if topics is None else topics
         place = np.full(len(self.topics), -1)
         place[chosen] = np.arange(len(chosen))
@@ -125,7 +125,7 @@ class Regrading:
         return View(topics=chosen, judgments=judgments, states=found, grades=grades)
 
     def pretend(self, relevant: Flags) -> View:
-        """The view in which exactly these documents were judged, and all of them relevant."""
+        """Return the view in which exactly these documents were judged, all relevant."""
         topic = self.retrieved.topic[relevant]
         judgments = Judgments(
             topics=self.topics, starts=_starts(topic, len(self.topics)), grades=np.ones(len(topic)),
@@ -140,9 +140,9 @@ class Regrading:
     # -- values ------------------------------------------------------------------------------------
 
     def ranking(self, run: int, view: View) -> Ranking:
-        """One run as the measures see it, graded by a view."""
+        """Return one run as the measures see it, graded by a view."""
         lists, averaged = self.retrieved.lists[run][view.topics], self.policies.ties == "average"
-        states = view.states[lists]  # small enough to stay near the processor
+        states = view.states[lists]  # small enough to stay in the cache
         topic, place = (states == JUDGED).nonzero()
         retrieved = np.count_nonzero(lists != NONE, axis=1)
         pooled_topic = pooled_place = np.empty(0, np.int64)
@@ -160,7 +160,7 @@ class Regrading:
         return treat_unjudged(ranking, self.policies)
 
     def values(self, measures: Sequence[Measure], view: View, runs: Iterable[int] | None = None) -> Values:
-        """(run, measure, topic): values under a view, of all runs or some; NaN where a topic is skipped."""
+        """(run, measure, topic): Evaluate all runs, or some, under a view; NaN if a topic is skipped."""
         chosen = range(len(self.runs)) if runs is None else list(runs)
         values = np.full((len(chosen), len(measures), len(view.topics)), np.nan)
         for row, run in enumerate(chosen):
@@ -172,7 +172,7 @@ class Regrading:
         return values
 
     def means(self, measures: Sequence[Measure], view: View) -> Values:
-        """(run, measure): each measure's summary over topics under a view."""
+        """(run, measure): Summarize each measure over topics under a view."""
         return summaries(self.values(measures, view), measures)
 
 
@@ -190,9 +190,9 @@ def read_regrading(
     jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> Regrading:
-    """Read the judgments and the runs, each once: files, tables, dicts or frames, as for `evaluate`.
+    """Read judgments and runs, each once: files, tables, dicts or frames, as for `evaluate`.
 
-    Runs may be what was read of them already, with all their documents.
+    Runs may also be the result of an earlier reading, with all their documents.
     """
     refuse_intervals(policies)
     judgments = read_qrels(
@@ -212,7 +212,7 @@ def read_regrading(
 
 
 def regrade(qrels: Qrels, retrieved: Retrieved, policies: Policies = DEFAULT_POLICIES) -> Regrading:
-    """Judgments with what runs retrieved for their topics, each of which was read already."""
+    """Combine judgments with what runs retrieved for their topics, both already read."""
     refuse_intervals(policies)
     judged = prepare(qrels, policies)
     here, there = retrieved.find(judged)
@@ -227,7 +227,7 @@ def regrade(qrels: Qrels, retrieved: Retrieved, policies: Policies = DEFAULT_POL
 
 
 def refuse_intervals(policies: Policies) -> None:
-    """Refuse policies under which a value is no single number."""
+    """Refuse policies under which a value is not a single number."""
     check_policies(policies)
     if policies.unjudged in ("bounds", "expected"):
         raise DataError(
@@ -238,13 +238,13 @@ def refuse_intervals(policies: Policies) -> None:
 
 # -- random parts of the judgments -----------------------------------------------------------------
 
-# As Buckley & Voorhees (2004) draw them: for every topic the relevant and the other judged documents are each
-# put in a random order, and a share of both is kept from the front. So a smaller part lies within every
-# larger one of the same draw.
+# As in Buckley & Voorhees (2004): for every topic the relevant and the other judged documents are each put in
+# random order, and a share of both is kept from the front. So a smaller subset is part of every larger one of
+# the same draw.
 
 
 def part_of_judgments(regrading: Regrading, share: float, seed: Sequence[int], *, level: float = 1) -> States:
-    """Return the state of every judgment where a random share of them stays."""
+    """Return the state of every judgment when a random share of them is kept."""
     sizes = PartSizes.of(regrading, level)
     stays = random_places(regrading, level, seed) < sizes.kept(share)[sizes.group]
     return np.where(stays, regrading.full, POOLED).astype(np.int8)
@@ -252,11 +252,11 @@ def part_of_judgments(regrading: Regrading, share: float, seed: Sequence[int], *
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartSizes:
-    """How many judgments of either kind a topic t has: those of group 2t + 1 are relevant, of 2t not."""
+    """The number of judgments of each kind: group 2t + 1 are the relevant ones of topic t, 2t the others."""
 
-    group: NDArray[np.int64]  # (row of the qrels,)
+    group: NDArray[np.int64]  # (qrels row,)
     total: NDArray[np.int64]  # (group,)
-    least: NDArray[np.int64]  # (group,) of which so many stay whatever the share
+    least: NDArray[np.int64]  # (group,) kept whatever the share
 
     @staticmethod
     def of(regrading: Regrading, level: float) -> PartSizes:
@@ -266,7 +266,7 @@ class PartSizes:
         return PartSizes(group, total, np.tile([LEAST_OTHERS, LEAST_RELEVANT], len(regrading.topics)))
 
     def kept(self, share: float) -> NDArray[np.int64]:
-        """(group,): how many stay, to the nearest whole number."""
+        """(group,): Return how many are kept, to the nearest whole number."""
         return np.minimum(
             self.total, np.maximum(self.least, np.floor(share * self.total + 0.5).astype(np.int64))
         )
@@ -277,9 +277,9 @@ def _kinds(regrading: Regrading, level: float) -> NDArray[np.int64]:
 
 
 def random_places(regrading: Regrading, level: float, seed: Sequence[int]) -> NDArray[np.int64]:
-    """(row of the qrels,): its place, from 0, in a random order of the judgments of its topic and kind.
+    """(qrels row,): Return its place, from 0, in a random order of the judgments of its topic and kind.
 
-    Documents that were pooled and not judged stand behind the others: they have no judgment to lose.
+    Documents that were pooled but not judged come last, because they have no judgment to lose.
     """
     rng = np.random.default_rng(seed)
     group = _kinds(regrading, level)

@@ -1,9 +1,9 @@
-"""Estimates of a measure from judgments of a sample of the pool.
+"""Estimate measures from judgments of a sample of the pool.
 
-What a judged document stands for is said by the qrels: by strata of the pool (a document of a stratum
-stands for size / judged documents), or by the chance that each document had of being chosen (it stands
-for 1 / chance documents). Documents outside the pool count as not relevant. docs/sampled.md has the
-formulas, where the scripts that came with the papers differ, and how good the estimates are.
+The qrels say how many documents a judged one represents: by strata of the pool (size / judged documents of
+its stratum), or by the probability with which each document was selected (1 / probability). Documents outside
+the pool count as not relevant. docs/sampled.md has the formulas, the differences from the papers' scripts,
+and how good the estimates are.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from sounding.runs.ranking import Counts, Hits, Ranking, Strata, Values
 
 Compat = Literal["none", "sample_eval"]
 
-_EPSILON = 1e-5  # trec_eval's: keeps the quotient defined where nothing above was judged
-_LONGEST_RUN = 1000  # sample_eval's: documents that a run may have
-_CHOSEN_BY_MTC = (0, 2)  # methods of prels: by MTC alone, and by MTC as well as by sampling
+_EPSILON = 1e-5  # from trec_eval: keeps the quotient defined if nothing above was judged
+_LONGEST_RUN = 1000  # from sample_eval: the largest number of documents of a run
+_CHOSEN_BY_MTC = (0, 2)  # methods in prels: by MTC only, and by both MTC and sampling
 _NUMBER_OF = (0.0, np.inf)
 
 
 @measure("infAP", basis="recall", monotone=False)
 def inferred_average_precision(run: Ranking, *, rel: float = 1) -> Values:
-    """AP as inferred from a random sample of the pool that was judged.
+    """AP inferred from judgments of a random sample of the pool.
 
-    A relevant document at rank r adds 1/r + c/r * (h + e) / (j + 2e): of the r - 1 documents above, c
-    are in the pool (judged, or grade -1), j were judged and h are relevant; e = 0.00001. Documents
-    outside the pool count as not relevant (Yilmaz & Aslam 2006). Prels do not list the rest of the pool.
+    A relevant document at rank r adds 1/r + c/r * (h + e) / (j + 2e): of the r - 1 documents above, c are in
+    the pool (judged, or grade -1), j were judged and h are relevant; e = 0.00001. Documents outside the pool
+    count as not relevant (Yilmaz & Aslam 2006). Prels cannot be used, because they do not list the rest of
+    the pool.
     """
     _refuse_without_the_rest(run)
     chosen = run.grade >= rel
@@ -50,16 +51,16 @@ def inferred_average_precision(run: Ranking, *, rel: float = 1) -> Values:
 
 @measure("xinfAP", basis="recall", monotone=False)
 def extended_inferred_average_precision(run: Ranking, *, rel: float = 1, compat: Compat = "none") -> Values:
-    """AP as inferred from judgments of a pool that was sampled stratum by stratum.
+    """AP inferred from judgments of a stratified sample of the pool.
 
-    A relevant document of a stratum with N documents, n of them judged, counts N / n times. Its precision
-    at rank r is inferred as (1 + sum over strata of c * h / j) / r: of the documents above, c are in the
-    stratum, j of these were judged and h are relevant. Where not all c were judged, h / j becomes
-    (h + e) / (j + 2e), e = 0.00001. The sum of the precisions is divided by the estimated number of
-    relevant documents (Yilmaz, Kanoulas & Aslam 2008). Needs qrels with strata.
+    A relevant document of a stratum with N documents, n of them judged, counts N / n times. Its precision at
+    rank r is inferred as (1 + sum over strata of c * h / j) / r: of the documents above, c are in the
+    stratum, j of these were judged and h are relevant. If not all c were judged, h / j becomes (h + e) / (j +
+    2e), e = 0.00001. The sum of the precisions is divided by the estimated number of relevant documents
+    (Yilmaz, Kanoulas & Aslam 2008). Needs qrels with strata.
 
-    compat 'sample_eval' is the script's: (h + e) / (j + 3e) always, and a divisor of at most 1000, with
-    which a value can exceed 1.
+    compat 'sample_eval' follows the script: (h + e) / (j + 3e) always, and a divisor of at most 1000, so that
+    a value can exceed 1.
     """
     pool = _pool_of(run, "xinfAP")
     gained, relevant = _inferred_sums(run, pool, _above(run, pool, rel), rel, compat)
@@ -75,13 +76,13 @@ def inferred_ndcg(
     gains: Gains | None = None,
     rel: float | None = None,
 ) -> Values:
-    """NDCG as inferred from judgments of a pool that was sampled stratum by stratum.
+    """NDCG inferred from judgments of a stratified sample of the pool.
 
-    The discounted gains of the first k documents are added up stratum by stratum, each sum times c / j:
-    of the first k documents, c are in the stratum and j were judged. A stratum without any adds nothing.
-    The best order has the estimated number of documents of each gain; the last one of a gain may be a
-    part of a document. `dcg`, `gains` and `rel` are as in nDCG. An estimate can exceed 1
-    (Yilmaz, Kanoulas & Aslam 2008). Needs qrels with strata.
+    The discounted gains of the first k documents are summed by stratum, and each sum is multiplied by c / j:
+    of the first k documents, c are in the stratum and j were judged. A stratum without judged documents adds
+    nothing. The ideal order has the estimated number of documents of each gain; the last one of a gain may be
+    a fraction of a document. `dcg`, `gains` and `rel` are as in nDCG. An estimate can exceed 1 (Yilmaz,
+    Kanoulas & Aslam 2008). Needs qrels with strata.
     """
     pool = _pool_of(run, "infNDCG")
     form = DcgForm(dcg, gains, rel)
@@ -96,14 +97,14 @@ def inferred_ndcg(
 
 @measure("statAP", basis="recall", monotone=False, bounds=(0.0, np.inf))
 def statistical_average_precision(run: Ranking, *, rel: float = 1, certain: bool = False) -> Values:
-    """AP as estimated from documents that were chosen for judging each with a known chance.
+    """AP estimated from documents that were selected for judging with known probabilities.
 
-    A relevant document counts 1 / chance times, and its precision at rank r is estimated as (1 + sum of
-    1 / chance over the relevant documents above) / r; the sum is divided by the estimated number of
-    relevant documents (Aslam, Pavlu & Yilmaz 2006; Pavlu & Aslam 2007). An estimate can exceed 1.
-    Needs prels, or qrels with strata: the sampling rates are then the chances.
+    A relevant document counts 1 / probability times, and its precision at rank r is estimated as (1 + sum of
+    1 / probability over the relevant documents above) / r; the sum is divided by the estimated number of
+    relevant documents (Aslam, Pavlu & Yilmaz 2006; Pavlu & Aslam 2007). An estimate can exceed 1. Needs
+    prels, or qrels with strata, whose sampling rates are then the probabilities.
 
-    With `certain`, documents that MTC chose (methods 0 and 2 of prels) have the chance 1, as in the
+    With `certain`, documents that MTC selected (methods 0 and 2 of prels) have probability 1, as in the
     script of the Million Query tracks.
     """
     weight = _weights_of(run, "statAP", certain=certain)
@@ -113,30 +114,30 @@ def statistical_average_precision(run: Ranking, *, rel: float = 1, certain: bool
 
 @measure("EstNumRel", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
 def estimated_number_relevant(run: Ranking, *, rel: float = 1) -> Values:
-    """Relevant documents of the topic, retrieved or not, as estimated from a sample: sum of 1 / chance.
+    """Estimated number of relevant documents of the topic, retrieved or not: the sum of 1 / probability.
 
-    The Horvitz-Thompson total, which is unbiased. Needs prels, or qrels with strata.
+    The Horvitz-Thompson estimator, which is unbiased. Needs prels, or qrels with strata.
     """
     return _total_relevant(run, _weights_of(run, "EstNumRel"), rel)
 
 
 @measure("EstNumRelRet", basis="count", monotone=False, aggregate="sum", bounds=_NUMBER_OF)
 def estimated_number_relevant_retrieved(run: Ranking, *, rel: float = 1) -> Values:
-    """Relevant documents retrieved, as estimated from a sample: sum of 1 / chance.
+    """Estimated number of relevant documents retrieved: the sum of 1 / probability.
 
-    The Horvitz-Thompson total, which is unbiased. Needs prels, or qrels with strata.
+    The Horvitz-Thompson estimator, which is unbiased. Needs prels, or qrels with strata.
     """
     hit = _relevant_documents(run, _weights_of(run, "EstNumRelRet"), rel)
     return run.total(hit.topic, hit.weight)
 
 
 def has_standard_error(measure: Measure) -> bool:
-    """Whether the sampling error of a measure is known."""
+    """Return whether the sampling error of a measure is known."""
     return measure.name in _STANDARD_ERRORS
 
 
 def standard_error(measure: Measure, ranking: Ranking) -> Values:
-    """The standard error of each topic's estimate that comes from judging a sample only."""
+    """Return the standard error of each topic's estimate, due to judging only a sample."""
     if not has_standard_error(measure):
         known = ", ".join(_STANDARD_ERRORS)
         raise DataError(f"{measure}: sampling errors are available for {known}")
@@ -144,15 +145,15 @@ def standard_error(measure: Measure, ranking: Ranking) -> Values:
 
 
 def interval(measure: Measure, ranking: Ranking, *, confidence: float = 0.95) -> tuple[Values, Values]:
-    """The lower and upper end of an interval for what complete judgments of the pool would have given."""
+    """Return a confidence interval for the value under complete judgments of the pool."""
     return interval_of(measure(ranking), standard_error(measure, ranking), confidence=confidence)
 
 
 def interval_of(value: Values, error: Values, *, confidence: float = 0.95) -> tuple[Values, Values]:
-    """The same for estimates, or means of them, whose standard errors are known; arrays of one shape.
+    """Return confidence intervals for estimates, or means of them, with known standard errors.
 
-    Symmetric on a log scale, for the estimates are skewed. Not a number where the estimate is 0: what
-    was not found tells no spread.
+    They are symmetric on a log scale, because the estimates are skewed. NaN if the estimate is 0, because
+    nothing then shows the spread.
     """
     from statistics import NormalDist
 
@@ -166,7 +167,7 @@ def _statistical_ap_error(run: Ranking, *, rel: float, certain: bool) -> Values:
     hit = _relevant_documents(run, weight, rel)
     relevant = _total_relevant(run, weight, rel)
     value = share(run.total(hit.topic, hit.weight * hit.precision), relevant)
-    # A document adds its own precision, its part in the precisions below it, and to the divisor.
+    # A document adds its own precision, its share in the precisions below it, and to the divisor.
     part = hit.weight / hit.rank
     below = run.total(hit.topic, part)[hit.topic] - running(np.add, part, hit.nth)
     influence = np.where(run.judgments.grades >= rel, -value[run.judgments.topic], 0.0)
@@ -194,8 +195,8 @@ def _inferred_error(run: Ranking, pool: _Pool, rel: float, compat: Compat) -> Va
     influence = np.where(found, -value[run.topic], 0.0)
     influence[above.hits] += _inferred_precisions(run, above, compat)
 
-    # What a judged document adds to c * h / j above a hit: c / j times its relevance less the h / j of the
-    # other judged ones. With them all, that is its own too, the spread of few documents comes out too small.
+    # What a judged document adds to c * h / j above a hit: c / j times its relevance minus the h / j of the
+    # other judged documents. Including itself would make the spread of few documents too small.
     hit = above.hits[above.hit]
     weight = pool.weight[pool.documents[hit]]
     reach = share(above.in_pool, above.judged * pool.weight[above.stratum]) * weight / run.rank[hit]
@@ -215,7 +216,7 @@ def _inferred_error(run: Ranking, pool: _Pool, rel: float, compat: Compat) -> Va
 
 
 def _deviation_of_total(run: Ranking, influence: Values, weight: Values) -> Values:
-    """Standard deviation of the sum of influence * weight over the judged documents of each topic.
+    """Return the standard deviation of the sum of influence * weight over each topic's judged documents.
 
     Documents of a stratum were drawn together, without replacement; others each by itself.
     """
@@ -226,9 +227,9 @@ def _deviation_of_total(run: Ranking, influence: Values, weight: Values) -> Valu
 
 
 def _stratified_deviation(run: Ranking, strata: Strata, stratum: Counts, influence: Values) -> Values:
-    """The same for random samples of strata; judged documents that are not listed have no influence.
+    """Return the same for random samples of strata; judged documents that are not listed have no influence.
 
-    The only judged document of a larger stratum tells no spread: its own size stands in.
+    The only judged document of a larger stratum shows no spread, so its own size is used.
     """
     count = len(strata.sizes)
     judged = np.bincount(strata.judged, minlength=count)
@@ -241,27 +242,27 @@ def _stratified_deviation(run: Ranking, strata: Strata, stratum: Counts, influen
 
 
 class _Pool(NamedTuple):
-    """The strata of the pool, and in which of them a run's documents are."""
+    """The strata of the pool, and those of a run's documents."""
 
     strata: Strata
-    weight: Values  # (stratum,) documents that a judged one stands for; 0 where none was judged
+    weight: Values  # (stratum,) documents that a judged one represents; 0 if none was judged
     documents: Counts  # (document,) the stratum of judged documents
-    pooled: Counts  # the stratum of documents that were pooled and not judged
+    pooled: Counts  # the stratum of documents that were pooled but not judged
 
 
 class _Above(NamedTuple):
-    """For each relevant document and each stratum of its topic, what of the stratum stands above."""
+    """For each relevant document and each stratum of its topic, the documents of the stratum above it."""
 
-    hits: Counts  # the relevant documents: their places in the ranking
-    hit: Counts  # (pair,) which of them
+    hits: Counts  # positions of the relevant documents in the ranking
+    hit: Counts  # (pair,) index of the relevant document
     stratum: Counts  # (pair,)
     in_pool: Counts  # (pair,) documents of the stratum above
-    judged: Counts  # (pair,) how many of them were judged
-    relevant: Counts  # (pair,) and how many of those are relevant
+    judged: Counts  # (pair,) of them judged
+    relevant: Counts  # (pair,) of those relevant
 
 
 class _Relevant(NamedTuple):
-    """The relevant documents of a ranking, with what they stand for."""
+    """The relevant documents of a ranking, with the number of documents that each represents."""
 
     judgment: Counts
     topic: Counts
@@ -272,7 +273,7 @@ class _Relevant(NamedTuple):
 
 
 class _Below:
-    """Sums over (relevant document, stratum) pairs: for each judged document, those of its stratum below."""
+    """Sums over (relevant document, stratum) pairs below each judged document in its stratum."""
 
     def __init__(self, run: Ranking, pool: _Pool, stratum: Counts, rank: Counts) -> None:
         stride = 1 + int(run.rank.max(initial=0))
@@ -282,7 +283,7 @@ class _Below:
         self.last = np.searchsorted(keys, (pool.documents + 1) * stride)
 
     def sums(self, terms: Values) -> Values:
-        """The sum of the terms of these pairs."""
+        """Sum the terms of these pairs."""
         total = np.concatenate([[0.0], np.cumsum(terms[self.order])])
         return total[self.last] - total[self.first]
 
@@ -311,24 +312,24 @@ def _refuse_without_the_rest(run: Ranking) -> None:
 
 
 def _one_stratum(run: Ranking) -> _Pool:
-    """The whole pool of each topic as one stratum."""
+    """Treat the whole pool of each topic as one stratum."""
     judgments = run.judgments
     strata = Strata(judgments.topic, judgments.judged + judgments.pooled, np.arange(len(run.topics) + 1))
     return _Pool(strata, _stands_for(strata), run.topic, run.pooled_topic)
 
 
 def _topic_of(strata: Strata) -> Counts:
-    """The topic of every stratum."""
+    """Return the topic of every stratum."""
     return np.repeat(np.arange(len(strata.starts) - 1), np.diff(strata.starts))
 
 
 def _stands_for(strata: Strata) -> Values:
-    """How many documents of a stratum each of its judged ones stands for; 0 where none was judged."""
+    """Return how many documents a judged one of each stratum represents; 0 if none was judged."""
     return share(strata.sizes, np.bincount(strata.judged, minlength=len(strata.sizes)))
 
 
 def _weights_of(run: Ranking, name: str, *, certain: bool = False) -> Values:
-    """(judgment,): how many documents each judged one stands for, 1 / chance of having been chosen."""
+    """(judgment,): Return how many documents each represents, 1 / selection probability."""
     sampling = run.judgments.sampling
     if sampling is not None and run.judgment is not None:
         if sampling.probabilities is not None:
@@ -345,7 +346,7 @@ def _weights_of(run: Ranking, name: str, *, certain: bool = False) -> Values:
 
 
 def _total_relevant(run: Ranking, weight: Values, rel: float) -> Values:
-    """The estimated number of relevant documents of each topic."""
+    """Return the estimated number of relevant documents of each topic."""
     chosen = run.judgments.grades >= rel
     return run.total(run.judgments.topic[chosen], weight[chosen])
 
@@ -361,7 +362,7 @@ def _relevant_documents(run: Ranking, weight: Values, rel: float) -> _Relevant:
 def _inferred_sums(
     run: Ranking, pool: _Pool, above: _Above, rel: float, compat: Compat
 ) -> tuple[Values, Values]:
-    """The estimated sum of the precisions at relevant documents, and what it is divided by."""
+    """Return the estimated sum of the precisions at relevant documents, and its divisor."""
     stratum = pool.documents[above.hits]
     gained = run.total(run.topic[above.hits], pool.weight[stratum] * _inferred_precisions(run, above, compat))
     relevant = _total_relevant(run, pool.weight[pool.strata.judged], rel)
@@ -369,7 +370,7 @@ def _inferred_sums(
 
 
 def _inferred_precisions(run: Ranking, above: _Above, compat: Compat) -> Values:
-    """The precision at each relevant document, inferred from what was judged above it."""
+    """Return the precision at each relevant document, inferred from what was judged above it."""
     smoothing = 3 if compat == "sample_eval" else 2
     inferred = (above.relevant + _EPSILON) / (above.judged + smoothing * _EPSILON)
     if compat == "none":
@@ -390,7 +391,7 @@ def _above(run: Ranking, pool: _Pool, rel: float) -> _Above:
     stride = 1 + max(int(run.rank.max(initial=0)), int(run.pooled_rank.max(initial=0)))
 
     def count(strata: Counts, ranks: Counts) -> Counts:
-        """For each pair, how many documents of the stratum have a better rank."""
+        """Count for each pair the documents of the stratum with a better rank."""
         keys = np.sort(strata * stride + ranks)
         return np.searchsorted(keys, stratum * stride + rank) - np.searchsorted(keys, stratum * stride)
 
@@ -400,7 +401,7 @@ def _above(run: Ranking, pool: _Pool, rel: float) -> _Above:
 
 
 def _inferred_ideal(run: Ranking, pool: _Pool, k: int | None, form: DcgForm) -> Values:
-    """The DCG at k of the best order, each judged document standing in it as often as it counts."""
+    """Return the DCG at k of the ideal order, with each judged document repeated by its weight."""
 
     def compute() -> Values:
         judgments = run.judgments
@@ -420,14 +421,14 @@ def _inferred_ideal(run: Ranking, pool: _Pool, k: int | None, form: DcgForm) -> 
 
 
 def _pooled_above(run: Ranking, hit: Hits) -> Counts:
-    """For each document, how many above it were pooled and not judged."""
+    """Count for each document those above it that were pooled but not judged."""
     stride = 1 + max(int(hit.rank.max(initial=0)), int(run.pooled_rank.max(initial=0)))
     pooled = run.pooled_topic * stride + run.pooled_rank
     before_topic = np.searchsorted(pooled, hit.topic * stride)
     return np.searchsorted(pooled, hit.topic * stride + hit.rank) - before_topic
 
 
-# By name; each gets the parameters of the measure's kernel.
+# By name; each receives the parameters of the measure's kernel.
 _STANDARD_ERRORS: Mapping[str, Kernel] = {
     "infAP": lambda run, *, rel: _inferred_error(run, _one_stratum(run), rel, "none"),
     "xinfAP": lambda run, *, rel, compat: _inferred_error(run, _pool_of(run, "xinfAP"), rel, compat),

@@ -1,4 +1,4 @@
-"""Measures of what was retrieved as a set: the order does not count."""
+"""Set measures: they evaluate the retrieved documents regardless of their order."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sounding.runs.ranking import Ranking, Values
 
 @measure("SetP", basis="utility", monotone=True, handles_ties=True)
 def set_precision(run: Ranking, *, rel: float = 1, relative: bool = False) -> Values:
-    """Share of all retrieved documents that are relevant; `relative`: of the most that could be."""
+    """Share of all retrieved documents that are relevant; with `relative`, of the largest possible share."""
     return set_relative_precision(run, rel=rel) if relative else share(found(run, rel), run.retrieved)
 
 
 @measure("SetRelP", basis="recall", monotone=True, handles_ties=True)
 def set_relative_precision(run: Ranking, *, rel: float = 1) -> Values:
-    """Relevant documents retrieved, divided by min(retrieved, R)."""
+    """Number of relevant documents retrieved, divided by min(retrieved, R)."""
     return share(found(run, rel), np.minimum(run.retrieved, run.relevant(rel)))
 
 
@@ -32,16 +32,16 @@ def set_recall(run: Ranking, *, rel: float = 1) -> Values:
 def set_f(run: Ranking, *, rel: float = 1, beta: float = 1.0) -> Values:
     """Weighted harmonic mean of SetP and SetR: (beta + 1) P R / (beta P + R).
 
-    As in trec_eval and ir_measures, beta itself weighs recall; van Rijsbergen's F squares it first.
+    As in trec_eval and ir_measures, beta itself weights recall; van Rijsbergen's F squares it first.
     """
-    # Simplified, it would differ from trec_eval's in the last bits.
+    # A simplified formula would differ from trec_eval in the last bits.
     precision, recall = set_precision(run, rel=rel), set_recall(run, rel=rel)
     return share((beta + 1) * precision * recall, beta * precision + recall)
 
 
 @measure("SetAP", basis="recall", monotone=True, handles_ties=True)
 def set_average_precision(run: Ranking, *, rel: float = 1) -> Values:
-    """SetP times SetR: what AP would expect of the set in random order."""
+    """SetP times SetR: the approximate expected AP of the set in random order."""
     return share(found(run, rel) ** 2, run.retrieved * run.relevant(rel))
 
 
@@ -56,10 +56,10 @@ def utility(
     collection: int | None = None,
     rel: float = 1,
 ) -> Values:
-    """Worth of the set: a for each relevant document retrieved, b for each other one retrieved.
+    """Utility of the set: a for each relevant document retrieved, b for each other document retrieved.
 
     c counts for each relevant document that was missed, d for each of the remaining documents of the
-    collection, whose size `collection` says (trec_eval's -N).
+    collection, whose size is `collection` (trec_eval's -N).
     """
     if d and collection is None:
         raise DataError(

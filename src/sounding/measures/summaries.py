@@ -1,4 +1,4 @@
-"""Values over topics as one number a run: means, geometric means and sums, with trec_eval's last bits."""
+"""Summarize values over topics to one number per run, like trec_eval to the last bit."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sounding.core.errors import DataError
 from sounding.core.policies import Policies, check_policies
 from sounding.measures.registry import Measure
 
-GEOMETRIC_FLOOR = 1e-5  # trec_eval's: a value of 0 would make every geometric mean 0
+GEOMETRIC_FLOOR = 1e-5  # from trec_eval: a value of 0 would make every geometric mean 0
 
 
 def summaries(values: NDArray[np.float64], measures: Sequence[Measure]) -> NDArray[np.float64]:
-    """(run, measure): values summarized over topics as each measure wants it; NaN: no summary."""
+    """(run, measure): Summarize values over topics as each measure requires; NaN: no summary."""
     summary = np.full(values.shape[:2], np.nan)
     for number, measure in enumerate(measures):
         kind = measure.definition.aggregate
@@ -31,9 +31,9 @@ def summaries(values: NDArray[np.float64], measures: Sequence[Measure]) -> NDArr
 
 
 def _mean_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """As `mean_over_topics`, with the last bits that trec_eval has: it adds the topics one after the other.
+    """Like `mean_over_topics`, but add topics one after the other to match trec_eval to the last bit.
 
-    NumPy's own sums add by halves; accumulating is the one way in which it does not.
+    NumPy's sums add pairwise; only accumulating avoids that.
     """
     if not values.shape[-1]:
         return mean_over_topics(values)
@@ -43,20 +43,20 @@ def _mean_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def mean_over_topics(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The mean of what is not NaN along the last axis; NaN where nothing is."""
+    """Return the mean of the known values along the last axis; NaN if there are none."""
     counted = np.count_nonzero(~np.isnan(values), axis=-1)
     total = np.nansum(values, axis=-1)
     return np.divide(total, counted, out=np.full(total.shape, np.nan), where=counted > 0)
 
 
 def comparable(measures: Sequence[Measure]) -> tuple[tuple[Measure, ...], tuple[Measure, ...]]:
-    """The measures that runs can be compared by, those with a mean over topics, and the others."""
+    """Split measures into those with a mean over topics, by which runs can be compared, and the others."""
     kept = tuple(measure for measure in measures if measure.definition.aggregate == "mean")
     return kept, tuple(measure for measure in measures if measure not in kept)
 
 
 def check_comparable(measures: Sequence[Measure], policies: Policies) -> None:
-    """An error where runs cannot be compared by these measures, or under these policies."""
+    """Raise an error if runs cannot be compared by these measures or under these policies."""
     check_policies(policies)
     if not measures:
         raise DataError("nothing to compare by: give at least one measure that is no count and no text")

@@ -1,10 +1,10 @@
-"""Expected values over all orders of tied documents: what a measure is worth when ties mean nothing.
+"""Expected values over all orders of tied documents.
 
-Documents with one score form a block, and every order of a block is equally likely. All that a value
-can then depend on is where a block starts, how many documents it has, and which grades it holds. Kernels
-that are made of the sums in `totals` average them by themselves; here are the other measures. Precision,
-recall, RR, AP and nDCG follow McSherry and Najork (ECIR 2008), with cut-offs that may fall
-inside a block; docs/ties.md has the formulas of these and the others.
+Documents with equal scores form a block, and every order of a block is equally likely. So a value depends
+only on where a block starts, how many documents it has, and which grades they have. Kernels made of the sums
+in `totals` average them by themselves; this module covers the other measures. Precision, recall, RR, AP and
+nDCG follow McSherry and Najork (ECIR 2008), with cut-offs that may fall inside a block; docs/ties.md has all
+formulas.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from sounding.runs.ranking import Counts, Ranking, Values
 
 @expectation("Success")
 def success(run: Ranking, *, k: int | None, rel: float) -> Values:
-    """Chance that a relevant document is among the first k."""
+    """Return the probability that a relevant document is among the first k."""
     return _at_first_hit(run, lambda rank: np.ones(len(rank)), k, rel)
 
 
 @expectation("RR")
 def reciprocal_rank(run: Ranking, *, k: int | None, rel: float) -> Values:
-    """Reciprocal rank: each rank by the chance that the first relevant document stands there."""
+    """Return the mean 1 / rank of the first relevant document, over its possible ranks."""
     return _at_first_hit(run, lambda rank: 1 / rank, k, rel)
 
 
 @expectation("AP")
 def average_precision(run: Ranking, *, k: int | None, rel: float, norm: Norm) -> Values:
-    """Average precision.
+    """Return the expected average precision.
 
-    A relevant document is at the i-th rank of a block of n documents, h of them relevant, with chance
-    h / n; above it are then all relevant documents of the blocks before and (i - 1)(h - 1) / (n - 1)
-    of its own. Of the precision (a + (i - 1) b) / (first + i - 1) the part b is the same at every rank,
-    and (a - b first) / rank remains.
+    A relevant document is at the i-th rank of a block of n documents, h of them relevant, with probability h
+    / n; above it are then all relevant documents of earlier blocks and (i - 1)(h - 1) / (n - 1) of its own.
+    Of the precision (a + (i - 1) b) / (first + i - 1) the part b is the same at every rank, and (a - b first)
+    / rank remains.
     """
     blocks = tie_blocks(run, run.grade >= rel, k)
     neighbors = (blocks.held - 1) / np.maximum(blocks.size - 1, 1)
@@ -56,13 +56,13 @@ def average_precision(run: Ranking, *, k: int | None, rel: float, norm: Norm) ->
 
 @expectation("GMAP")
 def geometric_mean_average_precision(run: Ranking, *, rel: float) -> Values:
-    """Average precision of every topic; the geometric mean is taken of these expected values."""
+    """Return the average precision of every topic; the geometric mean uses these expected values."""
     return average_precision(run, k=None, rel=rel, norm="a")
 
 
 @expectation("Bpref")
 def binary_preference(run: Ranking, *, rel: float) -> Values:
-    """Bpref: 0 to n of a block's n judged misses stand above a relevant document, all as likely."""
+    """Return Bpref: 0 to n of a block's n judged misses are above a relevant document, equally likely."""
     relevant = run.relevant(rel)
     blocks = tie_blocks(run, np.ones_like(run.grade, np.bool_))
     hits = blocks.gathered((run.grade >= rel).astype(np.float64)).astype(np.int64)
@@ -79,13 +79,13 @@ def binary_preference(run: Ranking, *, rel: float) -> Values:
 
 @expectation("GMBpref")
 def geometric_mean_binary_preference(run: Ranking, *, rel: float) -> Values:
-    """Bpref of every topic; the geometric mean is taken of these expected values."""
+    """Return the Bpref of every topic; the geometric mean uses these expected values."""
     return binary_preference(run, rel=rel)
 
 
 @expectation("BinG")
 def binary_gain(run: Ranking, *, rel: float) -> Values:
-    """Binary gain: 0 to n of a block's n other documents stand above a relevant one, all as likely."""
+    """Return the binary gain: 0 to n of a block's n other documents are above, equally likely."""
     blocks = tie_blocks(run, run.grade >= rel)
     misses = blocks.size - blocks.held
     before = blocks.first - 1 - blocks.above(blocks.held)
@@ -105,14 +105,14 @@ def expected_reciprocal_rank(
     gain: Literal["exponential", "linear"],
     scale: Scale,
 ) -> Values:
-    """ERR: each rank by the chance that the reader stops there, whatever the order."""
+    """Return ERR: 1 / rank weighted with the probability that the reader stops there, over all orders."""
     satisfied = err_chance(run.judgments, run.topic, run.grade, max_rel, gain, scale)
     topic, rank, chance = _stopping(run, run.grade > 0, 1 - satisfied, k)
     return run.total(topic, chance / rank)
 
 
 def _at_first_hit(run: Ranking, weight: Callable[[Counts], Values], k: int | None, rel: float) -> Values:
-    """The weight of the rank of the first relevant document, for every topic; 0 below the cut-off."""
+    """Return the expected weight of the rank of the first relevant document; 0 below the cut-off."""
     blocks = tie_blocks(run, run.grade >= rel, k)
     leading = blocks.nth() == 1
     shape = [column[leading] for column in (blocks.first, blocks.inside, blocks.size, blocks.held)]
@@ -128,12 +128,12 @@ def _at_first_hit(run: Ranking, weight: Callable[[Counts], Values], k: int | Non
 def _stopping(
     run: Ranking, chosen: NDArray[np.bool_], passing: Values, k: int | None
 ) -> tuple[Counts, Counts, Values]:
-    """Topics and ranks where a reader may stop, and the chance that it happens there.
+    """Return topics and ranks where a reader may stop, and the probability of stopping there.
 
-    The reader goes on after a chosen document with its chance `passing`, and after any other one.
-    Stopping at the i-th rank of a block is to pass i - 1 of its documents and not the next. The chance
-    to pass i is the mean, over all choices of i documents, of the product of their chances. Where
-    M(n, i) is this mean for n documents and a document of chance x joins them,
+    The reader goes on after a chosen document with its probability `passing`, and after any other one.
+    Stopping at the i-th rank of a block means passing i - 1 of its documents but not the next. The
+    probability of passing i is the mean, over all choices of i documents, of the product of their
+    probabilities. If M(n, i) is this mean for n documents and a document of probability x joins them,
 
         M(n + 1, i) = (1 - i / (n + 1)) M(n, i) + i / (n + 1) x M(n, i - 1)
 
@@ -156,10 +156,10 @@ def _stopping(
 
 
 def _as_far_as_read(blocks: Blocks, passing: Values) -> Blocks:
-    """The blocks without the ranks that a reader gets to with a chance below 1e-18.
+    """Drop the ranks of blocks that a reader reaches with probability below 1e-18.
 
-    By Maclaurin's inequality the chance to pass i documents is at most the i-th power of the mean
-    chance to pass one.
+    By Maclaurin's inequality the probability of passing i documents is at most the i-th power of the mean
+    probability of passing one.
     """
     mean = np.clip(1 - blocks.gathered(1 - passing) / blocks.size, 1e-18, 1)
     needed = np.ceil(np.divide(np.log(1e-18), np.log(mean), out=np.full(len(mean), np.inf), where=mean < 1))
@@ -167,7 +167,7 @@ def _as_far_as_read(blocks: Blocks, passing: Values) -> Blocks:
 
 
 def _passed_before(blocks: Blocks, passing: Values) -> Values:
-    """The chance to pass all blocks that a topic has before each block."""
+    """Return the probability of passing all earlier blocks of the topic, for each block."""
     if not len(blocks.head):
         return np.zeros(0)
     nth = blocks.nth()

@@ -1,9 +1,9 @@
 """Counts and sums over the documents of a ranking, of which most kernels are made.
 
-Each looks at the first k documents. A column of cut-offs for k (`every_cut`) gives a row of values for each
-of them. Where documents tie, a sum is its mean over all orders of the tied documents: those with one score
-form a block, and every order of a block is equally likely. So a kernel that is made of these sums alone needs
-no other form for ties or for the values at every k.
+Each considers the first k documents. A column of cut-offs (`every_cut`) gives a row of values for each. If
+documents tie, a sum is its mean over all orders of the tied documents: those with equal scores form a block,
+and every order of a block is equally likely. So a kernel made only of these sums needs no other form for ties
+or for the values at every k.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ import numpy as np
 from sounding.core.arrays import NDArray
 from sounding.runs.ranking import Counts, Ranking, TieBlocks, Values
 
-Cutoff = int | Counts | None  # one for all topics; (topic,): one a topic; (k, 1): every one of these
+Cutoff = int | Counts | None  # one for all topics; (topic,): one per topic; (k, 1): each of these
 
 
 def share(gained: Values | Counts, possible: Values | Counts) -> Values:
-    """The quotient; 0 where nothing was possible, as trec_eval says (such topics are counted apart)."""
+    """Return the quotient; 0 if nothing was possible, like trec_eval."""
     return np.divide(gained, possible, out=np.zeros(np.shape(gained)), where=np.asarray(possible) > 0)
 
 
 def every_cut(depth: int) -> Counts:
-    """(k, 1): every cut-off down to a depth."""
+    """(k, 1): Return every cut-off down to a depth."""
     return np.arange(1, depth + 1)[:, np.newaxis]
 
 
 def deepest(k: Cutoff) -> int | None:
-    """The last rank that counts, of one cut-off or of a column of them."""
+    """Return the last rank that counts, of one cut-off or a column of them."""
     return len(k) if isinstance(k, np.ndarray) else k
 
 
 def looked_at(run: Ranking, k: Cutoff) -> Counts:
-    """How many documents, judged or not, each topic has among the first k."""
+    """Return the number of documents, judged or not, among the first k of each topic."""
     return run.retrieved if k is None else np.minimum(run.retrieved, k)
 
 
 def found(run: Ranking, rel: float, k: Cutoff = None) -> Values:
-    """How many documents judged `rel` or better each topic has among the first k."""
+    """Return the number of documents judged `rel` or better among the first k of each topic."""
     chosen = run.grade >= rel
     if run.ties is not None:
         blocks = tie_blocks(run, chosen, k)
@@ -53,7 +53,7 @@ def found(run: Ranking, rel: float, k: Cutoff = None) -> Values:
 
 
 def weighed(run: Ranking, gain: Values, weight: Callable[[Counts], Values], k: Cutoff) -> Values:
-    """The sum over the first k documents of its gain, (document,), times the weight of its rank."""
+    """Sum gain, (document,), times the weight of its rank over the first k documents."""
     if run.ties is not None:
         blocks = tie_blocks(run, gain != 0, k)
         return run.total(blocks.topic, blocks.gathered(gain) * blocks.mean_weight(weight))
@@ -66,7 +66,7 @@ def weighed(run: Ranking, gain: Values, weight: Callable[[Counts], Values], k: C
 
 
 def total(run: Ranking, topic: Counts, rank: Counts, weight: Values | None, k: Cutoff) -> Values:
-    """The sum of the weights (None: 1 each) of documents among the first k; they must not tie."""
+    """Sum the weights (None: 1 each) of documents among the first k; they must not tie."""
     if not isinstance(k, np.ndarray):
         return run.total(topic, weight)
     weights = placed(topic, rank, weight, len(k), len(run.topics))
@@ -74,7 +74,7 @@ def total(run: Ranking, topic: Counts, rank: Counts, weight: Values | None, k: C
 
 
 def placed(topic: Counts, rank: Counts, weight: Values | None, depth: int, topics: int) -> Values:
-    """(rank, topic): the weights (None: 1 each) where they stand, as far as `depth`."""
+    """(rank, topic): Arrange weights (None: 1 each) by rank, down to `depth`."""
     near = rank <= depth
     place = (rank[near] - 1) * topics + topic[near]
     weights = None if weight is None else weight[near]
@@ -86,27 +86,27 @@ def placed(topic: Counts, rank: Counts, weight: Values | None, depth: int, topic
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class BlockRanks:
-    """The ranks that blocks take up above the cut-off; every block has at least one."""
+    """The ranks that blocks occupy above the cut-off; every block has at least one."""
 
     block: Counts
     rank: Counts  # from 1
-    nth: Counts  # from 1: how far into its block
+    nth: Counts  # its number within the block, from 1
     head: Counts  # (block,) where its ranks begin
 
     @staticmethod
     def of(first: Counts, inside: Counts) -> BlockRanks:
-        """The ranks of blocks that begin at a rank and have so many."""
+        """Return the ranks of blocks with these first ranks and numbers of ranks."""
         block = np.repeat(np.arange(len(inside)), inside)
         head = np.cumsum(inside) - inside
         nth = np.arange(1, len(block) + 1) - head[block]
         return BlockRanks(block=block, rank=first[block] + nth - 1, nth=nth, head=head)
 
     def gathered(self, weight: Values) -> Values:
-        """The sum of `weight` over the ranks of each block."""
+        """Sum `weight` over the ranks of each block."""
         return np.add.reduceat(weight, self.head) if len(self.head) else np.zeros(0)
 
     def one_rank_up(self, chance: Values) -> Values:
-        """The chance that held one rank above in the same block; nothing was against it before the first."""
+        """Return the probability one rank above in the same block; 1 before the first rank."""
         above = np.roll(chance, 1)
         above[self.head] = 1
         return above
@@ -114,44 +114,44 @@ class BlockRanks:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Blocks:
-    """The tie blocks that hold some chosen documents and begin above the cut-off, in rank order."""
+    """The tie blocks that contain chosen documents and begin above the cut-off, in rank order."""
 
     topic: Counts
     first: Counts  # rank of the first document
     size: Counts  # all documents, chosen or not
-    inside: Counts  # how many of its ranks lie above the cut-off; at least 1
-    held: Counts  # how many of its documents are chosen; at least 1
+    inside: Counts  # number of its ranks above the cut-off; at least 1
+    held: Counts  # number of its chosen documents; at least 1
     head: Counts  # where its chosen documents begin
-    rows: Counts  # (chosen document,) which of the ranking's documents it is
+    rows: Counts  # (chosen document,) its index among the ranking's documents
 
     def nth(self) -> Counts:
-        """From 1: how many blocks the topic has down to each."""
+        """Return the number of each block within its topic, from 1."""
         return np.arange(1, len(self.topic) + 1) - np.searchsorted(self.topic, self.topic)
 
     def above(self, amount: Counts) -> Counts:
-        """The sum of `amount` over the blocks that a topic has before each block."""
+        """Sum `amount` over the earlier blocks of the topic, for each block."""
         before = np.cumsum(amount) - amount
         return before - before[np.searchsorted(self.topic, self.topic)]
 
     def gathered(self, weight: Values) -> Values:
-        """The sum over the chosen documents of each block; `weight` has all of the ranking's documents."""
+        """Sum `weight`, given for all documents of the ranking, over the chosen documents of each block."""
         return np.add.reduceat(weight[self.rows], self.head) if len(self.head) else np.zeros(0)
 
     def places(self) -> BlockRanks:
-        """The ranks of every block down to the cut-off."""
+        """Return the ranks of every block down to the cut-off."""
         return BlockRanks.of(self.first, self.inside)
 
     def mean_weight(self, weight: Callable[[Counts], Values]) -> Values:
-        """What a rank of each block weighs on average; ranks below the cut-off weigh nothing."""
+        """Return the mean weight of a rank of each block; ranks below the cut-off weigh nothing."""
         sample, kind = kinds(self.first, self.inside)
         places = BlockRanks.of(self.first[sample], self.inside[sample])
         return places.gathered(weight(places.rank))[kind] / self.size
 
 
 def kinds(*columns: Counts) -> tuple[Counts, Counts]:
-    """One row of each kind of rows, and the kind of every row: those of one kind agree in all columns.
+    """Return one row of each kind, and the kind of every row; rows of a kind agree in all columns.
 
-    A constant scorer has one block a topic, as long as the ranking, and all topics share its ranks.
+    A constant scorer has one block per topic, as long as the ranking, and all topics share its ranks.
     """
     order = np.lexsort(columns)
     new = np.ones(len(order), np.bool_)
@@ -162,7 +162,7 @@ def kinds(*columns: Counts) -> tuple[Counts, Counts]:
 
 
 def tie_blocks(run: Ranking, chosen: NDArray[np.bool_], cutoff: Cutoff = None) -> Blocks:
-    """The blocks that hold documents where `chosen` is true; the cut-off is one for all, or one a topic."""
+    """Return the blocks with chosen documents; the cut-off is one for all, or one per topic."""
     ties = run.ties or TieBlocks(run.rank, np.ones_like(run.rank))
     inside = ties.size
     if cutoff is not None:

@@ -1,8 +1,8 @@
-"""trec_eval's measures as data: what each is called, takes and prints, in the order of its output.
+"""The measures of trec_eval as data: their names, parameters and output format, in output order.
 
-Read here in both directions: `expand` gives our measures for a name such as `P.5,10` or `official`, and
-`trec_name` the name that trec_eval prints for one of ours. The order is that of trec_eval 10, which
-prints measures in one fixed order whatever was asked for first.
+Used in both directions: `expand` returns our measures for a name such as `P.5,10` or `official`, and
+`trec_name` returns the name that trec_eval prints for one of ours. The order is that of trec_eval 10, which
+prints measures in a fixed order whatever was asked for first.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _MULTIPLES = tuple(fifth / 5 for fifth in range(1, 11))
 
 
 class TrecMeasure(NamedTuple):
-    """One measure of trec_eval and what it is here."""
+    """One measure of trec_eval and its equivalent here."""
 
     name: str
     measure: str  # our name
     kind: Kind = "plain"
-    sets: tuple[str, ...] = ()  # our parameters that the values after the name set, in their order
+    sets: tuple[str, ...] = ()  # our parameters that the values after the name set, in order
     defaults: tuple[float, ...] = ()  # cutoffs and points: what the bare name stands for
-    fixed: Mapping[str, Any] = MappingProxyType({})  # its defaults that are not ours
-    aside: tuple[str, ...] = ()  # our parameters that trec_eval takes by an option: not part of its name
+    fixed: Mapping[str, Any] = MappingProxyType({})  # its defaults that differ from ours
+    aside: tuple[str, ...] = ()  # our parameters that trec_eval sets by an option, not in the name
     prints: str = "%6.4f"
     groups: bool = False  # the mean over judgment groups within a topic
 
     def read(self, text: str | None) -> tuple[Measure, ...]:
-        """Our measures for what stands after the name; None: nothing does."""
+        """Return our measures for the text after the name; None: there is none."""
         if text is None:
             settings = [{self.sets[0]: value} for value in self.defaults] if self.defaults else [{}]
         elif self.kind == "plain":
@@ -52,7 +52,7 @@ class TrecMeasure(NamedTuple):
         return tuple(Measure.of(self.measure, **(dict(self.fixed) | each)) for each in settings)
 
     def written(self, measure: Measure, level: float) -> str | None:
-        """The name that trec_eval prints for this measure of ours; None where it cannot compute it."""
+        """Return the name that trec_eval prints for our measure; None if it cannot compute it."""
         given = dict(measure.parameters)
         if given.get("rel", level) == level:
             given.pop("rel", None)
@@ -94,8 +94,8 @@ def _read_pairs(entry: TrecMeasure, text: str) -> list[dict[str, Any]]:
 
 
 def _number(text: str) -> float:
-    """The number that a text spells, whole where it is."""
-    # Blanks of ASCII alone: \s has separators such as \x1e as well, which float() refuses.
+    """Parse a number, as an integer if it is whole."""
+    # Only ASCII blanks: \s includes separators such as \x1e, which float() refuses.
     number = r"[ \t]*[+-]?([0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?[ \t]*"
     if not re.fullmatch(number, text):
         raise DataError(f"{text!r} is not a number")
@@ -151,7 +151,7 @@ def _gained(name: str, measure: str) -> TrecMeasure:
     return TrecMeasure(name=name, measure=measure, kind="pairs", sets=("gains",))
 
 
-# In the order in which trec_eval 10 prints them; its preference measures are left out.
+# In the order in which trec_eval 10 prints them, without its preference measures.
 TREC_MEASURES: tuple[TrecMeasure, ...] = (
     _plain("runid", "RunID", "%s"),
     _plain("num_q", "NumQ", "%d"),
@@ -221,13 +221,13 @@ NICKNAMES: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 TREC_NAMES: tuple[str, ...] = (*_BY_NAME, *NICKNAMES)
-# The longest name first: `Rprec_mult_0.20` is not `Rprec` with parameters. After `_` only what trec_eval
+# The longest name first: `Rprec_mult_0.20` is not `Rprec` with parameters. After `_`, only what trec_eval
 # prints there: `ndcg_burges` is not `ndcg` with parameters.
 _LONGEST_FIRST = sorted(_BY_NAME, key=len, reverse=True)
 
 
 def expand(text: str) -> tuple[Measure, ...] | None:
-    """Our measures for a name, or a nickname, as trec_eval reads or prints it; None where it is not one."""
+    """Return our measures for a trec_eval name or nickname; None if it is not one."""
     if text in NICKNAMES:
         return tuple(measure for name in NICKNAMES[text] for measure in _BY_NAME[name].read(None))
     spelled = _spelled(text)
@@ -235,22 +235,22 @@ def expand(text: str) -> tuple[Measure, ...] | None:
 
 
 def nickname(text: str, without: Set[str]) -> tuple[Measure, ...]:
-    """The measures of a nickname, but for some names; nothing where the text is not a nickname."""
+    """Return the measures of a nickname except some names; nothing if the text is not a nickname."""
     names = (name for name in NICKNAMES.get(text, ()) if name not in without)
     return tuple(measure for name in names for measure in _BY_NAME[name].read(None))
 
 
 def parameterised(text: str) -> str | None:
-    """The name of trec_eval that a text gives parameters to, as in `P.5,10`; None where it does not."""
+    """Return the trec_eval name to which a text gives parameters, as in `P.5,10`; otherwise None."""
     spelled = _spelled(text)
     return None if spelled is None or spelled[1] is None else spelled[0]
 
 
 def typed_name(text: str) -> str | None:
-    """The name under which trec_eval prints one measure with the parameters that were typed, as they were.
+    """Return the name under which trec_eval prints a measure with the parameters as they were typed.
 
-    `Rndcg.1=1,2=7` is Rndcg_1=1,2=7, although the first of the two gains changes nothing. None where the text
-    gives no such parameters.
+    `Rndcg.1=1,2=7` is Rndcg_1=1,2=7, although the first of the two gains changes nothing. None if the text
+    has no such parameters.
     """
     spelled = _spelled(text)
     if spelled is None or spelled[1] is None or _BY_NAME[spelled[0]].kind not in ("pairs", "list"):
@@ -259,7 +259,7 @@ def typed_name(text: str) -> str | None:
 
 
 def _spelled(text: str) -> tuple[str, str | None] | None:
-    """A name of trec_eval and the parameters behind it, if any; None where the text is not so spelled."""
+    """Split a text into a trec_eval name and its parameters, if any; None if it has another form."""
     for name in _LONGEST_FIRST:
         if text.startswith(name):
             mark, rest = text[len(name) : len(name) + 1], text[len(name) + 1 :]
@@ -271,17 +271,17 @@ def _spelled(text: str) -> tuple[str, str | None] | None:
 
 
 def trec_name(measure: Measure, *, groups: bool = False, level: float = 1) -> str:
-    """The name under which trec_eval prints this measure; our own where trec_eval cannot compute it.
+    """Return the name under which trec_eval prints this measure; our own if it cannot compute it.
 
-    `groups`: values are means over judgment groups. `level`: what `trec_eval -l` would be given; it is
-    not part of trec_eval's names, so a measure of another level keeps its own name.
+    `groups`: values are means over judgment groups. `level`: the value of `trec_eval -l`; it is not part of
+    trec_eval's names, so a measure of another level keeps its own name.
     """
     found = _find(measure, groups, level)
     return str(measure) if found is None else found[1]
 
 
 def trec_order(measures: Iterable[Measure], *, level: float = 1) -> list[Measure]:
-    """The measures in the order in which trec_eval prints them; those it does not know stay last."""
+    """Sort measures in the order in which trec_eval prints them; unknown ones come last."""
 
     def place(measure: Measure) -> tuple[int, float]:
         found = _find(measure, False, level)
@@ -294,23 +294,23 @@ def trec_order(measures: Iterable[Measure], *, level: float = 1) -> list[Measure
 
 
 def trec_format(measure: Measure) -> str:
-    """How trec_eval prints a value of this measure, for the operator `%`: counts whole, text as it is.
+    """Return the `%` format in which trec_eval prints this measure: counts whole, text as it is.
 
-    Where ties are averaged, a count at a cut-off need not be whole.
+    If ties are averaged, a count at a cut-off need not be whole.
     """
     prints = [entry.prints for entry in TREC_MEASURES if entry.measure == measure.name]
     return "%6.4f" if not prints or (prints[0] == "%d" and measure.k is not None) else prints[0]
 
 
 def trec_names_of(name: str) -> tuple[str, ...]:
-    """All of trec_eval's names for one of our measures."""
+    """Return all trec_eval names of one of our measures."""
     return tuple(entry.name for entry in TREC_MEASURES if entry.measure == name)
 
 
 def with_level(measure: Measure, rel: float) -> Measure:
-    """The measure at another relevance level, as `trec_eval -l` sets it for all that are binary.
+    """Set the relevance level of a measure, as `trec_eval -l` does for all binary measures.
 
-    A level of its own is kept. Measures that use grades as they are (no level by default) stay as they are.
+    A level of its own is kept. Measures that use grades (no level by default) do not change.
     """
     known = measure.definition.parameters.get("rel")
     if known is None or known.default is None or "rel" in dict(measure.parameters):
@@ -319,7 +319,7 @@ def with_level(measure: Measure, rel: float) -> Measure:
 
 
 def _find(measure: Measure, groups: bool, level: float) -> tuple[int, str] | None:
-    """The place in the table and the printed name."""
+    """Return the position in the table and the printed name."""
     entries = [(place, entry) for place, entry in enumerate(TREC_MEASURES) if entry.measure == measure.name]
     for wanted in (True, False) if groups else (False,):
         for place, entry in entries:

@@ -1,4 +1,4 @@
-"""What may still be relevant: which unjudged documents there are, and how many may turn out so."""
+"""Determine which unjudged documents may still be relevant, and how many."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from sounding.runs.ranking import Counts, Ranking
 
 
 def counts_others(policies: Policies) -> bool:
-    """Whether the documents of all runs have to be counted."""
+    """Return whether the documents of all runs must be counted."""
     return policies.unjudged in ("bounds", "expected") and policies.universe == "runs"
 
 
 class Marks(NamedTuple):
-    """The unjudged documents that a run retrieved: those of topic t are keys[starts[t]:starts[t + 1]]."""
+    """The unjudged documents that a run retrieved; those of topic t are keys[starts[t]:starts[t + 1]]."""
 
     starts: Counts  # (topic + 1,)
     keys: Words
 
 
 def unjudged_marks(run: Run, judged: Judged, found: tuple[Counts, Counts]) -> Marks:
-    """The keys of a run's unjudged documents by judged topic; `found` is what `matches` gives."""
+    """Return the keys of a run's unjudged documents by judged topic; `found` is the result of `matches`."""
     rows = topic_rows(run, judged)
     here, there = found
     if judged.judgments.pooled.any():
@@ -49,7 +49,7 @@ def unjudged_marks(run: Run, judged: Judged, found: tuple[Counts, Counts]) -> Ma
 
 
 def count_distinct(marks: Sequence[Marks], topics: int) -> Counts:
-    """How many different documents the marks of several runs name, for each topic."""
+    """Count the different documents in the marks of several runs, for each topic."""
     counts = np.zeros(topics, np.int64)
     for topic in range(topics if marks else 0):
         slices = [mark.keys[mark.starts[topic] : mark.starts[topic + 1]] for mark in marks]
@@ -58,9 +58,9 @@ def count_distinct(marks: Sequence[Marks], topics: int) -> Counts:
 
 
 def outside(ranking: Ranking, policies: Policies, distinct: Counts | None) -> Counts:
-    """Unjudged documents that may be relevant and are not in the ranking, for each topic.
+    """Count the unjudged documents of each topic that may be relevant and are not in the ranking.
 
-    `distinct` counts what all runs retrieved; the universes `run` and `+N` do without it.
+    `distinct` counts what all runs retrieved; the universes `run` and `+N` do not need it.
     """
     if policies.universe == "runs" and distinct is not None:
         return np.maximum(distinct - (ranking.retrieved - ranking.judged()), 0)
@@ -69,10 +69,10 @@ def outside(ranking: Ranking, policies: Policies, distinct: Counts | None) -> Co
 
 
 def cap(measure: Measure, ranking: Ranking, policies: Policies, depth: int) -> Counts | None:
-    """The most unjudged documents that may turn out relevant, for each topic; None: all of them.
+    """Return the largest number of unjudged documents that may be relevant, per topic; None: all.
 
-    A number; a multiple of the relevant documents known (`2x`); or what Zobel's extrapolation of the
-    pool's growth down to `depth` leaves to be found.
+    A number; a multiple of the known relevant documents (`2x`); or the number that Zobel's extrapolation of
+    the pool's growth to `depth` leaves to be found.
     """
     if policies.at_most is None:
         return None

@@ -1,12 +1,12 @@
-"""Measures of what a reader gets who goes down the ranking and stops somewhere: RBP, ERR, INST and kin.
+"""Measures of the gain of a reader who goes down the ranking and stops somewhere: RBP, ERR, INST etc.
 
-None of them asks how many relevant documents there are. Unjudged documents gain nothing. Where a gain
-is a share of the highest grade, that is the highest of all the judgments, not of the topic; RBP and ERR
-take the topic's by name.
+None of them depends on the number of relevant documents. Unjudged documents gain nothing. If a gain is a
+share of the highest grade, that is the highest of all judgments, not of the topic; RBP and ERR can use the
+topic's (scale='topic').
 
-INST, INSQ, BPM, SDCG and the NERR measures are those of cwl_eval: the mean gain of the documents that
-are looked at, each weighted with the probability that the reader gets there, over the first k ranks.
-Ranks past the end of a ranking are looked at too, and gain nothing.
+INST, INSQ, BPM, SDCG and the NERR measures are those of cwl_eval: the mean gain of the documents that are
+read, each weighted with the probability that the reader gets there, over the first k ranks. Ranks past the
+end of a ranking are read too, and gain nothing.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ def rank_biased_precision(
     gains: Gains | None = None,
     scale: Scale = "judgments",
 ) -> Values:
-    """Gain a document of a reader who goes on to the next one with probability p.
+    """Mean gain per document of a reader who goes on to the next document with probability p.
 
-    Moffat & Zobel (2008): the sum over ranks i of gain * (1 - p) * p^(i-1). A gain is g / highest grade
-    of the judgments ('linear') or (2^g - 1) / 2^highest ('exponential'); 0 or 1 with `rel`, the lowest
-    grade that counts; or what `gains` names for it. Grades that `gains` does not name are worth
-    themselves, and all gains are divided by the largest where that is above 1: what trec_eval means to
-    do (version 10 normalizes with two numbers that it never sets). With scale 'topic' the highest grade
-    is that of the topic's own judgments; a better grade can then lower the value, since it can change
-    what all gains are a share of, and what is claimed holds for scale 'judgments'.
+    Moffat & Zobel (2008): the sum over ranks i of gain * (1 - p) * p^(i-1). A gain is g / highest grade of
+    the judgments ('linear') or (2^g - 1) / 2^highest ('exponential'); 0 or 1 with `rel`, the lowest grade
+    that counts; or the value in `gains`. Grades that `gains` does not name are their own gain, and all gains
+    are divided by the largest if that is above 1: what trec_eval intends (version 10 normalizes with two
+    numbers that it never sets). With scale 'topic' the highest grade is that of the topic's own judgments. A
+    better grade can then lower the value, because it can change the reference of all gains; the claims hold
+    for scale 'judgments'.
     """
     worth = rbp_gain(run.judgments, run.grade, rel, gain, gains, run.topic if scale == "topic" else None)
     return _attended(run, worth, p, k)
 
 
 def _attended(run: Ranking, gain: Values, p: float, k: Cutoff) -> Values:
-    """The sum over the first k documents of a gain times the share of attention that its rank gets."""
+    """Sum gain times the share of attention of its rank over the first k documents."""
     if run.ties is None:
         return weighed(run, gain, lambda rank: rbp_weight(rank, p), k)
     return weighed(run, gain, lambda rank: np.power(p, rank - 1, dtype=np.float64), k) * (1 - p)
 
 
 def rbp_weight(rank: Counts, p: float) -> Values:
-    """The share of a reader's attention that each of these ranks gets."""
+    """Return the share of a reader's attention at each of these ranks."""
     return (1 - p) * np.power(p, rank - 1, dtype=np.float64)
 
 
@@ -70,7 +70,7 @@ def rbp_gain(
     gains: Gains | None,
     topic: Counts | None = None,
 ) -> Values:
-    """The gains, from 0 to 1, of documents of these grades; given their topics, on each topic's own scale."""
+    """Return gains from 0 to 1 for grades; with `topic`, on each topic's own scale."""
     if (rel is not None) + (gains is not None) + (gain != "linear") > 1:
         raise DataError(
             f"rel={rel}, gain={gain!r} and gains= all say what a grade is worth; give one of them"
@@ -98,17 +98,17 @@ def rank_biased_precision_residual(
     p: float = 0.8,
     part: Literal["both", "unjudged", "tail"] = "both",
 ) -> Values:
-    """How much of RBP's weight lies on documents that nobody judged: what RBP could still rise by.
+    """Weight of RBP on unjudged documents: how much RBP could still rise.
 
-    Two parts: the unjudged documents among the first k, and all ranks after them or after the end of
-    the ranking, p^min(k, retrieved). A gain is taken to be at most 1. trec_eval's rbp_resid is the same
-    where a ranking has an unjudged document and 0 otherwise, as if it had no tail.
+    It has two parts: the unjudged documents among the first k, and all ranks after them or after the end of
+    the ranking, p^min(k, retrieved). A gain is assumed to be at most 1. trec_eval's rbp_resid is the same if
+    a ranking has an unjudged document and 0 otherwise, as if it had no tail.
     """
     tail = p ** looked_at(run, k).astype(np.float64)
     if part == "tail":
         return tail
     judged = _attended(run, np.ones(len(run.rank)), p, k)
-    unjudged = np.maximum(1 - tail - judged, 0)  # rounding could leave less than nothing
+    unjudged = np.maximum(1 - tail - judged, 0)  # rounding could make it negative
     return unjudged if part == "unjudged" else unjudged + tail
 
 
@@ -123,11 +123,10 @@ def expected_reciprocal_rank(
 ) -> Values:
     """Expected 1 / rank at which a reader stops who is satisfied by each document with some probability.
 
-    Chapelle et al. (2009). The probability is (2^g - 1) / 2^max ('exponential') or g / (max + 1)
-    ('linear'); max is the highest grade of the judgments, with scale 'topic' of the topic's own, or
-    `max_rel` (gdeval always takes 4), which higher grades are cut down to. The reader who is never
-    satisfied adds 0. With scale 'topic' a better grade can lower the value, as for RBP: what is claimed
-    holds for scale 'judgments'.
+    Chapelle et al. (2009). The probability is (2^g - 1) / 2^max ('exponential') or g / (max + 1) ('linear');
+    max is the highest grade of the judgments, with scale 'topic' of the topic's own, or `max_rel` (gdeval
+    always uses 4), to which higher grades are cut. A reader who is never satisfied adds 0. With scale 'topic'
+    a better grade can lower the value, as for RBP: the claims hold for scale 'judgments'.
     """
     chosen = run.grade > 0
     if k is not None:
@@ -145,7 +144,7 @@ def err_chance(
     gain: Literal["exponential", "linear"],
     scale: Scale,
 ) -> Values:
-    """The probability with which documents of these topics and grades satisfy the reader of ERR."""
+    """Return the probability that documents of these topics and grades satisfy the reader of ERR."""
     if scale == "topic" and max_rel is not None:
         raise DataError(
             f"max_rel={max_rel} and scale='topic' both say where the scale ends; give one of them"
@@ -156,7 +155,7 @@ def err_chance(
 
 
 def _still_reading(hit: Hits, stops: Values) -> Values:
-    """The probability that no document above made the reader stop, at each of these documents."""
+    """Return the probability that no document above made the reader stop, at each document."""
     after = running(np.multiply, 1 - stops, hit.nth)
     before = np.ones(len(after))
     before[1:] = after[:-1]
@@ -164,7 +163,7 @@ def _still_reading(hit: Hits, stops: Values) -> Values:
 
 
 def linear_gains(run: Ranking, min_rel: float, max_rel: float | None) -> Values:
-    """The gains of all documents: 0 at `min_rel` to 1 at `max_rel`."""
+    """Return the gains of all documents: 0 at `min_rel` to 1 at `max_rel`."""
     highest = run.judgments.highest if max_rel is None else max_rel
     if min_rel >= highest:
         raise DataError(
@@ -174,28 +173,28 @@ def linear_gains(run: Ranking, min_rel: float, max_rel: float | None) -> Values:
 
 
 def gains_above_zero(run: Ranking, k: int, min_rel: float, max_rel: float | None) -> tuple[Hits, Values]:
-    """Documents of the first k that gain something, and their gains."""
+    """Return the documents of the first k with a gain, and their gains."""
     gain = linear_gains(run, min_rel, max_rel)
     chosen = (gain > 0) & (run.rank <= k)
     return run.select(chosen), gain[chosen]
 
 
 def rank_numbers(k: int) -> Values:
-    """The ranks 1 to k."""
+    """Return the ranks 1 to k."""
     return np.arange(1, k + 1, dtype=np.float64)
 
 
 def _fixed_weights(run: Ranking, weight: Values, min_rel: float, max_rel: float | None) -> Values:
-    """Mean gain of the first ranks when each has a weight of its own."""
+    """Return the mean gain of the first ranks with fixed weights."""
     gain = linear_gains(run, min_rel, max_rel)
     return weighed(run, gain, lambda rank: weight[rank - 1], len(weight)) / weight.sum()
 
 
 def _cascade(run: Ranking, weight: Values, min_rel: float, max_rel: float | None) -> Values:
-    """Mean gain when the weight of a rank falls by the factor 1 - gain after each document.
+    """Return the mean gain when the weight of a rank falls by the factor 1 - gain after each document.
 
-    Between two documents that gain something nothing changes but the weights of the ranks, so a table of
-    their sums gives the total.
+    Between two documents with a gain only the weights of the ranks change, so a table of their sums gives the
+    total.
     """
     hit, gain = gains_above_zero(run, len(weight), min_rel, max_rel)
     reading = _still_reading(hit, gain)
@@ -208,7 +207,7 @@ def _cascade(run: Ranking, weight: Values, min_rel: float, max_rel: float | None
 
 
 def _neighbors(hit: Hits) -> tuple[Counts, Counts]:
-    """The rank of the document before each of a topic's (0: none), and where each topic's last one is."""
+    """Return the rank of the previous document in the topic (0: none), and the last one of each topic."""
     previous = np.zeros(len(hit.rank), np.int64)
     previous[1:] = hit.rank[:-1]
     last = np.append(hit.nth[1:] == 1, True)[: len(hit.nth)].nonzero()[0]
@@ -224,10 +223,10 @@ def scaled_discounted_cumulative_gain(
     min_rel: float = 0,
     max_rel: float | None = None,
 ) -> Values:
-    """DCG at k as a share of that of k documents of the highest grade, whether they exist or not.
+    """DCG at k divided by that of k documents of the highest grade, whether they exist or not.
 
     cwl_eval's nDCG. Gains run from 0 at `min_rel` to 1 at `max_rel` (default: the highest grade of the
-    judgments); grades beyond count as these. `dcg` names the discount as for nDCG.
+    judgments); grades beyond these limits are cut. `dcg` names the discount as for nDCG.
     """
     return _fixed_weights(run, DcgForm(dcg).discount(rank_numbers(k)), min_rel, max_rel)
 
@@ -241,16 +240,16 @@ def insq(
     min_rel: float = 0,
     max_rel: float | None = None,
 ) -> Values:
-    """Gain a document of a reader who came for T relevant documents and is the more patient for it.
+    """Mean gain per document of a reader who wants T relevant documents; a larger T means more patience.
 
-    Moffat, Scholer & Thomas (2012): from rank i the reader goes on with probability
-    ((i + 2T - 1) / (i + 2T))^2, and after rank k no further (cwl_eval: 1000). Gains as for SDCG.
+    Moffat, Scholer & Thomas (2012): from rank i the reader goes on with probability ((i + 2T - 1) / (i +
+    2T))^2, and stops after rank k (cwl_eval: 1000). Gains as for SDCG.
     """
     return _fixed_weights(run, insq_weights(k, T), min_rel, max_rel)
 
 
 def insq_weights(k: int, wanted: float) -> Values:
-    """How likely the reader of INSQ is to reach each rank, before they are made to sum to 1."""
+    """Return how likely the reader of INSQ is to reach each rank, before normalization."""
     return (2 * wanted / (rank_numbers(k) + 2 * wanted - 1)) ** 2
 
 
@@ -263,21 +262,21 @@ def inst(
     min_rel: float = 0,
     max_rel: float | None = None,
 ) -> Values:
-    """Gain a document of a reader who came for T relevant documents and stops sooner the more are found.
+    """Mean gain per document of a reader who wants T relevant documents and stops sooner the more are found.
 
-    Moffat, Bailey, Scholer & Thomas (2015): from rank i the reader goes on with probability
-    ((a - 1) / a)^2, a = i + 2T - gained so far, and after rank k no further (cwl_eval: 1000). Gains as
-    for SDCG. A better grade never lowers the value for T from 1; for a T far below it can.
+    Moffat, Bailey, Scholer & Thomas (2015): from rank i the reader goes on with probability ((a - 1) / a)^2,
+    a = i + 2T - gain so far, and stops after rank k (cwl_eval: 1000). Gains as for SDCG. A better grade never
+    lowers the value for T of at least 1; for a much smaller T it can.
     """
     from scipy.special import zeta
 
     hit, gain = gains_above_zero(run, k, min_rel, max_rel)
     previous, last = _neighbors(hit)
     a = hit.rank + 2 * T - running(np.add, gain, hit.nth)
-    # Over ranks without gain a grows by 1 from one to the next, and in a product of (a - 1) / a all but
-    # the ends cancel. So the square root of a weight is a head, which changes at gains only, divided
-    # by the a of the rank before; and the weights from one gain to the next sum to a difference of
-    # zeta(2, a) = 1 / a^2 + 1 / (a + 1)^2 + ...
+    # Over ranks without gain, a grows by 1 from rank to rank, and in a product of (a - 1) / a all but the
+    # ends cancel. So the square root of a weight is a head, which changes only at gains, divided by the a of
+    # the rank before; and the weights between two gains sum to a difference of zeta(2, a) = 1 / a^2 + 1 / (a
+    # + 1)^2 + ...
     a_before = a - 1 + gain
     head = 2 * T * running(np.multiply, (a - 1) / a_before, hit.nth)
     head_before = np.where(hit.nth == 1, 2.0 * T, np.roll(head, 1))
@@ -297,14 +296,14 @@ def bejeweled_player_model(
     min_rel: float = 0,
     max_rel: float | None = None,
 ) -> Values:
-    """Gain a document of a reader who stops once T is gained, or after k documents.
+    """Mean gain per document of a reader who stops once T is gained, or after k documents.
 
-    Zhang et al. (2017), the static model with linear gains as for SDCG. A better grade can lower the
-    value: the reader may stop before something better still.
+    Zhang et al. (2017), the static model with linear gains as for SDCG. A better grade can lower the value:
+    the reader may stop before an even better document.
     """
     hit, gain = gains_above_zero(run, k, min_rel, max_rel)
     gained = running(np.add, gain, hit.nth)
-    enough = gained >= T * (1 - 1e-12)  # sums of thirds and the like reach T but for rounding
+    enough = gained >= T * (1 - 1e-12)  # sums of thirds and the like reach T only up to rounding
     first = enough & ~np.where(hit.nth == 1, False, np.roll(enough, 1))
     stop = np.full(len(run.topics), k)
     stop[hit.topic[first]] = hit.rank[first]
@@ -314,7 +313,7 @@ def bejeweled_player_model(
 
 @measure("NERR8", basis="utility", monotone=True)
 def nearly_err_truncated(run: Ranking, *, k: int, min_rel: float = 0, max_rel: float | None = None) -> Values:
-    """Gain a document of a reader who stops after each with the probability of its gain, or at rank k.
+    """Mean gain per document of a reader who stops after each with the probability of its gain, or at rank k.
 
     Azzopardi, Mackenzie & Moffat (2021), Equation 8. Gains as for SDCG.
     """
@@ -325,7 +324,7 @@ def nearly_err_truncated(run: Ranking, *, k: int, min_rel: float = 0, max_rel: f
 def nearly_err_discounted(
     run: Ranking, *, k: int, min_rel: float = 0, max_rel: float | None = None
 ) -> Values:
-    """As NERR8 for a reader who also gives up after rank i with probability 1 / (i + 1).
+    """Like NERR8, for a reader who also gives up after rank i with probability 1 / (i + 1).
 
     Azzopardi, Mackenzie & Moffat (2021), Equation 9.
     """
@@ -336,9 +335,9 @@ def nearly_err_discounted(
 def nearly_err_patient(
     run: Ranking, *, k: int = 1000, p: float = 0.9, min_rel: float = 0, max_rel: float | None = None
 ) -> Values:
-    """As NERR8 for a reader who also gives up after each document with probability 1 - p.
+    """Like NERR8, for a reader who also gives up after each document with probability 1 - p.
 
-    Azzopardi, Mackenzie & Moffat (2021), Equation 10; after rank k no further (cwl_eval: 1000).
+    Azzopardi, Mackenzie & Moffat (2021), Equation 10; the reader stops after rank k (cwl_eval: 1000).
     """
     return _cascade(run, p ** (rank_numbers(k) - 1), min_rel, max_rel)
 
@@ -352,8 +351,8 @@ def nearly_err_goal(
     min_rel: float = 0,
     max_rel: float | None = None,
 ) -> Values:
-    """As NERR8 for a reader who also gives up as that of INSQ does, having come for T documents.
+    """Like NERR8, for a reader who also gives up like that of INSQ, wanting T documents.
 
-    Azzopardi, Mackenzie & Moffat (2021), Equation 11; after rank k no further (cwl_eval: 1000).
+    Azzopardi, Mackenzie & Moffat (2021), Equation 11; the reader stops after rank k (cwl_eval: 1000).
     """
     return _cascade(run, insq_weights(k, T), min_rel, max_rel)

@@ -1,4 +1,4 @@
-"""Analysis of variance over all runs, pairs with the pooled error, and Tukey's HSD."""
+"""Analysis of variance over all runs, pairwise tests with the pooled error, and Tukey's HSD."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sounding.statistics.testing import Floats, Omnibus, Outcome, PairedSample
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variance:
-    """A table of values (run, topic) taken apart; every run has every topic."""
+    """The analysis of a complete table of values (run, topic)."""
 
     omnibus: Omnibus
     mean_square: float  # of the error
@@ -24,19 +24,19 @@ class Variance:
 
     @property
     def standard_error(self) -> float:
-        """Of the difference between the means of two runs."""
+        """The standard error of the difference between the means of two runs."""
         return float(np.sqrt(2 * self.mean_square / self.topics))
 
 
 def one_way(values: Floats) -> Variance:
-    """Runs against the spread within runs; topics are taken as independent for every run."""
+    """Compare runs with the spread within runs; topics count as independent samples for every run."""
     runs, topics = values.shape
     means = values.mean(axis=1, keepdims=True)
     return _variance(values, values - means, means, runs * (topics - 1))
 
 
 def two_way(values: Floats) -> Variance:
-    """Runs against what is left when topics are taken out as blocks."""
+    """Compare runs with the residual after removing topics as blocks."""
     runs, topics = values.shape
     means = values.mean(axis=1, keepdims=True)
     left = values - means - values.mean(axis=0, keepdims=True) + values.mean()
@@ -48,7 +48,7 @@ def _variance(values: Floats, left: Floats, means: Floats, df_error: int) -> Var
     grid = np.abs(values).max() * 10.0**-DIGITS
     between = float(topics * np.sum((means - values.mean()) ** 2) / (runs - 1))
     error = float(np.sum(left**2) / df_error)
-    # What is smaller than the rounding of the values is nothing.
+    # Anything smaller than the rounding of the values counts as zero.
     between = 0.0 if between <= topics * grid**2 else between
     error = 0.0 if error <= grid**2 else error
     if error > 0:
@@ -77,7 +77,7 @@ def anova2(request: PairedSample) -> Outcome:
 
 
 def pooled_t(request: PairedSample, variance: Variance, alpha: float) -> tuple[Floats, Floats, Floats]:
-    """(pair,) each: difference of means, p of its t with the pooled error, half-width of its interval."""
+    """(pair,) each: Return the difference of means, its p by t with the pooled error, and its half-width."""
     means = request.values.mean(axis=1)
     gaps = np.round(means[request.pairs[:, 0]] - means[request.pairs[:, 1]], request.decimals)
     error = variance.standard_error
@@ -115,9 +115,9 @@ def _pooled(request: PairedSample, variance: Variance, name: str) -> Outcome:
 def comparison_half_width(
     values: Floats, *, alpha: float, pairs: int, topics_as_blocks: bool = False
 ) -> float:
-    """Half-width of an interval about each run's mean, so that runs with disjoint intervals differ.
+    """Return the half-width of intervals about the runs' means; runs with disjoint intervals differ.
 
-    For so many pairs at once by Bonferroni, with the pooled error: t(1 - alpha / 2 pairs) s / sqrt(2 topics),
+    For `pairs` pairs at once by Bonferroni, with the pooled error: t(1 - alpha / 2 pairs) s / sqrt(2 topics),
     the error bars of Baillie et al.
     """
     variance = two_way(values) if topics_as_blocks else one_way(values)
@@ -125,8 +125,8 @@ def comparison_half_width(
     return critical * variance.standard_error / 2
 
 
-NODES = 40  # places where the studentised range is integrated; more pairs are interpolated
-TAIL = 1e-8  # below it the integral's own error shows
+NODES = 40  # points where the studentized range is integrated; more pairs are interpolated
+TAIL = 1e-8  # below it the error of the integration shows
 
 
 def tukey(request: PairedSample) -> Outcome:
@@ -151,15 +151,16 @@ def tukey(request: PairedSample) -> Outcome:
 
 @lru_cache(maxsize=64)
 def critical_q(alpha: float, runs: int, df: int) -> float:
-    """The studentised range of so many runs that is passed with chance alpha."""
+    """Return the studentized range of `runs` runs that is exceeded with probability alpha."""
     return float(stats.studentized_range.ppf(1 - alpha, runs, df))
 
 
 def range_p(q: Floats, pair_p: Floats, runs: int, df: int) -> Floats:
-    """Chance that the studentised range of so many runs reaches q; `pair_p` is that of each pair alone.
+    """Return the probability that the studentized range of `runs` runs reaches q.
 
-    Exact at few places, a polynomial of its logarithm between them. In the far tail the sum over pairs
-    takes over, scaled to meet it: there two pairs are hardly ever that far apart together.
+    `pair_p` is that of each pair alone. The probability is exact at a few points and interpolated by a
+    polynomial of its logarithm. In the far tail the sum over pairs is used, scaled to be continuous, because
+    two pairs hardly ever differ that much together.
     """
     places, back = np.unique(q, return_inverse=True)
     alone = np.empty(len(places))
@@ -185,7 +186,7 @@ def _range_tail(q: Floats, runs: int, df: int) -> Floats:
     nodes = (low + high + (high - low) * chebpts1(NODES)) / 2
     heights = np.log(stats.studentized_range.sf(nodes, runs, df))
     curve = Chebyshev.fit(nodes, heights, NODES - 1, domain=[low, high])
-    # Where the chance is nearly 1 the polynomial may ripple; a larger q is never likelier.
+    # Near a probability of 1 the polynomial may oscillate; a larger q is never more likely.
     return np.minimum.accumulate(np.minimum(np.exp(curve(q)), 1.0))
 
 
@@ -219,13 +220,13 @@ def randomized_tukey(request: PairedSample) -> Outcome:
 
 
 def shuffled_means(values: Floats, count: int, rng: np.random.Generator) -> Floats:
-    """(shuffle, run): the means of the runs after their values (run, topic) were shuffled on every topic."""
+    """(shuffle, run): Return the runs' means after shuffling their values (run, topic) within every topic."""
     tables: NDArray[np.float64] = np.tile(values.T, (count, 1))
     rng.permuted(tables, axis=1, out=tables)
     return tables.reshape(count, values.shape[1], values.shape[0]).mean(axis=1)
 
 
 def _critical_range(ordered: Floats, alpha: float) -> float:
-    """The difference that must be passed for an adjusted p of at most alpha; infinite: none is enough."""
+    """Return the difference that must be exceeded for an adjusted p of at most alpha; infinite: none."""
     k = int(np.floor((len(ordered) + 1) * alpha + 1e-9))
     return float(ordered[-k]) if k > 0 else np.inf

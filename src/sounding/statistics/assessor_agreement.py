@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 def confusions(first: Floats, second: Floats, scale: Floats, topic: Places, topics: int) -> Tables:
-    """(topic, grade, grade): how often the first assessor gave one grade and the second another.
+    """(topic, grade, grade): Count how often the first assessor gave one grade and the second another.
 
     Only documents that both judged count; `scale` lists the grades, ascending.
     """
@@ -30,9 +30,9 @@ def confusions(first: Floats, second: Floats, scale: Floats, topic: Places, topi
 def coincidences(
     grades: Floats, scale: Floats, topic: Places, topics: int, *, complete: bool = False
 ) -> Tables:
-    """(topic, grade, grade): pairs of judgments of one document by different assessors.
+    """(topic, grade, grade): Count pairs of judgments of a document by different assessors.
 
-    Each document with m judgments adds m(m - 1) ordered pairs, weighed 1 / (m - 1); one with a single
+    Each document with m judgments adds m(m - 1) ordered pairs, weighted 1 / (m - 1); one with a single
     judgment adds nothing. `complete`: only documents that all assessors judged.
     """
     counts = np.stack([np.count_nonzero(grades == grade, axis=1) for grade in scale], axis=1)
@@ -48,21 +48,21 @@ def coincidences(
 
 
 def observed_agreement(tables: Tables) -> Floats:
-    """The share of pairs of judgments with equal grades; NaN where there are none."""
+    """Return the share of pairs of judgments with equal grades; NaN if there are none."""
     return ratio(np.trace(tables, axis1=-2, axis2=-1), tables.sum(axis=(-2, -1)))
 
 
 def cohen_kappa(tables: Tables) -> Floats:
-    """Cohen's kappa (1960) of confusion tables; NaN where chance alone gives full agreement."""
+    """Return Cohen's kappa (1960) of confusion tables; NaN if chance alone gives full agreement."""
     total = tables.sum(axis=(-2, -1))
     chance = ratio((tables.sum(axis=-1) * tables.sum(axis=-2)).sum(axis=-1), total**2)
     return _beyond_chance(observed_agreement(tables), chance)
 
 
 def weighted_kappa(tables: Tables, scale: Floats) -> Floats:
-    """Cohen's kappa (1968) with squared differences of grades as weights: near grades disagree less.
+    """Return Cohen's weighted kappa (1968), with squared differences of grades as weights.
 
-    `scale` holds the grades of the confusion tables. NaN where chance alone gives full agreement.
+    `scale` holds the grades of the confusion tables. NaN if chance alone gives full agreement.
     """
     weight = (scale[:, np.newaxis] - scale) ** 2
     seen = (tables * weight).sum(axis=(-2, -1))
@@ -71,16 +71,16 @@ def weighted_kappa(tables: Tables, scale: Floats) -> Floats:
 
 
 def fleiss_kappa(tables: Tables) -> Floats:
-    """Fleiss' kappa (1971) of coincidences of completely judged documents; NaN as for Cohen's."""
+    """Return Fleiss' kappa (1971) of coincidences of completely judged documents; NaN as for Cohen's."""
     total = tables.sum(axis=(-2, -1))
     chance = ratio((tables.sum(axis=-1) ** 2).sum(axis=-1), total**2)
     return _beyond_chance(observed_agreement(tables), chance)
 
 
 def krippendorff_alpha(tables: Tables, *, ordinal: bool = False) -> Floats:
-    """Krippendorff's alpha of coincidences: nominal, or ordinal, where near grades disagree less.
+    """Return Krippendorff's alpha of coincidences: nominal, or ordinal, where similar grades disagree less.
 
-    NaN where there are no two judgments of one document, or only one grade.
+    NaN if no document has two judgments, or if there is only one grade.
     """
     marginal = tables.sum(axis=-1)
     total = marginal.sum(axis=-1)
@@ -92,16 +92,16 @@ def krippendorff_alpha(tables: Tables, *, ordinal: bool = False) -> Floats:
 
 
 def _ordinal_distance(marginal: Floats) -> Tables:
-    """Squared number of judgments between the middles of two grades' stretches on the whole scale."""
+    """Return the squared number of judgments between the middles of two grades on the scale."""
     middle = np.cumsum(marginal, axis=-1) - marginal / 2
     return (middle[..., :, np.newaxis] - middle[..., np.newaxis, :]) ** 2
 
 
 def agreement_by_grade(tables: Tables) -> Floats:
-    """(..., grade): of all judgments with a grade, the share that the other assessor shares; NaN: none.
+    """(..., grade): Return the share of judgments with a grade that the other assessor agrees on; NaN: none.
 
-    Twice the documents to which both gave it, by the times that the one and the other did: positive and
-    negative agreement, for two grades (Cicchetti & Feinstein 1990).
+    Twice the number of documents to which both gave the grade, divided by the number of times that either
+    did: positive and negative agreement, for two grades (Cicchetti & Feinstein 1990).
     """
     both = np.diagonal(tables, axis1=-2, axis2=-1)
     return ratio(2 * both, tables.sum(axis=-1) + tables.sum(axis=-2))
@@ -109,12 +109,12 @@ def agreement_by_grade(tables: Tables) -> Floats:
 
 def _beyond_chance(observed: Floats, chance: Floats) -> Floats:
     room = 1 - chance
-    # What is left of 1 by rounding alone is no room for agreement beyond chance.
+    # A remainder due to rounding leaves no room for agreement beyond chance.
     return ratio(observed - chance, np.where(room > 1e-12, room, 0.0))
 
 
 def ratio(part: Floats | Places, whole: Floats | Places) -> Floats:
-    """Part by whole; NaN where the whole is nothing."""
+    """Return part / whole; NaN if the whole is 0."""
     part, whole = np.broadcast_arrays(part, whole)
     return np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole > 0)
 
@@ -125,18 +125,18 @@ ONE_TOPIC = "one topic: no interval"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A value with its interval from a bootstrap over topics; where either is NaN, `reason` says why."""
+    """A value with its interval from a bootstrap over topics; if either is NaN, `reason` says why."""
 
     value: float
     low: float = np.nan
     high: float = np.nan
     reason: str = ""
-    resamples: int = 0  # that the interval rests on
-    left_out: int = 0  # further resamples, in which there is no value
+    resamples: int = 0  # used for the interval
+    left_out: int = 0  # further resamples that have no value
 
     @property
     def remark(self) -> str:
-        """Why something is not known, or what the interval leaves out; empty: neither."""
+        """Say why something is unknown, or what the interval leaves out; empty if neither applies."""
         if not self.left_out or self.reason:
             return self.reason
         return (
@@ -157,7 +157,7 @@ class Bootstrap:
     def estimate(
         self, tables: Floats, value: Callable[[Floats], Floats], used: NDArray[np.bool_], reason: str
     ) -> Estimate:
-        """`value` of the sum of tables over the topics that are used; `reason` is kept where it has none."""
+        """Estimate `value` of the sum of tables over the used topics; `reason` is kept if it has none."""
         tables = tables[used]
         whole = float(value(tables.sum(axis=0)[np.newaxis])[0])
         if np.isnan(whole):
@@ -168,7 +168,7 @@ class Bootstrap:
         return self._with_interval(whole, value(sums.reshape(-1, *tables.shape[1:])))
 
     def mean(self, values: Floats, reason: str) -> Estimate:
-        """The mean over topics that have a value."""
+        """Estimate the mean over topics that have a value."""
         known = values[~np.isnan(values)]
         if not len(known):
             return Estimate(value=np.nan, reason=reason)
@@ -177,7 +177,7 @@ class Bootstrap:
         return self._with_interval(float(known.mean()), self._weights(len(known)) @ known / len(known))
 
     def _weights(self, topics: int) -> Floats:
-        """(resample, topic): the same resamples for all that is known of as many topics."""
+        """(resample, topic): Return weights; the same for everything with the same number of topics."""
         if topics not in self.drawn:
             rng = np.random.default_rng([self.seed, topics])
             self.drawn[topics] = draw_weights(topics, self.resamples, rng).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Bootstrap over topics: tests of pairs, the same resamples for as many topics; and intervals of ranks."""
+"""Bootstrap over topics: tests of pairs, and intervals of ranks."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sounding.core.lazy import special
 from sounding.runs.pairs import blocks, differences
 from sounding.statistics.testing import Floats, Outcome, PairedSample
 
-KEPT_WEIGHTS = 2**22  # as floats up to here; as bytes beyond
+KEPT_WEIGHTS = 2**22  # stored as floats up to here; as bytes beyond
 RANK_DRAWS = 2000  # for intervals of ranks
-DECIMALS = 12  # beyond these, two means differ by rounding only
+DECIMALS = 12  # beyond these, two means differ only by rounding
 
 Weights = NDArray[np.float64] | NDArray[np.uint8]  # (resample, topic)
 
@@ -36,9 +36,9 @@ def bootstrap_percentile(request: PairedSample) -> Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resampled:
-    """Some pairs with equally many topics, and their resampled means."""
+    """Pairs with equally many topics, and their resampled means."""
 
-    centered: Floats  # (pair, topic): differences less their mean
+    centered: Floats  # (pair, topic): differences minus their mean
     mean: Floats  # (pair,)
     means: Floats  # (pair, resample), ascending
 
@@ -66,7 +66,7 @@ def _bootstrap(request: PairedSample, interval: IntervalMethod, name: str) -> Ou
 
 
 def _groups(request: PairedSample) -> Iterator[tuple[NDArray[np.intp], Floats, Floats, Weights]]:
-    """Blocks of pairs with equally many topics, whose differences vary: rows, centerd, mean, weights."""
+    """Yield blocks of pairs with equally many topics, not all equal: rows, centered, mean, weights."""
     spread = np.zeros(len(request.pairs), np.bool_)
     topics = np.zeros(len(request.pairs), np.int64)
     for part, gaps in request.differences():
@@ -83,8 +83,8 @@ def _groups(request: PairedSample) -> Iterator[tuple[NDArray[np.intp], Floats, F
 
 
 def draw_weights(topics: int, count: int, rng: np.random.Generator) -> Weights:
-    """(resample, topic): how often each topic is drawn when as many are drawn as there are."""
-    # A float a topic where they are few; one of more than 255 topics is drawn 256 times with chance 1e-500.
+    """(resample, topic): Return how often each topic is drawn in samples of the original size."""
+    # Floats if there are few topics. Bytes suffice: a topic is drawn 256 times with probability 1e-500.
     kind = np.float64 if count * topics <= KEPT_WEIGHTS else np.uint8
     weights = np.empty((count, topics), kind)
     for rows in blocks(count, topics):
@@ -93,9 +93,9 @@ def draw_weights(topics: int, count: int, rng: np.random.Generator) -> Weights:
 
 
 def _weighted(values: Floats, weights: Weights) -> Floats:
-    """(row, resample): the means of the values (row, topic) over each resample of topics."""
+    """(row, resample): Return the means of the values (row, topic) over each resample of topics."""
     means = np.empty((len(values), len(weights)))
-    # Bytes become floats block by block; floats are used as they are.
+    # Bytes are converted to floats block by block; floats are used as they are.
     width = 1 if weights.dtype == np.float64 else weights.shape[1]
     for rows in blocks(len(weights), width):
         np.matmul(values, weights[rows].astype(np.float64, copy=False).T, out=means[:, rows])
@@ -104,9 +104,9 @@ def _weighted(values: Floats, weights: Weights) -> Floats:
 
 
 def _studentized_p(mean: Floats, shifts: Floats, variance: Floats, squares: Floats) -> Floats:
-    """Share of resamples with |shift| / deviation at least |mean| / deviation; the data counts as one.
+    """Return the share of resamples with |shift| / deviation at least |mean| / deviation.
 
-    A resample without spread counts as extreme.
+    The observed data count as one resample. A resample without spread counts as extreme.
     """
     spread = np.maximum(squares - shifts**2, 0.0)
     reached = shifts**2 * variance[:, np.newaxis]
@@ -116,21 +116,21 @@ def _studentized_p(mean: Floats, shifts: Floats, variance: Floats, squares: Floa
 
 
 def percentile_interval(sample: Resampled, alpha: float) -> tuple[Floats, Floats]:
-    """Between the alpha / 2 and 1 - alpha / 2 quantiles of the resampled means."""
+    """Return the alpha / 2 and 1 - alpha / 2 quantiles of the resampled means."""
     level = np.full(len(sample.means), alpha / 2)
     return _quantile(sample.means, level), _quantile(sample.means, 1 - level)
 
 
 def bca_interval(sample: Resampled, alpha: float) -> tuple[Floats, Floats]:
-    """Percentiles corrected for bias and acceleration (Efron 1987)."""
+    """Return percentiles corrected for bias and acceleration (Efron 1987)."""
     count = sample.means.shape[1]
     shifts = sample.means - sample.mean[:, np.newaxis]
-    slack = 1e-12 * np.abs(sample.centered).max(axis=1, keepdims=True)  # equal but for rounding
+    slack = 1e-12 * np.abs(sample.centered).max(axis=1, keepdims=True)  # equal up to rounding
     below = np.count_nonzero(shifts < -slack, axis=1)
     upto = np.count_nonzero(shifts <= slack, axis=1)
     share = np.clip((below + upto) / (2 * count), 0.5 / count, 1 - 0.5 / count)
     bias = special.ndtri(share)
-    # The jackknife's influence of a topic on a mean is its centerd value, up to a factor.
+    # The jackknife influence of a topic on a mean is proportional to its centered value.
     cubes = np.sum(sample.centered**3, axis=1)
     acceleration = cubes / (6 * np.sum(sample.centered**2, axis=1) ** 1.5)
 
@@ -143,7 +143,7 @@ def bca_interval(sample: Resampled, alpha: float) -> tuple[Floats, Floats]:
 
 
 def _quantile(ordered: Floats, level: Floats) -> Floats:
-    """(row,): each row's quantile at its own level, between neighbors by a straight line."""
+    """(row,): Return each row's quantile at its own level, with linear interpolation."""
     place = np.clip(level, 0.0, 1.0) * (ordered.shape[1] - 1)
     left = np.floor(place).astype(np.intp)
     right = np.minimum(left + 1, ordered.shape[1] - 1)
@@ -155,7 +155,7 @@ def _quantile(ordered: Floats, level: Floats) -> Floats:
 
 
 class RankIntervals(NamedTuple):
-    """The best and the worst place of each run within the interval; the first place is 1."""
+    """The best and the worst rank of each run within the interval, from 1."""
 
     best: NDArray[np.int64]  # (run,)
     worst: NDArray[np.int64]  # (run,)
@@ -164,10 +164,10 @@ class RankIntervals(NamedTuple):
 def rank_intervals(
     values: NDArray[np.float64], *, level: float = 0.95, draws: int = RANK_DRAWS, seed: int = 0
 ) -> RankIntervals:
-    """Return the places that each run takes in `level` of the bootstrap samples of topics.
+    """Return the range of ranks that each run has in `level` of the bootstrap samples of topics.
 
-    `values` are (run, topic). A run's mean is over the topics on which it has a value; equal means share
-    the better place. Limits are rounded outward.
+    `values` are (run, topic). A run's mean is over the topics on which it has a value; equal means share the
+    better rank. Limits are rounded outward.
     """
     known = ~np.isnan(values)
     weights = draw_weights(values.shape[1], draws, np.random.default_rng(seed)).astype(np.float64, copy=False)

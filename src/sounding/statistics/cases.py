@@ -1,8 +1,8 @@
 """The system evaluation decision matrix: four cases from two tests, on performance and on assessment.
 
-Baillie, Azzopardi & Ruthven, section 3.2 and Fig. 3: beside the test of a difference in performance
-stands that of a difference in assessment, A_p at the same depth. A conclusion is weak where what one
-run is worth was read off significantly more judged documents than the other's.
+Baillie, Azzopardi & Ruthven, section 3.2 and Fig. 3: the test of a difference in performance is paired with
+that of a difference in assessment, A_p at the same depth. A conclusion is weak if one run was judged
+significantly more completely than the other.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ MEANING = {
 
 
 def strength(case: int) -> str | None:
-    """`strong`, `weak`, or None for a pair that could not be tested."""
+    """Return `strong`, `weak`, or None for a pair that could not be tested."""
     if case == UNTESTED:
         return None
     return "weak" if case in WEAK else "strong"
 
 
 def decide(performance: PairTests, assessment: PairTests, *, alone: bool = False) -> Cases:
-    """(pair,): the case of every pair, from the tests on its performance and on its assessment.
+    """(pair,): Decide the case of every pair, from the tests on its performance and its assessment.
 
-    `alone`: as if no other pair had been asked for, before any correction. A pair that no test could
-    have separated has no case, unless its runs are equal in both on every topic. Assessment that differs
-    by the same on every topic is uneven, whatever its p.
+    `alone`: before any correction for other pairs. A pair that no test could have separated has no case,
+    unless its runs are equal in both on every topic. Assessment that differs by the same amount on every
+    topic is uneven, whatever its p.
     """
     better, uneven = (
         tests.significant_alone if alone else tests.significant for tests in (performance, assessment)
@@ -51,5 +51,5 @@ def decide(performance: PairTests, assessment: PairTests, *, alone: bool = False
 
 
 def count_cases(cases: Cases) -> NDArray[np.int64]:
-    """(..., 4): how many pairs fall into cases 1 to 4."""
+    """(..., 4): Count the pairs in cases 1 to 4."""
     return np.stack([np.count_nonzero(cases == case, axis=-1) for case in CASES], axis=-1)

@@ -1,4 +1,4 @@
-"""What a paired t test concludes of each pair of runs, and the chance that drawn judgments leave it so."""
+"""The conclusion of a paired t test for each pair, and the probability that drawn judgments keep it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from sounding.statistics.testing import critical, ratio
 Floats = NDArray[np.float64]
 
 ALPHA = 0.05
-WIDENING = 1.5  # times the deviation over draws
-FARTHEST = 50.0  # a t beyond it is as far from any border as it can be
-_LEAST_SPREAD = 1e-9  # of a t, or of a difference in units of its size: what is below is rounding
+WIDENING = 1.5  # factor for the standard deviation over draws
+FARTHEST = 50.0  # a larger t counts as this
+_LEAST_SPREAD = 1e-9  # of a t, or of a difference relative to its size; anything smaller is rounding
 
 
 class Statistics:
-    """The t of the differences of every pair, their means, and how many topics they are over."""
+    """The t of the differences of every pair, their means, and the number of topics."""
 
     def __init__(self, values: Floats, pairs: Pairs) -> None:
-        """From values by run and topic; NaN: no value."""
+        """Compute them from values by run and topic; NaN: no value."""
         decimals = grid_decimals(values)
         parts = [differences(values, pairs[rows], decimals) for rows in blocks(len(pairs), values.shape[1])]
         self.topics = np.concatenate([part.topics for part in parts])
@@ -35,18 +35,18 @@ class Statistics:
         self.t = np.where(self.topics > 1, t, np.nan)
 
     def concluded(self, alpha: float) -> NDArray[np.int8]:
-        """(pair,): 1 where the first run is better, -1 where it is worse, 0 where neither can be said."""
+        """(pair,): Return 1 if the first run is better, -1 if it is worse, 0 if neither can be concluded."""
         border = borders(self.topics, alpha)
         return np.where(self.t >= border, 1, np.where(self.t <= -border, -1, 0)).astype(np.int8)
 
 
 def borders(topics: NDArray[np.int64], alpha: float) -> Floats:
-    """(pair,): the t from which a pair with so many topics is told apart; NaN for fewer than two."""
+    """(pair,): Return the critical t for this number of topics; NaN for fewer than two."""
     return np.where(topics > 1, critical(alpha, np.maximum(topics - 1, 1)), np.nan)
 
 
 def chance_of_conclusion(concluded: NDArray[np.int8], drawn: Floats, border: Floats) -> Floats:
-    """(pair,): the chance that t ends on the side of the borders that was concluded.
+    """(pair,): Return the probability that t ends on the same side of the limits as the conclusion.
 
     `drawn` are the t of every draw, (draw, pair).
     """
@@ -56,7 +56,7 @@ def chance_of_conclusion(concluded: NDArray[np.int8], drawn: Floats, border: Flo
 
 
 def chance_of_sign(difference: Values, drawn: Floats) -> Floats:
-    """(pair,): the chance that a difference keeps its sign; of none at all, that it stays none."""
+    """(pair,): Return the probability that a difference keeps its sign; if it is 0, that it stays 0."""
     size = np.maximum(np.abs(drawn).max(axis=0, initial=0.0), np.abs(difference))
     same = _normal_between(drawn * np.sign(difference), np.zeros_like(difference), np.inf, size)
     stays = np.mean(np.abs(drawn) <= _LEAST_SPREAD, axis=0)
@@ -64,7 +64,7 @@ def chance_of_sign(difference: Values, drawn: Floats) -> Floats:
 
 
 def _normal_between(drawn: Floats, low: Floats, high: Floats | float, size: Floats | float) -> Floats:
-    """The chance to be within limits, by the normal distribution with the draws' mean and widened spread."""
+    """Return the probability of lying within limits, by a normal distribution with widened spread."""
     center = drawn.mean(axis=0)
     spread = np.maximum(WIDENING * drawn.std(axis=0, ddof=1), _LEAST_SPREAD * np.maximum(size, _LEAST_SPREAD))
     return np.asarray(
@@ -73,7 +73,7 @@ def _normal_between(drawn: Floats, low: Floats, high: Floats | float, size: Floa
 
 
 def pair_chances(present: Floats, drawn: Floats, pairs: Pairs, alpha: float) -> tuple[Any, Floats, Floats]:
-    """(pair,) each: what is concluded, the chance that it holds, and that of the sign.
+    """(pair,) each: Return the conclusion, the probability that it holds, and that of the sign.
 
     `present` are the values by run and topic, `drawn` those of every draw: (run, draw, topic).
     """

@@ -1,7 +1,7 @@
-"""How good forecasts were: reliability, Brier score, calibration error, AUC, with intervals over runs.
+"""Score forecasts: reliability, Brier score, calibration error and AUC, with intervals over runs.
 
-Pairs share runs, so they are not independent. Intervals resample runs: a pair counts as often as both of
-its runs were drawn, multiplied. Everything is computed with such weights, for all resamples at once; the
+Pairs share runs, so they are not independent. Intervals resample runs: the weight of a pair is the product of
+how often its two runs were drawn. Everything is computed with such weights, for all resamples at once; the
 first row of weights, all 1, gives the figures themselves.
 """
 
@@ -22,7 +22,7 @@ Weights = NDArray[np.float64]  # (resample, unit)
 SURE = 0.95  # from here on a claim is made
 BINS = 10  # of equal width, from 0 to 1
 RESAMPLES = 200
-COVERED = (2.5, 97.5)  # percentiles that an interval goes between
+COVERED = (2.5, 97.5)  # percentiles that limit an interval
 FIGURES = (
     "share_claimed", "share_right", "right", "auc", "ece", "brier",
     "reliability", "resolution", "uncertainty",
@@ -34,31 +34,31 @@ UNIT_ARRAYS = ("score", "claimed", "right", "first", "second", "unpooled")
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Forecasts:
-    """What was said of pairs of runs, and what came true; of single runs where both are the same."""
+    """Statements about pairs of runs, and what came true; about single runs if both are the same."""
 
     claim: str
     measure: str
-    probability: bool  # scores are chances; otherwise they only order the units
+    probability: bool  # scores are probabilities; otherwise they only order the units
     score: Values  # (unit,)
-    claimed: Flags  # (unit,) it was said to be sure
-    right: Flags  # (unit,) what was said came true
+    claimed: Flags  # (unit,) claimed with confidence
+    right: Flags  # (unit,) the statement came true
     first: Counts  # (unit,) number of the run
     second: Counts  # (unit,)
     unpooled: Flags  # (unit,) one of the runs did not contribute to the judgments
 
     @property
     def units(self) -> int:
-        """How many there are."""
+        """The number of units."""
         return len(self.score)
 
     def pick(self, chosen: Flags) -> Forecasts:
-        """Some of the units."""
+        """Return only these units."""
         arrays: dict[str, Any] = {name: getattr(self, name)[chosen] for name in UNIT_ARRAYS}
         return replace(self, **arrays)
 
     @staticmethod
     def joined(parts: Sequence[Forecasts]) -> Forecasts:
-        """Put the units of several repeats one behind the other."""
+        """Concatenate the units of several repetitions."""
         arrays: dict[str, Any] = {
             name: np.concatenate([getattr(part, name) for part in parts]) for name in UNIT_ARRAYS
         }
@@ -76,7 +76,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bin:
-    """Forecasts of about the same chance."""
+    """Forecasts of similar probability."""
 
     units: int
     chance: float  # the mean
@@ -84,7 +84,7 @@ class Bin:
 
 
 def run_weights(forecasts: Forecasts, *, resamples: int = RESAMPLES, seed: int = 0) -> Weights:
-    """(1 + resamples, unit): how often each unit counts; in the first row once."""
+    """(1 + resamples, unit): Return how often each unit counts; in the first row once."""
     runs = np.unique(np.concatenate([forecasts.first, forecasts.second]))
     drawn = np.random.default_rng(seed).multinomial(len(runs), np.full(len(runs), 1 / len(runs)), resamples)
     a, b = np.searchsorted(runs, forecasts.first), np.searchsorted(runs, forecasts.second)
@@ -93,7 +93,7 @@ def run_weights(forecasts: Forecasts, *, resamples: int = RESAMPLES, seed: int =
 
 
 def scored(forecasts: Forecasts, weights: Weights) -> dict[str, Figure]:
-    """Every figure by its name; `weights` are what `run_weights` gives."""
+    """Return every figure by its name; `weights` is the result of `run_weights`."""
     found = {
         "share_claimed": weighted_share(forecasts.claimed, weights),
         "share_right": weighted_share(forecasts.right, weights * forecasts.claimed),
@@ -107,7 +107,7 @@ def scored(forecasts: Forecasts, weights: Weights) -> dict[str, Figure]:
 
 
 def _figure(values: Values) -> Figure:
-    """The first value, with the interval that the others span."""
+    """Return the first value, with the interval of the others."""
     known = values[1:][np.isfinite(values[1:])]
     low, high = np.percentile(known, COVERED) if len(known) else (np.nan, np.nan)
     return Figure(value=float(values[0]), low=float(low), high=float(high))
@@ -118,14 +118,14 @@ def _divided(part: Values, whole: Values) -> Values:
 
 
 def weighted_share(flags: Flags, weights: Weights) -> Values:
-    """(resample,): the share of the units where a flag is set; NaN without units."""
+    """(resample,): Return the share of flagged units; NaN without units."""
     return _divided(weights @ flags.astype(np.float64), weights.sum(axis=1))
 
 
 def area_under_curve(score: Values, right: Flags, weights: Weights) -> Values:
-    """(resample,): chance that a unit that came true has a higher score than one that did not, ties half.
+    """(resample,): Return the probability that a true unit scores higher than a false one; ties count half.
 
-    NaN where all came true, or none, or all scores are the same.
+    NaN if all came true, or none, or all scores are the same.
     """
     order = np.argsort(score, kind="stable")
     begin = np.flatnonzero(np.concatenate([[True], np.diff(score[order]) > 0]))
@@ -139,9 +139,9 @@ def area_under_curve(score: Values, right: Flags, weights: Weights) -> Values:
 
 
 def probability_figures(chance: Values, right: Flags, weights: Weights) -> dict[str, Values]:
-    """Brier score, expected calibration error, and Murphy's three parts of the score over ten bins.
+    """Return the Brier score, the expected calibration error, and Murphy's decomposition over ten bins.
 
-    The parts are those of the forecasts rounded to their bins' means: reliability - resolution +
+    The three parts are those of the forecasts rounded to their bins' means: reliability - resolution +
     uncertainty is the Brier score of these.
     """
     total = weights.sum(axis=1)
@@ -162,22 +162,22 @@ def probability_figures(chance: Values, right: Flags, weights: Weights) -> dict[
 
 
 def bin_numbers(chance: Values) -> Counts:
-    """(unit,): its bin, from 0; a chance of 1 belongs to the last."""
-    # A chance such as 0.3 is just below its border in binary; it belongs above it.
+    """(unit,): Return its bin, from 0; a probability of 1 belongs to the last."""
+    # A probability such as 0.3 is just below its limit in binary; it belongs above it.
     return np.minimum((chance * BINS + 1e-9).astype(np.int64), BINS - 1)
 
 
 def binned(
     chance: Values, right: Flags, weights: Weights
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """(resample, bin) each: weight, sum of the chances, weight of what came true."""
+    """(resample, bin) each: Return the weight, the sum of probabilities, and the weight of what came true."""
     member = np.zeros((len(chance), BINS))
     member[np.arange(len(chance)), bin_numbers(chance)] = 1
     return weights @ member, (weights * chance) @ member, (weights * right) @ member
 
 
 def reliability(forecasts: Forecasts, weights: Weights) -> list[Bin]:
-    """The bins that hold forecasts, from the lowest chance: what was said, and what came true."""
+    """Return the bins that contain forecasts, from the lowest probability: stated and observed."""
     if not forecasts.probability:
         return []
     count, said, came = binned(forecasts.score, forecasts.right, weights)

@@ -32,7 +32,7 @@ def _t(gaps: Differences, alpha: float) -> tuple[Floats, Floats, Floats]:
     tested = (gaps.topics > 1) & (error > 0)
     same = (gaps.topics > 1) & (error == 0) & (gaps.mean == 0)
     p = np.where(tested, student.two_sided(student.ratio(gaps.mean, error), df), 1.0)
-    # At a very small alpha the critical value is infinite, and no number times 0.
+    # At a very small alpha the critical value is infinite, and infinity times 0 is not a number.
     half = student.critical(alpha, df) * np.where(tested, error, 1.0)
     reach = np.where(tested, half, np.where(same, 0.0, np.inf))
     return p, gaps.mean - reach, gaps.mean + reach
@@ -58,7 +58,7 @@ def sign(request: PairedSample) -> Outcome:
 
 
 def _median_interval(gaps: Differences, alpha: float) -> tuple[Floats, Floats]:
-    """From the k-th smallest to the k-th largest difference, k as large as alpha allows."""
+    """Return the k-th smallest and the k-th largest difference, with k as large as alpha allows."""
     ordered = gaps.ascending()
     low = np.full(len(ordered), -np.inf)
     high = np.full(len(ordered), np.inf)
@@ -71,8 +71,8 @@ def _median_interval(gaps: Differences, alpha: float) -> tuple[Floats, Floats]:
     return low, high
 
 
-EXACT_TOPICS = 50  # the exact distribution up to here where no two ranks tie, as SciPy
-ENUMERATED_TOPICS = 13  # all sign flips of tied ranks up to here, as SciPy
+EXACT_TOPICS = 50  # like SciPy: the exact distribution up to here if no two ranks tie
+ENUMERATED_TOPICS = 13  # like SciPy: all sign flips of tied ranks up to here
 
 LISTED_TOPICS = 1_000  # Walsh averages are listed up to here
 
@@ -106,10 +106,10 @@ def _signed_rank(request: PairedSample, zeros: ZeroMethod) -> Outcome:
 
 
 def signed_rank_p(gaps: Differences, zeros: ZeroMethod) -> Floats:
-    """Two-sided p of every pair; 1 where no difference is left."""
+    """Return the two-sided p of every pair; 1 if no difference is left."""
     ranked = gaps.known if zeros == "pratt" else gaps.values != 0
     ranks, ties = mid_ranks(np.abs(gaps.values), ranked)
-    ranks[gaps.values == 0] = 0.0  # under Pratt's rule zeros had ranks, and give them up
+    ranks[gaps.values == 0] = 0.0  # under Pratt's rule zeros are ranked and then dropped
     used = np.count_nonzero(gaps.values, axis=1)
     dropped = np.count_nonzero(ranked, axis=1) - used
     if zeros == "pratt":
@@ -128,9 +128,9 @@ def signed_rank_p(gaps: Differences, zeros: ZeroMethod) -> Floats:
 
 
 def mid_ranks(sizes: Floats, ranked: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Ranks from 1 along each row, equal sizes sharing their mean; and each row's sum of t^3 - t over ties.
+    """Return ranks from 1 along each row, with mean ranks for ties; and each row's sum of t^3 - t.
 
-    What is not to be ranked has the rank 0.
+    Values that are not to be ranked get rank 0.
     """
     rows, width = sizes.shape
     order = np.argsort(np.where(ranked, sizes, np.inf), axis=1)
@@ -149,7 +149,7 @@ def mid_ranks(sizes: Floats, ranked: NDArray[np.bool_]) -> tuple[Floats, Floats]
 
 
 def _normal_p(positive: Floats, count: NDArray[np.int64], zeros: NDArray[np.int64], ties: Floats) -> Floats:
-    """Normal approximation with tie and continuity correction; zeros as Cureton (1967) allows for them."""
+    """Return the normal approximation with tie and continuity correction; zeros as in Cureton (1967)."""
     mean = (count * (count + 1) - zeros * (zeros + 1)) / 4
     cubes = count * (count + 1) * (2 * count + 1) - zeros * (zeros + 1) * (2 * zeros + 1)
     error = np.sqrt(np.maximum(cubes - ties / 2, 0) / 24)
@@ -160,7 +160,7 @@ def _normal_p(positive: Floats, count: NDArray[np.int64], zeros: NDArray[np.int6
 
 @lru_cache(maxsize=64)
 def signed_rank_cumulative(count: int) -> Floats:
-    """Chance that the ranks 1..count with a positive sign sum to at most 0, 1, 2, ..."""
+    """Return the probabilities that the ranks 1..count with a positive sign sum to at most 0, 1, 2, ..."""
     ways = np.ones(1)
     for rank in range(1, count + 1):
         longer = np.zeros(len(ways) + rank)
@@ -177,7 +177,7 @@ def _exact_p(positive: Floats, count: int) -> Floats:
 
 
 def _enumerated_p(signed: Floats) -> Floats:
-    """Over all sign flips of the ranks that are given, ties and all; few enough in every row."""
+    """Return p over all sign flips of the given ranks, including ties; rows must be short."""
     used = np.argsort(signed == 0, axis=1, kind="stable")[:, :ENUMERATED_TOPICS]
     front = np.take_along_axis(signed, used, axis=1)
     front = front[:, : int(np.count_nonzero(front, axis=1).max())]
@@ -190,7 +190,7 @@ def _enumerated_p(signed: Floats) -> Floats:
 
 
 def walsh_interval(gaps: Differences, alpha: float) -> tuple[Floats, Floats]:
-    """From the k-th smallest to the k-th largest Walsh average: mean of two differences, or one of them."""
+    """Return the k-th smallest and k-th largest Walsh average (mean of two differences, or one of them)."""
     ordered = gaps.ascending()
     low = np.full(len(ordered), -np.inf)
     high = np.full(len(ordered), np.inf)
@@ -209,7 +209,7 @@ def walsh_interval(gaps: Differences, alpha: float) -> tuple[Floats, Floats]:
 
 
 def walsh_rank(topics: int, alpha: float) -> int:
-    """Which Walsh average, from either end, limits the interval; 0: there are too few."""
+    """Return which Walsh average, from either end, limits the interval; 0 if there are too few."""
     if topics <= EXACT_TOPICS:
         return int(np.count_nonzero(signed_rank_cumulative(topics) <= alpha / 2))
     mean = topics * (topics + 1) / 4
@@ -219,7 +219,7 @@ def walsh_rank(topics: int, alpha: float) -> int:
 
 @lru_cache(maxsize=16)
 def _walsh_candidates(topics: int, k: int) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
-    """Places i <= j in ascending order whose mean may be the k-th smallest, and how many are surely smaller.
+    """Return places i <= j whose mean may be the k-th smallest, and how many are certainly smaller.
 
     A mean of two places is at least that of any two earlier ones and at most that of any two later ones.
     """
@@ -233,7 +233,7 @@ def _walsh_candidates(topics: int, k: int) -> tuple[NDArray[np.intp], NDArray[np
 
 
 def _kth_walsh_by_counting(ordered: Floats, k: int) -> Floats:
-    """The same for very many topics, by halving the range: no list of all means is made."""
+    """Return the same for very many topics, by bisection, without listing all means."""
     found = np.empty(len(ordered))
     for row, values in enumerate(ordered):
         low, high = float(values[0]), float(values[-1])

@@ -1,4 +1,4 @@
-"""From values by run and topic to what can be claimed of every pair of runs, by a named procedure."""
+"""Test all pairs of runs by a named procedure, from values by run and topic."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ Kind = TypeVar("Kind", bound=np.generic)
 
 LEAST = float(np.finfo(np.float64).tiny)  # no p-value is 0
 FLIPS = "randomization"  # the test by sign flips
-OWN = "own"  # the correction of tests that allow for all pairs by themselves
-PERMUTATIONS = 10_000  # drawn where the corrections can do with so few
-MOST_PERMUTATIONS = 200_000  # drawn without having been asked for, to reach alpha at all
-AMPLE = 20  # times as many draws as reach alpha: then chance hardly decides what is significant
-MOST_WORK = 250_000_000  # draws times pairs that are spent on that
-MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the least p by the number of pairs
-FEW_REACH = 5  # draws that may reach a pair before it is not significant: with fewer, chance decides
+OWN = "own"  # the correction of tests that account for all pairs themselves
+PERMUTATIONS = 10_000  # default number, if the correction does not need more
+MOST_PERMUTATIONS = 200_000  # largest number drawn without being asked, to reach alpha at all
+AMPLE = 20  # times as many draws as needed to reach alpha, so that chance hardly decides significance
+MOST_WORK = 250_000_000  # largest number of draws times pairs spent on that
+MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the smallest p by the number of pairs
+FEW_REACH = 5  # draws that may reach a pair before it is not significant; with fewer, chance decides
 
 
 TESTS = {
@@ -70,10 +70,10 @@ TESTS = {
     )
 }  # fmt: skip
 
-# Spellings that are taken as they are.
+# Accepted spellings.
 ALIASES = {"randomization": "randomization", "randomized-tukey": "randomized-tukey"}
 
-# What others call our tests, letters and figures only.
+# Other names of our tests, letters and digits only.
 MEANT = {
     "ttest": "t", "pairedt": "t", "student": "t", "studentt": "t", "trel": "t", "ttestrel": "t",
     "permutation": "randomization", "fisher": "randomization", "signflip": "randomization",
@@ -84,7 +84,7 @@ MEANT = {
 
 
 def find_test(name: str) -> PairTest:
-    """The test of that name, or of another spelling of it; an error with the nearest names otherwise."""
+    """Return the test of that name or another spelling of it; otherwise an error with similar names."""
     expect(name, str, "test", f"a name such as {next(iter(TESTS))}")
     name = ALIASES.get(name, name)
     if name not in TESTS:
@@ -96,10 +96,10 @@ def find_test(name: str) -> PairTest:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PairTests:
-    """What one test says of every pair of runs; differences are run_a - run_b."""
+    """The results of one test for every pair of runs; differences are run_a - run_b."""
 
     pairs: Pairs  # (pair, 2): run_a, run_b
-    topics: NDArray[np.int64]  # (pair,) that were used
+    topics: NDArray[np.int64]  # (pair,) number used
     wins: NDArray[np.int64]  # (pair,) topics on which run_a is better
     ties: NDArray[np.int64]
     losses: NDArray[np.int64]
@@ -107,64 +107,65 @@ class PairTests:
     ci_low: Floats  # (pair,) see `interval`; infinite: no limit
     ci_high: Floats
     effect: Floats  # (pair,) Cohen's d_z
-    p: Floats  # (pair,) two-sided, each pair for itself; never 0; NaN: fewer than 2 common topics
-    p_adjusted: Floats  # (pair,) for all pairs that could be tested
-    floor: NDArray[np.bool_]  # (pair,) p is the least that these topics, or so many draws, can give
-    floor_drawn: NDArray[np.bool_]  # (pair,) p is the least that so many draws can give: it may be smaller
-    floor_adjusted: NDArray[np.bool_]  # (pair,) the adjusted p, below 1, is made of such a p
+    p: Floats  # (pair,) two-sided, each pair alone; never 0; NaN: fewer than 2 common topics
+    p_adjusted: Floats  # (pair,) adjusted for all pairs that could be tested
+    floor: NDArray[np.bool_]  # (pair,) p is the smallest that these topics, or this number of draws, can give
+    # (pair,) p is the smallest that this number of draws can give: it may be smaller
+    floor_drawn: NDArray[np.bool_]
+    floor_adjusted: NDArray[np.bool_]  # (pair,) the adjusted p, below 1, is based on such a p
     reasons: tuple[str, ...]  # (pair,) why there is nothing to test, or empty
     test: str
     correction: str
     alpha: float
     method: str  # test, zero handling, number of permutations, seed, correction
-    interval: str  # what ci_low and ci_high are the limits of, as a sentence goes on
+    interval: str  # what ci_low and ci_high limit, to continue a sentence
     center: str  # the same in a word: mean, median or pseudomedian
-    least: float  # the least p there can be; 0: any
-    drawn: int  # arrangements or resamples that were drawn; 0: none
-    limit: str  # why no adjusted p could have reached alpha, whatever the values are; empty: it could
-    limit_alone: str  # the same of p before correction
+    least: float  # the smallest possible p; 0: any
+    drawn: int  # number of arrangements or resamples drawn; 0: none
+    limit: str  # why no adjusted p could have reached alpha, whatever the values; empty: it could
+    limit_alone: str  # the same for p before correction
     notes: tuple[str, ...]  # what a reader of the whole table should know
     omnibus: Omnibus | None  # of analyses of variance
-    equivalence: Equivalence | None  # where a margin was given
+    equivalence: Equivalence | None  # if a margin was given
 
     @property
     def fewest_topics(self) -> int:
-        """The common topics that a pair needs for the test to reach alpha at all."""
+        """The number of common topics that a pair needs for the test to reach alpha at all."""
         return fewest_topics(self.alpha) if find_test(self.test).by_signs else 2
 
     def could_differ(self, *, alone: bool = False) -> NDArray[np.bool_]:
-        """(pair,): the test could have found a difference; `alone`: before correction."""
+        """(pair,): Return whether the test could have found a difference; `alone`: before correction."""
         limit = self.limit_alone if alone else self.limit
-        # What is the same on every topic is tested by sign flips, whatever the test.
+        # A difference that is the same on every topic is tested by sign flips, whatever the test.
         fewest = np.where(self.constant, fewest_topics(self.alpha), self.fewest_topics)
         return (self.topics >= fewest) & (not limit)
 
     @property
     def equal(self) -> NDArray[np.bool_]:
-        """(pair,): the two runs have the same value on every topic, of two or more."""
+        """(pair,): whether the two runs have the same value on every topic, of at least two."""
         return (self.topics > 1) & (self.ties == self.topics)
 
     @property
     def constant(self) -> NDArray[np.bool_]:
-        """(pair,): one run is ahead by the same amount on every topic."""
+        """(pair,): whether one run is ahead by the same amount on every topic."""
         return np.isinf(self.effect)
 
     @property
     def significant(self) -> NDArray[np.bool_]:
-        """(pair,): the adjusted p is at most alpha."""
+        """(pair,): whether the adjusted p is at most alpha."""
         return self.p_adjusted <= self.alpha
 
     @property
     def p_alone(self) -> Floats:
-        """(pair,): p of the pair whichever others are asked for with it.
+        """(pair,): p of the pair, independent of the other pairs.
 
-        That is p, and the adjusted one where the test allows for all runs by itself.
+        That is p, or the adjusted p if the test itself accounts for all runs.
         """
         return self.p_adjusted if self.correction == OWN else self.p
 
     @property
     def significant_alone(self) -> NDArray[np.bool_]:
-        """(pair,): that p is at most alpha, and there was something to test."""
+        """(pair,): whether that p is at most alpha, and there was something to test."""
         return (self.p_alone <= self.alpha) & ~np.array([bool(reason) for reason in self.reasons])
 
 
@@ -182,11 +183,11 @@ def pairwise_tests(
 ) -> PairTests:
     """Test the differences between pairs of runs, from values by run and topic (NaN: no value).
 
-    A pair is tested on the topics where both runs have a value; analyses of variance and Tukey's tests
-    use the topics where all runs have one. `correction` None: the one that belongs to the test. `apart`,
-    (pair,), are pairs that have no topic in common although both have values. A pair without two common
-    topics is not tested, has NaN for p, and no other p is corrected for it; one whose runs are equal on
-    every topic has p = 1. Both have a reason.
+    A pair is tested on the topics where both runs have a value; analyses of variance and Tukey's tests use
+    the topics where all runs have one. `correction` None: that of the test. `apart`, (pair,), marks pairs
+    that have no topic in common although both have values. A pair without two common topics is not tested,
+    has NaN for p, and does not count for the correction; one whose runs are equal on every topic has p = 1.
+    Both have a reason.
     """
     chosen = find_test(test)
     used = check_choices(test, correction, alpha, margin, permutations)
@@ -228,7 +229,7 @@ def pairwise_tests(
 
 
 def _spread(found: NDArray[Kind], known: NDArray[np.bool_], otherwise: Any) -> NDArray[Kind]:
-    """(pair,): what was found of the pairs that could be tested, and something else for the others."""
+    """(pair,): Spread results of the tested pairs over all pairs, with a default for the others."""
     whole = np.full(len(known), otherwise, found.dtype)
     whole[known] = found
     return whole
@@ -246,14 +247,14 @@ class _Seen:
     effect: Floats
 
     def pick(self, rows: NDArray[np.bool_]) -> _Seen:
-        """Some of the pairs."""
+        """Return only these pairs."""
         return _Seen(**{field.name: getattr(self, field.name)[rows] for field in fields(self)})
 
 
 def check_choices(
     test: str, correction: str | None, alpha: float, margin: float | None, permutations: int | None
 ) -> str:
-    """The correction that is used; an error where a choice is none, or two do not go together."""
+    """Return the correction to use; raise an error if a choice is invalid or two do not go together."""
     used = _correction(find_test(test), correction)
     if not _is_number(alpha) or not 0 < alpha < 1:
         raise DataError(f"alpha {alpha}: expected a number between 0 and 1, such as 0.05")
@@ -282,7 +283,7 @@ def _correction(test: PairTest, asked: str | None) -> str:
 
 
 def _check_values(values: Floats, test: PairTest) -> tuple[Floats, int]:
-    """The values the test uses, and how many topics had to go."""
+    """Return the values that the test uses, and the number of topics that were dropped."""
     if values.ndim != 2:
         raise DataError(f"values of shape {values.shape}: expected one row a run and one column a topic")
     if np.isinf(values).any():
@@ -331,11 +332,11 @@ def _describe(request: PairedSample, apart: NDArray[np.bool_] | None) -> _Seen:
 
 
 def _with_constants(outcome: Outcome, seen: _Seen, test: PairTest, alpha: float) -> Outcome:
-    """The outcome, with the p of all sign flips for differences that leave a test no error to test against.
+    """Use the p of all sign flips for constant differences, which leave a test no error term.
 
-    A difference that is the same on all n topics has an infinite t. Only two of its 2^n sign flips lie as
-    far from 0, so that p is 2^(1 - n); its interval is the difference itself where that reaches alpha.
-    The least p of tests by signs is that of the pair with the most topics.
+    A difference that is the same on all n topics has an infinite t. Only two of its 2^n sign flips are as far
+    from 0, so p is 2^(1 - n); its interval is the difference itself if that reaches alpha. The smallest p of
+    tests by signs is that of the pair with the most topics.
     """
     least = outcome.least
     if test.by_signs:
@@ -371,14 +372,14 @@ def _reasons(seen: _Seen, test: PairTest, outcome: Outcome, alpha: float) -> Ite
 def _floors(
     p: Floats, adjusted: Floats, seen: _Seen, test: PairTest, outcome: Outcome
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """(pair,) each: whether p is the least there can be, the least of the draws, and the adjusted p is of it.
+    """(pair,) each: Return whether p is the smallest possible, that of the draws, and the adjusted p too.
 
-    A p that is exact is what it is, however small it could have been.
+    An exact p is not marked, however small it could have been.
     """
     least = outcome.least * (1 + 1e-9)
     floor = p <= least
     if test.by_signs:
-        # Where all differences have one sign no other arrangement of them is further from 0.
+        # If all differences have one sign, no other arrangement is further from 0.
         floor |= (np.minimum(seen.wins, seen.losses) == 0) & (seen.wins + seen.losses > 0)
     if not outcome.drawn:
         return floor, np.zeros_like(floor), np.zeros_like(floor)
@@ -398,12 +399,12 @@ def _method(outcome: Outcome, correction: str, dropped: int) -> str:
 
 
 def _multiplied(request: PairedSample) -> int:
-    """By how much the correction multiplies the least p."""
+    """Return the factor by which the correction multiplies the smallest p."""
     return len(request.pairs) if request.correction in MULTIPLIED else 1
 
 
 def _limit(request: PairedSample, outcome: Outcome, seen: _Seen, test: PairTest, tests: int) -> str:
-    """Why no p times so many tests could have reached alpha, and what would help; empty: some could."""
+    """Say why no p times `tests` could have reached alpha, and what would help; empty: some could."""
     if outcome.least * tests <= request.alpha:
         return ""
     topics, times = int(seen.topics.max()), f" times {tests:,} pairs ({request.correction})" * (tests > 1)
@@ -419,12 +420,12 @@ def _limit(request: PairedSample, outcome: Outcome, seen: _Seen, test: PairTest,
 
 
 def fewest_topics(alpha: float) -> int:
-    """How many topics it takes until a test by signs can reach alpha: 2^(1 - n) <= alpha."""
+    """Return the number of topics with which a test by signs can reach alpha: 2^(1 - n) <= alpha."""
     return max(2, int(np.ceil(1 - np.log2(alpha) - 1e-9)))
 
 
 def _notes(request: PairedSample, outcome: Outcome, test: PairTest, adjusted: Floats) -> Iterator[str]:
-    """Says so where a pair is significant if hardly any draw reaches it, which another seed may change."""
+    """Yield a note if significance depends on hardly any draws, which another seed may change."""
     times, significant = _multiplied(request), int(np.count_nonzero(adjusted <= request.alpha))
     if not outcome.drawn or times == 1 or outcome.least * times > request.alpha or not significant:
         return
@@ -444,7 +445,7 @@ def _notes(request: PairedSample, outcome: Outcome, test: PairTest, adjusted: Fl
 def _equivalence(
     request: PairedSample, seen: _Seen, known: NDArray[np.bool_], outcome: Outcome, margin: float
 ) -> Equivalence:
-    """By t with the pooled error where the test has one, else with each pair's own."""
+    """Test equivalence by t with the pooled error if the test has one, else with each pair's own."""
     topics = np.maximum(seen.topics, 1)
     if outcome.error is None:
         error, df = np.empty(len(topics)), np.maximum(seen.topics - 1, 1)
@@ -469,7 +470,7 @@ def _equivalence(
 
 
 def check_procedure(procedure: object) -> None:
-    """Refuse what is no Procedure."""
+    """Raise an error if this is not a Procedure."""
     expect(procedure, Procedure, "procedure", "Procedure(test=..., correction=..., alpha=...)")
 
 
@@ -481,7 +482,7 @@ class Procedure:
     correction: str | None = None  # None: the test's own (holm; bonferroni after an analysis of variance)
     alpha: float = 0.05
     margin: float | None = None
-    permutations: int | None = None  # None: 10,000, or more where the correction or alpha asks for it
+    permutations: int | None = None  # None: 10,000, or more if the correction or alpha requires it
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -492,11 +493,11 @@ class Procedure:
         check_choices(self.test, self.correction, self.alpha, self.margin, self.permutations)
 
     def draws(self, runs: int) -> int:
-        """How many permutations or resamples are made for so many runs: enough for all their pairs.
+        """Return the number of permutations or resamples for `runs` runs: enough for all their pairs.
 
-        However few of these are asked for, so that the p of a pair by itself is always the same. They are
-        20 times as many as it takes to reach alpha, where that is no more work than we may spend unasked;
-        and so many that limits of intervals at alpha do not hang on a few of them.
+        It does not depend on how many pairs are tested, so that the p of a pair alone is always the same. It
+        is 20 times as many as needed to reach alpha, unless that is too much work; and enough that limits of
+        intervals at alpha do not depend on a few draws.
         """
         if self.permutations is not None:
             return self.permutations
@@ -506,7 +507,7 @@ class Procedure:
         return max(PERMUTATIONS, least, ample)
 
     def needed(self, pairs: int) -> int:
-        """How many draws it takes until a pair can be significant at all; 0: any number does."""
+        """Return how many draws a pair needs to be significant at all; 0: any number."""
         correction = self.correction or find_test(self.test).correction
         if not find_test(self.test).draws or correction not in MULTIPLIED:
             return 0
@@ -519,7 +520,7 @@ class Procedure:
         margin: float | None = None,
         apart: NDArray[np.bool_] | None = None,
     ) -> PairTests:
-        """The test of these pairs; every call draws from the same seed. `apart`: see `pairwise_tests`."""
+        """Test these pairs; every call draws from the same seed. `apart`: see `pairwise_tests`."""
         return pairwise_tests(
             values, pairs, test=self.test, correction=self.correction, alpha=self.alpha, margin=margin,
             permutations=self.draws(len(values)), rng=np.random.default_rng(self.seed), apart=apart,

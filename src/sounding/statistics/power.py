@@ -1,6 +1,6 @@
-"""How large an experiment must be: power, topics needed, and how often fewer topics turn an order round.
+"""Plan the size of an experiment: power, topics needed, and how often fewer topics reverse an order.
 
-docs/design.md says how each number is made and what it is good for.
+docs/design.md explains how each number is computed and used.
 """
 
 from __future__ import annotations
@@ -18,39 +18,38 @@ from sounding.statistics import testing as student
 from sounding.statistics.testing import Floats
 
 FAR = 30.0  # a noncentrality from which SciPy's noncentral t may fail to converge
-MANY = 1e6  # topics from which Student's t is the normal distribution to six digits
+MANY = 1e6  # topics from which Student's t equals the normal distribution to six digits
 REQUIRED = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1)
 WANTED = (0.01, 0.02, 0.05, 0.1)
-SIZES = 5  # topic set sizes looked at unless others are given
-LEAST_SPLIT = 10  # topics, two sets of 5: rates of smaller ones foretell nothing
-LEAST_FITTED = 3  # sizes: a curve with two parameters through two points always fits
+SIZES = 5  # topic set sizes, unless others are given
+LEAST_SPLIT = 10  # topics, two sets of 5: rates of smaller sets predict nothing
+LEAST_FITTED = 3  # sizes: a curve with two parameters always fits two points
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PairPower:
-    """What a paired t test on these topics can find; NaN where the differences of a pair do not vary."""
+    """What a paired t test on these topics can detect; NaN if the differences of a pair do not vary."""
 
     pairs: Pairs  # (pair, 2): run_a, run_b
     topics: NDArray[np.int64]  # (pair,) on which both have a value
-    difference: Floats  # (pair,) seen: mean of run_a - run_b
+    difference: Floats  # (pair,) observed: mean of run_a - run_b
     deviation: Floats  # (pair,) standard deviation of the differences over topics
-    power: Floats  # (pair,) if the difference seen were the true one
-    topics_needed: Floats  # (pair,) for the difference seen; infinite where there is none
-    detectable: Floats  # (pair,) least true difference that is found with the power wanted
-    wanted: Floats  # (difference,) that somebody cares about
+    power: Floats  # (pair,) if the observed difference were the true one
+    topics_needed: Floats  # (pair,) for the observed difference; infinite if there is none
+    detectable: Floats  # (pair,) smallest true difference that is found with the target power
+    wanted: Floats  # (difference,) of interest to the user
     needed: Floats  # (difference, pair) topics needed for it
     alpha: float
-    comparisons: int  # alpha is divided by
-    target: float  # power wanted
+    comparisons: int  # divisor of alpha
+    target: float  # target power
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SwapRates:
     """How often two disjoint sets of topics disagree on the better run (Voorhees and Buckley 2002).
 
-    A comparison is one pair of runs on one set of topics, checked on the other set. It is a claim where
-    the difference is not 0 and at least the one required, and an error where the other set has the
-    opposite order.
+    A comparison is one pair of runs on one set of topics, checked on the other set. It is a claim if the
+    difference is not 0 and at least the required one, and an error if the other set has the opposite order.
     """
 
     sizes: NDArray[np.int64]  # (size,) topics in each of the two sets
@@ -58,8 +57,8 @@ class SwapRates:
     compared: int  # comparisons for every size: pairs x splits x 2
     claims: NDArray[np.int64]  # (size, difference)
     errors: NDArray[np.int64]  # (size, difference)
-    topics: int  # that the sets were drawn from: those on which all runs have a value
-    dropped: int  # topics left out because some run has no value
+    topics: int  # from which the sets were drawn: those on which all runs have a value
+    dropped: int  # topics left out because a run has no value
     splits: int
 
     @property
@@ -69,12 +68,12 @@ class SwapRates:
 
     @property
     def fuzziness(self) -> Floats:
-        """(size, difference): share of comparisons that are ties, below the difference required."""
+        """(size, difference): share of comparisons that are ties, below the required difference."""
         return 1 - self.claims / self.compared
 
     @property
     def bin_error_rate(self) -> Floats:
-        """(size, difference): errors among claims from this difference up to the next, the last without end.
+        """(size, difference): errors among claims from this difference up to the next; the last is unbounded.
 
         The rate that Voorhees and Buckley plot.
         """
@@ -85,23 +84,23 @@ class SwapRates:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Extrapolation:
-    """Error rates for more topics than were seen: scale x exp(-decay x topics), fitted to `SwapRates`.
+    """Error rates for larger topic sets: scale x exp(-decay x topics), fitted to `SwapRates`.
 
-    Nothing of it was observed. NaN where fewer than three sizes have claims.
+    None of it was observed. NaN if fewer than three sizes have claims.
     """
 
-    topics: NDArray[np.int64]  # (size,) beyond those seen
+    topics: NDArray[np.int64]  # (size,) beyond those observed
     required: Floats  # (difference,)
     error_rate: Floats  # (size, difference)
     scale: Floats  # (difference,)
-    decay: Floats  # (difference,) by topic
-    shortfall: Floats  # (difference,) rate seen at the largest size, less that of a fit to the others
-    fitted: tuple[int, int]  # the least and the largest size seen
+    decay: Floats  # (difference,) per topic
+    shortfall: Floats  # (difference,) observed rate at the largest size minus that of a fit to the others
+    fitted: tuple[int, int]  # the smallest and the largest observed size
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Design:
-    """What the topics at hand allow, for one measure."""
+    """What the available topics allow, for one measure."""
 
     power: PairPower
     swaps: SwapRates
@@ -118,9 +117,9 @@ def design(
     splits: int = 100,
     rng: np.random.Generator,
 ) -> Design:
-    """Power and swap rates of pairs of runs, from values by run and topic (NaN: no value).
+    """Compute power and swap rates of pairs of runs, from values by run and topic (NaN: no value).
 
-    The rates are carried on to all topics at hand, twice and four times as many.
+    The rates are extrapolated to all available topics, twice and four times as many.
     """
     swaps = swap_rates(values, pairs, splits=splits, rng=rng)
     return Design(
@@ -139,9 +138,9 @@ def pair_power(
     comparisons: int = 1,
     target: float = 0.8,
 ) -> PairPower:
-    """Power of the paired t test for every pair, and the topics it needs.
+    """Return the power of the paired t test for every pair, and the topics it needs.
 
-    Each pair is looked at on the topics where both runs have a value, at the level alpha / comparisons.
+    Each pair uses the topics where both runs have a value, at the level alpha / comparisons.
     """
     table, level = np.asarray(values, np.float64), _level(alpha, comparisons, target)
     _check_table(table, pairs)
@@ -165,7 +164,7 @@ def pair_power(
 
 
 def paired_power(effect: ArrayLike, topics: ArrayLike, *, alpha: float) -> Floats:
-    """Chance that a two-sided paired t test at level alpha finds a true effect.
+    """Return the probability that a two-sided paired t test at level alpha finds a true effect.
 
     The effect is d_z: mean over standard deviation of the differences. NaN for fewer than two topics.
     """
@@ -177,7 +176,7 @@ def paired_power(effect: ArrayLike, topics: ArrayLike, *, alpha: float) -> Float
 
 
 def topics_needed(effect: ArrayLike, *, alpha: float, target: float = 0.8) -> Floats:
-    """Fewest topics with which a paired t test has the power wanted; infinite for an effect of 0."""
+    """Return the fewest topics with which a paired t test has the target power; infinite if no effect."""
     size = np.abs(np.asarray(effect, np.float64))
     with np.errstate(divide="ignore", over="ignore"):
         # A z test never needs more topics than a t test.
@@ -189,13 +188,13 @@ def topics_needed(effect: ArrayLike, *, alpha: float, target: float = 0.8) -> Fl
 
 
 def detectable_effect(topics: ArrayLike, *, alpha: float, target: float = 0.8) -> Floats:
-    """Least true effect (d_z) that a paired t test finds with the power wanted; NaN below two topics."""
+    """Return the smallest true effect (d_z) found with the target power; NaN below two topics."""
     distinct, place = np.unique(np.asarray(topics, np.float64), return_inverse=True)
     count = np.maximum(distinct, 2.0)
     low, high = np.zeros(len(count)), np.ones(len(count))
     while (short := paired_power(high, count, alpha=alpha) < target).any():
         high[short] *= 2
-    for _ in range(60):  # halvings: all the digits of a double
+    for _ in range(60):  # bisection to all digits of a double
         middle = (low + high) / 2
         short = paired_power(middle, count, alpha=alpha) < target
         low, high = np.where(short, middle, low), np.where(short, high, middle)
@@ -203,7 +202,7 @@ def detectable_effect(topics: ArrayLike, *, alpha: float, target: float = 0.8) -
 
 
 def _search(effect: Floats, by_z: Floats, alpha: float, target: float) -> Floats:
-    """Whole numbers by halving: `low` topics are too few (or 1), `high` are enough."""
+    """Bisect whole numbers: `low` topics are too few (or 1), `high` are enough."""
     low = np.maximum(np.floor(0.9 * by_z) - 1, 1.0)
     high = np.maximum(np.ceil(by_z) + 4, 2.0)
     while (short := paired_power(effect, high, alpha=alpha) < target).any():
@@ -218,20 +217,20 @@ def _search(effect: Floats, by_z: Floats, alpha: float, target: float) -> Floats
 
 
 def _chance(noncentrality: Floats, df: Floats, alpha: float) -> Floats:
-    """Chance that a noncentral t lies beyond the critical values, on either side."""
+    """Return the probability that a noncentral t exceeds the critical values, on either side."""
     limit = student.critical(alpha, df.astype(np.int64))
     far = noncentrality > FAR
     chance = np.empty(len(df))
     chance[far] = _far_chance(noncentrality[far], df[far], limit[far])
     shift, degrees, bound = noncentrality[~far], df[~far], limit[~far]
-    # SciPy gives NaN for the wrong side where its chance is below rounding.
+    # SciPy gives NaN for the wrong side if its probability is below rounding.
     wrong_side = np.nan_to_num(stats.nct.cdf(-bound, degrees, shift))
     chance[~far] = stats.nct.sf(bound, degrees, shift) + wrong_side
     return np.clip(chance, 0.0, 1.0)
 
 
 def _far_chance(noncentrality: Floats, df: Floats, limit: Floats) -> Floats:
-    """The same far from 0, where it is a smooth mean over the normal deviate above the fraction bar."""
+    """Return the same far from 0, where it is a smooth mean over the normal deviate in the numerator."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     top = noncentrality[:, np.newaxis] + nodes
     inside = special.chdtr(df[:, np.newaxis], df[:, np.newaxis] * (top / limit[:, np.newaxis]) ** 2)
@@ -247,11 +246,11 @@ def swap_rates(
     splits: int = 100,
     rng: np.random.Generator,
 ) -> SwapRates:
-    """Error rate and fuzziness by number of topics and difference required, from splits of the topics.
+    """Return error rate and fuzziness by number of topics and required difference, from random splits.
 
-    Every split cuts the topics in two halves; a set of n topics is the first n of a half, and each half
-    is once the set that claims and once the set that checks. Only topics count on which all runs have
-    a value. Sizes None: five up to half of the topics.
+    Every split divides the topics into two halves; a set of n topics is the first n of a half, and each half
+    is used once to claim and once to check. Only topics count on which all runs have a value. Sizes None:
+    five up to half of the topics.
     """
     table = np.asarray(values, np.float64)
     _check_table(table, pairs)
@@ -285,7 +284,7 @@ def swap_rates(
 
 
 def extrapolate(swaps: SwapRates, topics: Sequence[int]) -> Extrapolation:
-    """Error rates for larger sets of topics by an exponential fitted for each difference.
+    """Extrapolate error rates to larger sets of topics by an exponential for each difference.
 
     Least squares, each size weighted by its claims. The fit does not rise with the number of topics.
     """
@@ -305,7 +304,7 @@ def extrapolate(swaps: SwapRates, topics: Sequence[int]) -> Extrapolation:
 
 
 def _fits(sizes: NDArray[np.int64], rates: Floats, claims: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """(difference,) each: scale and decay; NaN where there is too little to fit."""
+    """(difference,) each: Return scale and decay; NaN if there is too little to fit."""
     fits = [_fit(sizes[seen > 0], rate[seen > 0], seen) for rate, seen in zip(rates.T, claims.T, strict=True)]
     scale, decay = np.array(fits).T
     return scale, decay
@@ -327,14 +326,14 @@ def _fit(sizes: NDArray[np.int64], rate: Floats, claims: NDArray[np.int64]) -> t
 
 
 def _prefix_means(values: Floats, order: NDArray[np.int64], sizes: NDArray[np.int64]) -> Floats:
-    """(half, size, run): the means of the first topics of each half."""
+    """(half, size, run): Return the means of the first topics of each half."""
     half = len(order) // 2
     totals = np.cumsum(values[:, order[: 2 * half]].reshape(len(values), 2, half), axis=2)
     return (totals[:, :, sizes - 1] / sizes).transpose(1, 2, 0)
 
 
 def _reaching(gaps: Floats, bounds: Floats) -> NDArray[np.int64]:
-    """(difference,): how many gaps are at least as large as each bound."""
+    """(difference,): Count the gaps that are at least as large as each bound."""
     ordered = np.sort(gaps)
     return len(ordered) - np.searchsorted(ordered, bounds, side="left")
 
@@ -353,7 +352,7 @@ def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> Floats:
 
 
 def _level(alpha: float, comparisons: int, target: float) -> float:
-    """The level of each comparison, after a look at the numbers."""
+    """Check the numbers and return the level of each comparison."""
     if not 0 < alpha < 1:
         raise DataError(f"alpha {alpha}: expected a number between 0 and 1, such as 0.05")
     if comparisons < 1:

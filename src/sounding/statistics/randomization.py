@@ -1,7 +1,7 @@
-"""Randomization by sign flips: swap the two runs on some topics and see how the mean difference moves.
+"""Randomization by sign flips: swap the two runs on some topics and recompute the mean difference.
 
-One set of flips serves all pairs, so that the pairs of a request stay comparable, and the largest
-statistic of all pairs has a distribution (max-T).
+One set of flips serves all pairs, so that pairs stay comparable, and the largest statistic of all pairs has a
+distribution (max-T).
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from sounding.core.arrays import NDArray
 from sounding.runs.pairs import Differences, blocks, differences
 from sounding.statistics.testing import Floats, Outcome, PairedSample
 
-ENUMERATED_TOPICS = 12  # all flips up to here, however few permutations are asked for
+ENUMERATED_TOPICS = 12  # all flips up to here, even if fewer permutations are requested
 KEPT_BITS = 2**22  # unpacked once up to here, and again for every block of pairs beyond
 FLIPS_AT_ONCE = 2_048
-TAIL_FLIPS = 50  # drawn flips beyond each limit of an interval, where there are so many: 1,999 for 95%
+TAIL_FLIPS = 50  # drawn flips beyond each limit of an interval, if there are that many: 1,999 for 95%
 
 
 @dataclass(frozen=True, eq=False)
 class Flips:
-    """Which topics are flipped in each arrangement; the observed one is always counted."""
+    """Which topics are flipped in each arrangement; the observed one always counts."""
 
-    packed: NDArray[np.uint8]  # (flip, ceil(topics / 8)): a bit a topic
+    packed: NDArray[np.uint8]  # (flip, ceil(topics / 8)): a bit per topic
     topics: int
     complete: bool  # every arrangement once, the observed one first
 
     @property
     def count(self) -> int:
-        """How many arrangements are listed."""
+        """The number of listed arrangements."""
         return len(self.packed)
 
     def share(self, extreme: NDArray[np.float64] | NDArray[np.intp]) -> Floats:
-        """Counts of arrangements as shares; drawn ones count the observed one beside them."""
+        """Convert counts of arrangements to shares; the observed one is added to drawn ones."""
         if self.complete:
             return extreme / self.count
         return (1 + extreme) / (1 + self.count)
 
     def bits(self, rows: slice) -> Floats:
-        """(flip, topic): 1 where flipped."""
+        """(flip, topic): Return 1 where flipped."""
         if self.count * self.topics <= KEPT_BITS:
             return self._bits[rows]
         return self._unpacked(rows)
@@ -55,7 +55,7 @@ class Flips:
         return np.unpackbits(self.packed[rows], axis=1, count=self.topics).astype(np.float64)
 
     def sums(self, values: Floats) -> Floats:
-        """(row, flip): sum over topics of the values (row, topic), with their signs flipped."""
+        """(row, flip): Sum the values (row, topic) over topics with flipped signs."""
         sums = np.empty((len(values), self.count))
         for start in range(0, self.count, FLIPS_AT_ONCE):
             rows = slice(start, start + FLIPS_AT_ONCE)
@@ -66,26 +66,27 @@ class Flips:
 
 
 def enumerate_flips(topics: int) -> Flips:
-    """Every arrangement of so many topics, the observed one first."""
+    """List every arrangement of this number of topics, the observed one first."""
     numbers = np.arange(2**topics, dtype=">u4").view(np.uint8).reshape(-1, 4)
     bits = np.unpackbits(numbers, axis=1)[:, 32 - topics :]
     return Flips(np.packbits(bits, axis=1), topics, complete=True)
 
 
 def draw_flips(topics: int, count: int, rng: np.random.Generator) -> Flips:
-    """So many arrangements, each topic flipped with chance one half."""
+    """Draw `count` arrangements, each topic flipped with probability one half."""
     return Flips(rng.integers(0, 256, (count, -(-topics // 8)), np.uint8), topics, complete=False)
 
 
 def enumerates(topics: int, permutations: int) -> bool:
-    """Whether so few topics have all their arrangements listed."""
+    """Return whether all arrangements of this number of topics are listed."""
     return topics <= ENUMERATED_TOPICS or (topics < 31 and 2**topics <= permutations)
 
 
 def share_as_extreme(sizes: Floats, observed: Floats, slack: float, flips: Flips) -> Floats:
-    """(row,): share of arrangements whose |sum| is as large as the observed one, which counts itself.
+    """(row,): Return the share of arrangements whose |sum| is as large as the observed one.
 
-    Equal sums that were reached in another order differ in their last bits: `slack` calls them equal.
+    The observed arrangement counts too. Equal sums computed in another order differ in their last bits;
+    `slack` makes them equal.
     """
     limit = np.abs(observed) - slack
     return flips.share(np.count_nonzero(sizes >= limit[:, np.newaxis], axis=1))
@@ -131,8 +132,8 @@ def _slack(request: PairedSample) -> float:
 
 
 def _sums_in_blocks(request: PairedSample, flips: Flips) -> Iterator[tuple[slice, Differences, Floats]]:
-    """Blocks of pairs with their differences and flipped sums (pair, flip)."""
-    # Without gaps the sums of a pair are the differences between those of its runs.
+    """Yield blocks of pairs with their differences and flipped sums (pair, flip)."""
+    # Without missing values, the sums of a pair are the differences between those of its runs.
     few = len(request.pairs) < len(request.values)
     by_run = None if few or np.isnan(request.values).any() else flips.sums(request.values)
     for rows, gaps in request.differences(flips.count):
@@ -141,12 +142,12 @@ def _sums_in_blocks(request: PairedSample, flips: Flips) -> Iterator[tuple[slice
 
 
 def subset_interval(gaps: Differences, sums: Floats, flips: Flips, alpha: float) -> tuple[Floats, Floats]:
-    """Limits of the mean difference that sign flips do not reject.
+    """Return the limits of the mean difference that sign flips do not reject.
 
-    After a shift, a flip exceeds the observed sum when the mean of the flipped differences lies on the
-    other side of the shift: so the limits are order statistics of the means of the flipped subsets
-    (Hartigan 1969). Flips of no topic speak for every shift. Coverage is exact with any number of drawn
-    flips; so many are used that a limit does not hang on the outermost few.
+    After a shift, a flip exceeds the observed sum if the mean of the flipped differences lies on the other
+    side of the shift. So the limits are order statistics of the means of the flipped subsets (Hartigan 1969).
+    Flips of no topic count for every shift. Coverage is exact with any number of drawn flips; enough are used
+    that a limit does not depend on the outermost few.
     """
     listed = slice(1, None) if flips.complete else slice(0, interval_flips(alpha))
     bits = flips.bits(listed)
@@ -169,12 +170,12 @@ def subset_interval(gaps: Differences, sums: Floats, flips: Flips, alpha: float)
 
 
 def interval_flips(alpha: float) -> int:
-    """How many drawn flips an interval at this level is made of."""
+    """Return the number of drawn flips for an interval at this level."""
     return int(np.ceil(2 * TAIL_FLIPS / alpha - 1e-9)) - 1
 
 
 def _enumerate_short_pairs(request: PairedSample, p: Floats, low: Floats, high: Floats) -> None:
-    """Replace drawn by listed arrangements for pairs that have few topics in common."""
+    """Replace drawn by listed arrangements for pairs with few common topics."""
     present = ~np.isnan(request.values)
     if present.all():
         return
@@ -198,11 +199,11 @@ def _enumerate_short_pairs(request: PairedSample, p: Floats, low: Floats, high: 
 class _StepDown:
     """Adjusted p by the step-down max-T procedure of Westfall and Young (1993), from sign flips.
 
-    Pairs are taken from the smallest to the largest statistic; each is compared with the largest among
-    itself and those before it in the same arrangement, where all pairs are flipped on the same topics.
-    The statistic is |sum| over the root of the sum of squares, which no flip changes: on the same topics
-    it puts sums in the order of |t|. Unlike t its variance over flips is 1 however few topics a pair has,
-    so that a pair with few of them neither stands out by chance nor widens the others' distribution.
+    Pairs are processed from the smallest to the largest statistic; each is compared with the largest among
+    itself and the earlier ones in the same arrangement, in which all pairs are flipped on the same topics.
+    The statistic is |sum| over the root of the sum of squares, which no flip changes: on the same topics it
+    orders sums like |t|. Unlike t, its variance over flips is 1 even with few topics, so a pair with few
+    topics neither stands out by chance nor widens the others' distribution.
     """
 
     def __init__(self, request: PairedSample, flips: Flips) -> None:
@@ -212,14 +213,14 @@ class _StepDown:
             size = np.sqrt(np.sum(gaps.values**2, axis=1))
             self.scale[rows] = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
             self.observed[rows] = np.abs(gaps.values.sum(axis=1)) * self.scale[rows]
-        self.order = np.argsort(self.observed, kind="stable")  # in which pairs are to be added
+        self.order = np.argsort(self.observed, kind="stable")  # the order in which pairs are added
         self._largest = np.zeros(flips.count)
         self._extreme = np.empty(count)
 
     def add(self, rows: slice, sizes: Floats) -> None:
-        """Count with the next pairs of the order; `sizes` are their |sums|, (pair, flip), and are used up."""
+        """Add the next pairs of the order; `sizes` are their |sums|, (pair, flip), and are overwritten."""
         pairs = self.order[rows]
-        # A relative tolerance, for equal sums that were reached in another order.
+        # A relative tolerance for equal sums computed in another order.
         limits = self.observed[pairs] * (1 - 1e-9)
         sizes *= self.scale[pairs, np.newaxis]
         for pair, limit, size in zip(pairs.tolist(), limits.tolist(), sizes, strict=True):
@@ -227,7 +228,7 @@ class _StepDown:
             self._extreme[pair] = np.count_nonzero(self._largest >= limit)
 
     def adjusted(self, flips: Flips) -> Floats:
-        """(pair,): the adjusted p, after all pairs were added."""
+        """(pair,): Return the adjusted p after all pairs were added."""
         p = flips.share(self._extreme)
         p[self.order] = np.maximum.accumulate(p[self.order][::-1])[::-1]
         return p

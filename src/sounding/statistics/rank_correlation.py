@@ -1,4 +1,4 @@
-"""How far two orderings of the same runs agree: tau, tau_ap, Spearman, Pearson, RMSE; who moves."""
+"""Measure how far two rankings of the same runs agree: tau, tau_ap, Spearman, Pearson, RMSE; moves."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from sounding.core.errors import DataError, UnknownNameError
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-DIGITS = 13  # of an ordering's largest value: what lies beyond them is rounding, and such values tie
+DIGITS = 13  # digits of an ordering's largest value; values that differ only beyond them tie
 
 
 class RankPlaces(NamedTuple):
-    """Where every system stands, best first from 1; systems that tie share a stretch of places."""
+    """The places of every system, best first from 1; tied systems share a range of places."""
 
     first: Counts  # (ordering, system)
     last: Counts  # (ordering, system)
 
     @property
     def size(self) -> Counts:
-        """(ordering, system): how many systems share the stretch."""
+        """(ordering, system): the number of systems that share the range."""
         return self.last - self.first + 1
 
     @property
     def mean(self) -> Floats:
-        """(ordering, system): the middle of the stretch."""
+        """(ordering, system): the middle of the range."""
         return (self.first + self.last) / 2
 
 
 def two_vectors(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
-    """Two vectors of equal length, each as a matrix of one row."""
+    """Check two vectors of equal length and return each as a matrix of one row."""
     ours, theirs = _numbers(first), _numbers(second)
     if ours.ndim != 1 or theirs.ndim != 1:
         raise DataError(
@@ -48,7 +48,7 @@ def two_vectors(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def two_matrices(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
-    """Two matrices over the same systems: (ordering, system) each."""
+    """Check two matrices over the same systems: (ordering, system) each."""
     ours, theirs = _numbers(first), _numbers(second)
     if ours.ndim != 2 or theirs.ndim != 2:
         raise DataError(
@@ -71,22 +71,22 @@ def _numbers(values: ArrayLike) -> Floats:
 
 
 def known_orderings(values: Floats) -> NDArray[np.bool_]:
-    """(ordering,): every system has a finite value."""
+    """(ordering,): Return whether every system has a finite value."""
     return np.asarray(np.isfinite(values).all(axis=1), np.bool_)
 
 
 def on_a_grid(values: Floats) -> Floats:
-    """Values as whole steps of a fine decimal grid: equal sums that were added in another order tie."""
+    """Convert values to whole steps of a fine decimal grid, so that values equal up to rounding tie."""
     largest = np.abs(values).max(axis=1, initial=0.0)
     exponent = np.zeros(len(values), np.int64)
     np.ceil(np.log10(largest, out=np.zeros_like(largest), where=largest > 0), out=exponent, casting="unsafe")
     shift = (DIGITS - exponent)[:, np.newaxis]
-    half = shift // 2  # in two steps: 10 to the whole may be too large for a float
+    half = shift // 2  # in two steps, because 10 to the whole power may be too large for a float
     return np.rint(values * np.power(10.0, half) * np.power(10.0, shift - half))
 
 
 def places(steps: Floats) -> RankPlaces:
-    """The places of every system, highest value first."""
+    """Return the places of every system, highest value first."""
     count = steps.shape[1]
     order = np.argsort(-steps, axis=1, kind="stable")
     ordered = np.take_along_axis(steps, order, axis=1)
@@ -103,21 +103,21 @@ def places(steps: Floats) -> RankPlaces:
 
 
 Kernel = Callable[..., Floats]
-PERSISTENCE = 0.9  # of RBO, where none is given
+PERSISTENCE = 0.9  # default persistence of RBO
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Coefficient:
-    """One registered coefficient, and when it is defined."""
+    """A registered coefficient, and when it is defined."""
 
     name: str
     title: str  # the first line of the kernel's docstring
     kernel: Kernel = field(repr=False)
     of_order: bool  # only the order of the values counts, not their size
-    needs_spread: bool  # not defined where all values of an ordering are equal
+    needs_spread: bool  # not defined if all values of an ordering are equal
     takes_p: bool  # has the persistence of RBO
-    symmetric: bool  # the two orderings can change places
-    identical: float  # what two identical orderings without ties give
+    symmetric: bool  # the two orderings can be exchanged
+    identical: float  # value of two identical orderings without ties
 
 
 _COEFFICIENTS: dict[str, Coefficient] = {}
@@ -132,7 +132,7 @@ def coefficient(
     symmetric: bool = True,
     identical: float = 1.0,
 ) -> Callable[[Kernel], Kernel]:
-    """Register a kernel under the name that people type."""
+    """Register a kernel under the name that users type."""
 
     def register(kernel: Kernel) -> Kernel:
         _COEFFICIENTS[name] = Coefficient(
@@ -146,12 +146,12 @@ def coefficient(
 
 
 def coefficients() -> Iterator[Coefficient]:
-    """All coefficients, in the order in which they were defined."""
+    """Return all coefficients, in the order of registration."""
     return iter(_COEFFICIENTS.values())
 
 
 def find_coefficient(name: str) -> Coefficient:
-    """The coefficient of this name."""
+    """Return the coefficient of this name."""
     if not isinstance(name, str) or name not in _COEFFICIENTS:
         raise UnknownNameError("coefficient", name, _COEFFICIENTS)
     return _COEFFICIENTS[name]
@@ -159,12 +159,12 @@ def find_coefficient(name: str) -> Coefficient:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """One coefficient between two orderings; where it is NaN, `reason` says why."""
+    """A coefficient between two orderings; if it is NaN, `reason` says why."""
 
     coefficient: str
     systems: int
     value: float
-    reason: str  # empty where there is a value
+    reason: str  # empty if there is a value
 
     def __str__(self) -> str:
         shown = f"{self.value:.4f}" if not self.reason else f"not defined: {self.reason}"
@@ -174,7 +174,7 @@ class Agreement:
 def rank_agreement(
     first: ArrayLike, second: ArrayLike, coefficient: str = "tau_b", *, p: float = PERSISTENCE
 ) -> Agreement:
-    """One coefficient between two vectors of values, higher is better, with the reason where it is NaN.
+    """Return one coefficient between two vectors of values, higher is better, and why it is NaN if so.
 
     For `tau_ap` the first vector is the reference. `p` is the persistence of RBO; others do not use it.
     """
@@ -188,9 +188,9 @@ def rank_agreement(
 def agreement_matrix(
     first: ArrayLike, second: ArrayLike, coefficient: str = "tau_b", *, p: float = PERSISTENCE
 ) -> Floats:
-    """One coefficient between every row of one matrix (ordering, system) and every row of another.
+    """Return one coefficient between every row of one matrix (ordering, system) and every row of another.
 
-    The value in row i and column j is that of `first[i]` and `second[j]`; NaN where it is not defined.
+    The value in row i and column j is that of `first[i]` and `second[j]`; NaN if it is not defined.
     """
     return _matrix(find_coefficient(coefficient), *two_matrices(first, second), p)
 
@@ -209,13 +209,13 @@ def _matrix(chosen: Coefficient, first: Floats, second: Floats, p: float) -> Flo
 
 
 def check_persistence(p: float) -> None:
-    """Refuse a persistence of RBO that is none."""
+    """Raise an error if a persistence of RBO is invalid."""
     if not isinstance(p, Real) or not 0 < p < 1:
         raise DataError(f"p of RBO is {p!r}; expected a number above 0 and below 1, such as 0.9")
 
 
 def _defined(chosen: Coefficient, values: Floats) -> NDArray[np.bool_]:
-    """(ordering,): whether the coefficient can be taken of this ordering with others that allow it."""
+    """(ordering,): Return whether the coefficient is defined for this ordering."""
     defined = known_orderings(values)
     if values.shape[1] < 2:
         return np.zeros_like(defined)
@@ -226,7 +226,7 @@ def _defined(chosen: Coefficient, values: Floats) -> NDArray[np.bool_]:
 
 
 def _reason(chosen: Coefficient, values: Floats, which: str) -> str:
-    """Why the coefficient cannot be taken of this one ordering; empty where it can."""
+    """Say why the coefficient is not defined for this ordering; empty if it is."""
     if _defined(chosen, values)[0]:
         return ""
     if values.shape[1] < 2:
@@ -247,17 +247,16 @@ _TAU_AP = {"a": "tau_ap", "symmetric": "tau_ap_symmetric", "b": "tau_ap_b"}
 
 
 def kendall_tau(first: ArrayLike, second: ArrayLike, *, variant: TauVariant = "b") -> float:
-    """Kendall's tau of two vectors of values; NaN where it is not defined.
+    """Return Kendall's tau of two vectors of values; NaN if it is not defined.
 
-    Variant `a` divides by all pairs and is the mean over all ways to break ties; `b` divides by the
-    geometric mean of the pairs that each vector has in some order (Kendall 1945), and is not defined where
-    a vector has none.
+    Variant `a` divides by all pairs and is the mean over all ways to break ties; `b` divides by the geometric
+    mean of the pairs that each vector orders (Kendall 1945), and is not defined if a vector orders none.
     """
     return rank_agreement(first, second, _named(_TAU, variant, "tau")).value
 
 
 def tau_ap(reference: ArrayLike, other: ArrayLike, *, variant: TauApVariant = "a") -> float:
-    """AP correlation of an ordering with a reference: tau that weighs the top of `other` more; NaN: none.
+    """Return the AP correlation with a reference: tau with more weight on the top of `other`; NaN: undefined.
 
     Yilmaz, Aslam & Robertson (2008). Variant `a` is the mean over all ways to break ties, `symmetric` its
     mean over both directions, and `b` the symmetric one for two orderings with ties of which neither is the
@@ -282,17 +281,18 @@ def tau_a_matrix(first: Floats, second: Floats) -> Floats:
 def tau_b_matrix(first: Floats, second: Floats) -> Floats:
     """Kendall's tau-b: the same, of the pairs that do not tie."""
     untied = [_pair_count(side) - _tied_pairs(side) for side in (first, second)]
-    # One root of the product: the root of an exact square is exact, so that identical orderings give 1.
+    # The root of the product, not a product of roots: the root of an exact square is exact, so that identical
+    # orderings give 1.
     return _agreeing(first, second) / np.sqrt(np.multiply.outer(*untied))
 
 
 @coefficient("tau_ap", symmetric=False)
 def tau_ap_matrix(reference: Floats, other: Floats) -> Floats:
     """tau_ap of Yilmaz et al.: tau with more weight at the top of the second ordering; ties averaged."""
-    # C(i) / (i - 1), summed over ranks i, is a sum over pairs with the weight 1 / (i - 1) of the lower one.
+    # The sum of C(i) / (i - 1) over ranks i is a sum over pairs with weight 1 / (i - 1) of the lower one.
     weight = _mean_weights(places(other))
     found = _weighted(reference, other, weight, _signs_of_both) / (reference.shape[1] - 1)
-    return np.clip(found, -1.0, 1.0)  # sums of thirds and the like go beyond by their rounding
+    return np.clip(found, -1.0, 1.0)  # sums of thirds and the like exceed the limits by rounding
 
 
 @coefficient("tau_ap_symmetric")
@@ -308,9 +308,9 @@ def tau_ap_b_matrix(first: Floats, second: Floats) -> Floats:
 
 
 def _one_sided_b(reference: Floats, other: Floats) -> Floats:
-    """Share of systems above each one's group that the reference has above it too, as 2 x mean - 1.
+    """Return 2 x mean - 1 of the share of systems above each one's group that the reference also has above.
 
-    The mean is over the systems below the topmost group; a pair that the reference ties is not agreed on.
+    The mean is over the systems below the topmost group; a pair that the reference ties does not agree.
     """
     place = places(other)
     weight = np.where(place.first > 1, 1 / np.maximum(place.first - 1, 1), 0.0)
@@ -323,12 +323,12 @@ def _pair_count(steps: Floats) -> int:
 
 
 def _tied_pairs(steps: Floats) -> Counts:
-    """(ordering,): a system in a group of t has t - 1 ties, and each is counted from both ends."""
+    """(ordering,): Count tied pairs: a system in a group of t has t - 1 ties, each counted from both ends."""
     return (places(steps).size - 1).sum(axis=1) // 2
 
 
 def _mean_weights(place: RankPlaces) -> Floats:
-    """(ordering, system): 1 / (rank - 1), as the mean over the ranks of its group; 0 in the topmost."""
+    """(ordering, system): Return the mean of 1 / (rank - 1) over the ranks of its group; 0 in the topmost."""
     inverse = 1 / np.arange(1, place.first.shape[1] + 1)
     sums = np.concatenate([[0.0], np.cumsum(inverse)])  # sums[i]: of 1/1 to 1/i
     above = np.maximum(place.first - 2, 0)
@@ -337,7 +337,7 @@ def _mean_weights(place: RankPlaces) -> Floats:
 
 
 def _pair_blocks(systems: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """All pairs of systems, some at a time: the one and the other of each."""
+    """Yield all pairs of systems in blocks: the first and the second of each."""
     left, right = np.triu_indices(systems, 1)
     for start in range(0, len(left), PAIRS_AT_ONCE):
         rows = slice(start, start + PAIRS_AT_ONCE)
@@ -345,9 +345,9 @@ def _pair_blocks(systems: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.in
 
 
 def _agreeing(first: Floats, second: Floats) -> Floats:
-    """Pairs in the same order less pairs in opposite order, for every two orderings; exact."""
+    """Count pairs in the same order minus pairs in opposite order, for every two orderings; exact."""
     kind: Any = np.float32 if PAIRS_AT_ONCE < EXACT_IN_SINGLE > first.shape[1] else np.float64
-    # Places, not values: small whole numbers, of which the sign of a difference is exact in any precision.
+    # Places, not values: with small whole numbers, the sign of a difference is exact in any precision.
     ours, theirs = (places(side).first.T.astype(kind) for side in (first, second))
     total = np.zeros((len(first), len(second)))
     for left, right in _pair_blocks(first.shape[1]):
@@ -358,7 +358,7 @@ def _agreeing(first: Floats, second: Floats) -> Floats:
 def _weighted(
     reference: Floats, other: Floats, weight: Floats, term: Callable[[Floats, Floats, Floats], Floats]
 ) -> Floats:
-    """The sum over pairs of a term, weighted by the system that `other` has lower."""
+    """Sum a term over pairs, weighted by the system that `other` ranks lower."""
     ours, theirs = (np.ascontiguousarray(places(side).first.T, np.float64) for side in (reference, other))
     weights = np.ascontiguousarray(weight.T)
     total = np.zeros((len(reference), len(other)))
@@ -370,12 +370,12 @@ def _weighted(
 
 
 def _signs_of_both(ours: Floats, theirs: Floats, weight: Floats) -> Floats:
-    """+1 where both have a pair in the same order, -1 where in opposite order, 0 where one ties it."""
+    """Return +1 if both order a pair the same way, -1 if the opposite way, 0 if one ties it."""
     return ours.T @ (theirs * weight)
 
 
 def _both_agree(ours: Floats, theirs: Floats, weight: Floats) -> Floats:
-    """1 where both have a pair in the same order, else 0."""
+    """Return 1 if both order a pair the same way, else 0."""
     return (ours.T @ (theirs * weight) + np.abs(ours).T @ (np.abs(theirs) * weight)) / 2
 
 
@@ -383,17 +383,17 @@ NUMBERS_AT_ONCE = 2**21
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> float:
-    """Spearman's rho of two vectors of values; tied systems share the middle place; NaN: undefined."""
+    """Return Spearman's rho of two vectors of values; tied systems share the middle place; NaN: undefined."""
     return rank_agreement(first, second, "spearman").value
 
 
 def pearson(first: ArrayLike, second: ArrayLike) -> float:
-    """Pearson's r of two vectors of values; NaN where it is not defined."""
+    """Return Pearson's r of two vectors of values; NaN if it is not defined."""
     return rank_agreement(first, second, "pearson").value
 
 
 def rmse(first: ArrayLike, second: ArrayLike) -> float:
-    """Root of the mean squared difference of two vectors of values: 0 is best; NaN: undefined."""
+    """Return the root mean squared difference of two vectors of values: 0 is best; NaN: undefined."""
     return rank_agreement(first, second, "rmse").value
 
 
@@ -410,7 +410,7 @@ def pearson_matrix(first: Floats, second: Floats) -> Floats:
 
 
 def _unit_rows(values: Floats) -> Floats:
-    """Every row less its mean, of length 1."""
+    """Center every row and scale it to length 1."""
     scaled = values / np.abs(values).max(axis=1, keepdims=True)  # squares of tiny values would vanish
     centered = scaled - scaled.mean(axis=1, keepdims=True)
     return centered / np.sqrt(np.sum(centered**2, axis=1, keepdims=True))
@@ -422,7 +422,7 @@ def rmse_matrix(first: Floats, second: Floats) -> Floats:
     found = np.empty((len(first), len(second)))
     step = max(1, NUMBERS_AT_ONCE // max(1, second.size))
     for start in range(0, len(first), step):
-        # Not by a product of matrices: that loses small differences to rounding.
+        # Not by a matrix product, which would lose small differences to rounding.
         gaps = first[start : start + step, np.newaxis] - second
         found[start : start + step] = np.sqrt(np.mean(gaps**2, axis=2))
     return found
@@ -430,18 +430,18 @@ def rmse_matrix(first: Floats, second: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MostPlaces:
-    """The most places that any system moves, and the systems that move so far."""
+    """The largest number of places that any system moves, and the systems that move that far."""
 
-    places: float  # NaN where an ordering lacks a value
+    places: float  # NaN if an ordering lacks a value
     systems: tuple[int, ...]  # their numbers, from 0
     before: tuple[float, ...]  # their places in the first ordering, from 1
     after: tuple[float, ...]  # and in the second
 
 
 def most_places(first: ArrayLike, second: ArrayLike) -> MostPlaces:
-    """The most places that a system moves from one ordering to the other, and which systems do.
+    """Return the largest number of places that a system moves between orderings, and which systems do.
 
-    Systems that tie share the middle of their places, so half places occur.
+    Tied systems share the middle of their places, so half places occur.
     """
     ours, theirs = two_vectors(first, second)
     if not (known_orderings(ours)[0] and known_orderings(theirs)[0] and ours.shape[1]):
@@ -458,9 +458,9 @@ def most_places(first: ArrayLike, second: ArrayLike) -> MostPlaces:
 
 
 def swaps(first: ArrayLike, second: ArrayLike) -> NDArray[np.intp]:
-    """Pairs in opposite order, (pair, 2): the better one of the first ordering, then that of the second.
+    """Return pairs in opposite order, (pair, 2): the better one by the first ordering, then by the second.
 
-    Pairs that one of the orderings ties, and systems without a value, do not count.
+    Pairs that an ordering ties, and systems without a value, do not count.
     """
     ours, theirs = two_vectors(first, second)
     known = (np.isfinite(ours) & np.isfinite(theirs))[0].nonzero()[0]

@@ -1,4 +1,4 @@
-"""Rank-biased overlap: how much two lists share at every depth, the top counting most.
+"""Rank-biased overlap: how much two lists share at every depth, with most weight on the top.
 
 Webber, Moffat & Zobel (2010), with their treatment of ties and the two of Corsi & Urbano (2024).
 """
@@ -32,9 +32,9 @@ NEVER = np.iinfo(np.int64).max // 2  # the place of an item that a list does not
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankBiasedOverlap:
-    """RBO of two lists: one estimate, and how low and high it can be whatever follows the lists."""
+    """The RBO of two lists: an estimate, and its limits whatever follows the lists."""
 
-    extrapolated: float  # the agreement that was seen goes on
+    extrapolated: float  # the observed agreement continues
     minimum: float  # nothing more is shared
     maximum: float  # everything that can be shared is
     p: float
@@ -42,18 +42,18 @@ class RankBiasedOverlap:
 
     @property
     def residual(self) -> float:
-        """What lies between the minimum and the maximum."""
+        """The difference between maximum and minimum."""
         return self.maximum - self.minimum
 
 
 def rbo(
     first: Sequence[Any], second: Sequence[Any], *, p: float = PERSISTENCE, ties: Ties = "a"
 ) -> RankBiasedOverlap:
-    """Rank-biased overlap of two lists, best item first; a set among the items holds items that tie.
+    """Return the rank-biased overlap of two lists, best item first; a set among the items holds ties.
 
     The lists may have different lengths and items. Ties `w`: tied items share the first of their ranks
-    (Webber et al.); `a`: the mean over all ways to break ties; `b`: corrected for what ties leave unsaid,
-    so that a list agrees with itself fully (Corsi & Urbano).
+    (Webber et al.); `a`: the mean over all ways to break ties; `b`: corrected for ties, so that a list agrees
+    fully with itself (Corsi & Urbano).
     """
     _check(p, ties)
     ours, theirs = _item_places(first, "first"), _item_places(second, "second")
@@ -63,7 +63,7 @@ def rbo(
 def rbo_of_values(
     first: ArrayLike, second: ArrayLike, *, p: float = PERSISTENCE, ties: Ties = "a"
 ) -> RankBiasedOverlap:
-    """Rank-biased overlap of two vectors of values of the same systems, higher is better; NaN: undefined."""
+    """Return the rank-biased overlap of two vectors of values of the same systems; NaN: undefined."""
     _check(p, ties)
     ours, theirs = two_vectors(first, second)
     if not (ours.shape[1] and known_orderings(ours)[0] and known_orderings(theirs)[0]):
@@ -81,7 +81,7 @@ _Stretches = dict[Hashable, tuple[int, int]]  # item -> first and last of the ra
 
 
 def _system_places(values: Floats) -> _Stretches:
-    """The places of systems that stand in one row, best first as in a list."""
+    """Return the places of systems in one row, best first as in a list."""
     first, last = (ends[0].tolist() for ends in places(on_a_grid(values)))
     return {system: (first[system], last[system]) for system in np.argsort(first, kind="stable").tolist()}
 
@@ -127,13 +127,13 @@ def _sides(first: _Stretches, second: _Stretches) -> _Sides:
 
 
 def _present(place: RankPlaces, depth: int, ties: str) -> Floats:
-    """How much of every item is among the first `depth`: a share of those that tie across the border."""
+    """Return how much of every item is among the first `depth`: a share if ties cross the limit."""
     if ties == "w":
         return (place.first <= depth).astype(np.float64)
     return np.clip((depth + 1 - place.first) / place.size, 0.0, 1.0)
 
 
-# What the overlap at a depth is divided by, from what the shorter and the longer list have there.
+# The divisor of the overlap at a depth, from what the shorter and the longer list have there.
 _DENOMINATORS: dict[str, Callable[[int, Floats, Floats], Any]] = {
     "a": lambda depth, short, long: depth,
     "b": lambda depth, short, long: np.sqrt(np.sum(short**2, axis=-1) * np.sum(long**2, axis=-1)),
@@ -142,14 +142,14 @@ _DENOMINATORS: dict[str, Callable[[int, Floats, Floats], Any]] = {
 
 
 def _overlap(first: _Stretches, second: _Stretches, p: float, ties: str) -> RankBiasedOverlap:
-    """All three values, from the agreement at every depth down to the longer list's end and beyond."""
+    """Compute all three values, from the agreement at every depth to the longer list's end and beyond."""
     sides = _sides(first, second)
     low, high, like = np.empty((3, sides.long_length))
     shared = last_agreement = 0.0
     for depth in range(1, sides.long_length + 1):
         short, long = _present(sides.short, depth, ties), _present(sides.long, depth, ties)
         shared = float(short @ long)
-        unseen = max(0, depth - sides.short_length)  # items of the shorter list that nobody has seen
+        unseen = max(0, depth - sides.short_length)  # unseen items of the shorter list
         whole = np.concatenate([short, np.ones(unseen)])
         size = _DENOMINATORS[ties](depth, whole, long)
         if not unseen:
@@ -175,12 +175,12 @@ def _overlap(first: _Stretches, second: _Stretches, p: float, ties: str) -> Rank
 
 
 def _tail_unshared(shared: float, depths: Counts, p: float) -> float:
-    """The sum of shared / d x p^d below both lists: the logarithm's series without its first terms."""
+    """Sum shared / d x p^d below both lists: the logarithm's series without its first terms."""
     return shared * max(0.0, -float(np.log1p(-p)) - float(np.sum(p**depths / depths)))
 
 
 def _tail_shared(shared: float, sides: _Sides, p: float) -> float:
-    """The same where each list goes on with what the other has: two more are shared at every depth."""
+    """Return the same if each list continues with the other's items: two more are shared per depth."""
     both = sides.long_length + sides.short_length
     full = round(both - shared)  # from here on everything is shared
     depths = np.arange(sides.long_length + 1, full + 1)
@@ -188,7 +188,7 @@ def _tail_shared(shared: float, sides: _Sides, p: float) -> float:
 
 
 def _systems_matrix(first: Floats, second: Floats, p: float, ties: str) -> Floats:
-    """Extrapolated RBO of orderings of the same systems: below the last of them the agreement is 1."""
+    """Return extrapolated RBO of orderings of the same systems; below the last, the agreement is 1."""
     ours, theirs = places(first), places(second)
     systems = first.shape[1]
     found = np.full((len(first), len(second)), p**systems)

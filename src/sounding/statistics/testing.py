@@ -1,4 +1,4 @@
-"""What a paired test is given and gives back, Student's t, equivalence and corrections."""
+"""Input and output of paired tests, Student's t, equivalence tests and corrections."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from sounding.runs.pairs import Differences, Pairs, blocks, differences
 
 Floats = NDArray[np.float64]
 Correction = Literal["holm", "bonferroni", "max-t", "own"]
-NORMAL_95 = 1.959963984540054  # 95% of a normal distribution lie within so many deviations of the mean
+# 95% of a normal distribution lie within this many standard deviations of the mean
+NORMAL_95 = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PairedSample:
-    """Values to test, and how; checked before it is made."""
+    """Values to test, and how; checked beforehand."""
 
     values: Floats  # (run, topic); NaN: no value
     pairs: Pairs
@@ -31,13 +32,13 @@ class PairedSample:
     decimals: int  # to which differences are rounded
 
     def differences(self, width: int | None = None) -> Iterator[tuple[slice, Differences]]:
-        """Blocks of pairs with their differences, where `width` numbers are needed for each pair."""
+        """Yield blocks of pairs with their differences, if `width` numbers are needed for each pair."""
         for rows in blocks(len(self.pairs), width or self.values.shape[1]):
             yield rows, differences(self.values, self.pairs[rows], self.decimals)
 
     @property
     def seed(self) -> str:
-        """What the generator was made from, in words."""
+        """Describe the seed of the generator in words."""
         sequence = getattr(self.rng.bit_generator, "seed_seq", None)
         entropy = getattr(sequence, "entropy", None)
         spawned = getattr(sequence, "spawn_key", ())
@@ -58,39 +59,40 @@ class Omnibus:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Outcome:
-    """What a test says of every pair."""
+    """The result of a test for every pair."""
 
-    p: Floats  # (pair,) two-sided, each pair for itself
+    p: Floats  # (pair,) two-sided, each pair alone
     low: Floats  # (pair,) of the confidence interval; infinite: no limit
     high: Floats  # (pair,)
     method: str
-    interval: str  # what the limits are of and how they were made, as a sentence goes on: `of the mean, by t`
-    center: str = "mean"  # what the interval holds, which need not be the difference that is reported
-    adjusted: Floats | None = None  # (pair,) where the test allows for all pairs by itself
+    # what the limits are of and how they were computed, to continue a sentence: `of the mean, by t`
+    interval: str
+    center: str = "mean"  # what the interval contains, which need not be the reported difference
+    adjusted: Floats | None = None  # (pair,) if the test itself accounts for all pairs
     omnibus: Omnibus | None = None
     error: Floats | None = None  # (pair,) pooled standard error of the difference, with `df_error` degrees
     df_error: int = 0
-    least: float = 0.0  # the smallest p there can be, for tests that count arrangements
-    drawn: int = 0  # arrangements or resamples that were drawn; 0: none, p is exact or by formula
-    silent: str = ""  # why the test can say nothing of any pair that differs
-    no_error: bool = False  # every difference is the same on all topics: nothing to test it against
+    least: float = 0.0  # the smallest possible p, for tests that count arrangements
+    drawn: int = 0  # number of arrangements or resamples drawn; 0: p is exact or by formula
+    silent: str = ""  # why the test can say nothing about any pair that differs
+    no_error: bool = False  # every difference is the same on all topics: there is no error term
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairTest:
-    """A test by its name; `correction` is the one it is used with unless another is asked for."""
+    """A test by name; `correction` is the default correction."""
 
     name: str
     function: Callable[[PairedSample], Outcome] = field(repr=False)
     correction: Correction = "holm"
     whole_topics: bool = False  # uses only topics on which every run has a value
     needs_spread: bool = False  # has no p for a difference that is the same on all topics
-    draws: bool = False  # makes permutations or resamples, as many as it is told
-    by_signs: bool = False  # has its least p where all differences of a pair have one sign
+    draws: bool = False  # makes permutations or resamples, as many as requested
+    by_signs: bool = False  # has its smallest p if all differences of a pair have one sign
 
     @property
     def title(self) -> str:
-        """What the test is: the first line of its docstring."""
+        """The description of the test: the first line of its docstring."""
         return (self.function.__doc__ or self.name).splitlines()[0].rstrip(".")
 
 
@@ -98,37 +100,37 @@ Degrees = NDArray[np.int64] | int
 
 
 def ratio(numerator: Floats, error: Floats) -> Floats:
-    """The ratio; infinite, with the numerator's sign, where the error is 0; 0 / 0 is 0."""
+    """Return the ratio; infinite, with the numerator's sign, if the error is 0; 0 / 0 is 0."""
     endless = np.where(numerator == 0, 0.0, np.copysign(np.inf, numerator))
     return np.divide(numerator, error, out=endless, where=error > 0)
 
 
 def two_sided(t: Floats, df: Degrees) -> Floats:
-    """Chance of a t at least as far from 0."""
+    """Return the probability of a t at least as far from 0."""
     return np.asarray(2 * special.stdtr(df, -np.abs(t)), np.float64)
 
 
 def above(t: Floats, df: Degrees) -> Floats:
-    """Chance of a t at least as large."""
+    """Return the probability of a t at least as large."""
     return np.asarray(special.stdtr(df, -t), np.float64)
 
 
 def critical(alpha: float, df: Degrees) -> Floats:
-    """The t that is passed on either side with chance alpha in all."""
+    """Return the t that is exceeded on either side with total probability alpha."""
     return np.asarray(special.stdtrit(df, 1 - alpha / 2), np.float64)
 
 
 def cohens_dz(gaps: Differences) -> Floats:
-    """(pair,): mean difference over the standard deviation of the differences.
+    """(pair,): Return the mean difference over the standard deviation of the differences.
 
-    0 where all are 0, infinite where they are all equal and not 0, NaN for fewer than two topics.
+    0 if all are 0, infinite if they are all equal but not 0, NaN for fewer than two topics.
     """
     deviation = gaps.deviation
     return np.where(gaps.topics > 1, ratio(gaps.mean, np.nan_to_num(deviation)), np.nan)
 
 
 def wins_ties_losses(gaps: Differences) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """(pair,) each: on how many topics run_a is better than run_b, as good, and worse."""
+    """(pair,) each: Count the topics on which run_a is better than run_b, as good, and worse."""
     wins = np.count_nonzero(gaps.values > 0, axis=1)
     losses = np.count_nonzero(gaps.values < 0, axis=1)
     return wins, gaps.topics - wins - losses, losses
@@ -139,7 +141,7 @@ class Equivalence:
     """Two one-sided t tests against a margin (TOST, Schuirmann 1987), for every pair."""
 
     margin: float
-    p: Floats  # (pair,) equivalence: of the claim -margin < difference < margin
+    p: Floats  # (pair,) of equivalence: the claim -margin < difference < margin
     p_adjusted: Floats  # (pair,)
     noninferior_p: Floats  # (pair,) of the claim that run_a is not worse than run_b by the margin
     noninferior_p_adjusted: Floats  # (pair,)
@@ -149,9 +151,9 @@ class Equivalence:
 def one_sided(
     difference: Floats, error: Floats, df: Degrees, topics: NDArray[np.int64], margin: float
 ) -> tuple[Floats, Floats]:
-    """(pair,) each: p of the claim difference > -margin, and of the claim difference < margin.
+    """(pair,) each: Return p of the claim difference > -margin, and of the claim difference < margin.
 
-    Where the differences do not vary there is no t: a sign test on the topics, which all agree.
+    If the differences do not vary there is no t: a sign test on the topics, which all agree, is used.
     """
     known = topics > 1
 
@@ -195,13 +197,13 @@ CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
     "holm": holm,
     "bh": benjamini_hochberg,
 }
-MAX_T = "max-t"  # needs the sign flips, and is made with them
+MAX_T = "max-t"  # uses the sign flips of the test
 CORRECTION_NAMES = (*CORRECTIONS, MAX_T)
-CORRECTION_ALIASES = {"fdr": "bh"}  # spellings that are taken as they are
+CORRECTION_ALIASES = {"fdr": "bh"}  # accepted spellings
 
 
 def find_correction(name: str) -> str:
-    """The correction of that name, in any spelling; an error with the nearest names where there is none."""
+    """Return the correction of that name, in any spelling; otherwise an error with similar names."""
     name = CORRECTION_ALIASES.get(name, name)
     if name not in CORRECTION_NAMES:
         raise UnknownNameError("correction", name, CORRECTION_NAMES)

@@ -81,6 +81,12 @@ EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # fr
              "lower": [0.5, 0.4, 0.1, NAN], "upper": [0.6, 0.4, 0.9, NAN]}
         ), set(), {},
     ),
+    "leaderboard": (
+        polars.DataFrame(
+            {"run": ["a", "b"], "value": [0.5, 0.4], "lower": [0.4, NAN], "upper": [0.6, NAN],
+             "judged": [1.0, 0.25]}
+        ), set(), {"measure": "AP", "of": 2, "topics": 20},
+    ),
     "values_over_k": (over_k("value").with_columns(form=polars.lit("plain")), {"form"}, {}),
     "residuals_over_k": (over_k("residual"), set(), {}),
     "stability_over_k": (stability(), set(), {"reference": "AP@100"}),

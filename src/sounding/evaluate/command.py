@@ -37,8 +37,17 @@ class EvaluateOptions(declare.PolicyOptions, declare.ReadingOptions):
     by: str | None = declare.text(
         "Show one table per group of topics; FILE has lines of topic <TAB> group.", metavar="FILE"
     )
+    baseline: str | None = declare.text(
+        "Mark values that differ significantly from those of RUN.", metavar="RUN"
+    )
     stats: bool = declare.flag("Show standard deviation, standard error and geometric mean as well.")
     top: int | None = declare.count("Show only the N best runs.")
+    chart: Path | None = declare.chart("Draw the runs with confidence intervals and judged shares")
+    participant_files: Path | None = declare.option(
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Write a file for each run, or group of --info: its values beside best, median and worst.",
+    )
     _formats: ClassVar[declare.Declaration] = declare.formats
     into: Path | None = declare.option(
         type=click.Path(file_okay=False, path_type=Path),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
 from sounding.core.errors import DataError, SoundingError
 from sounding.core.policies import Policies
+from sounding.core.text import plural
 from sounding.data.finding import find_runs
 from sounding.data.formats import Place
 from sounding.data.large_files import steps_to_read
@@ -27,8 +28,10 @@ from sounding.measures import Measure, parse_measures
 from sounding.measures.trec import typed_name
 from sounding.render.tables import Answer, shown_notes
 from sounding.runs.align import hold_judgments, hold_order
+from sounding.terminal.declare import spelling
 from sounding.terminal.options import (
     PEOPLE,
+    options_refused,
     policies_of,
     pooled_judgments,
     progress_bar,
@@ -38,6 +41,9 @@ from sounding.terminal.options import (
     write_answer,
     write_text,
 )
+
+if TYPE_CHECKING:
+    from sounding.evaluate.baseline import BaselineTests
 
 
 def run(options: EvaluateOptions) -> None:
@@ -49,6 +55,13 @@ def run(options: EvaluateOptions) -> None:
     references = None
     if options.z_scores is not None:
         references = read_references(options.z_scores)
+    if options.chart is not None:
+        # Altair and Polars, which an evaluation without a chart does without.
+        from sounding.render.save import require_suffix
+        from sounding.render.style import require_charts
+
+        require_suffix(options.chart)
+        require_charts("altair", "drawing a chart")
     scores, failures = _evaluate(measures, policies, options)
     if references is not None:
         # A sampling error is one of the value, not of its z-score.
@@ -59,7 +72,15 @@ def run(options: EvaluateOptions) -> None:
         groups=options.judgment_groups, standardized=references is not None,
         names=_typed_names(options.measures, options.level), of_runs=len(scores.runs),
     )  # fmt: skip
-    _write(scores, layout, options, failed=bool(failures))
+    tests = None
+    if options.baseline is not None:
+        # The tests and SciPy, half as long again as the start of an evaluation.
+        from sounding.evaluate.baseline import compare_with_baseline
+
+        with options_refused():
+            tests = compare_with_baseline(scores, options.baseline)
+    _write(scores, layout, tests, options, failed=bool(failures))
+    _write_files(scores, options)
     if failures:
         _print_failures(failures)
         click.get_current_context().exit(1)
@@ -116,12 +137,36 @@ def _cut_to_pool(
     return kept, runs, cut
 
 
-def _write(scores: Scores, layout: Layout, options: EvaluateOptions, *, failed: bool) -> None:
+def _write_files(scores: Scores, options: EvaluateOptions) -> None:
+    """Write the chart and the files for participants, where they are asked for."""
+    if options.chart is not None:
+        # Altair and Polars, as above.
+        from sounding.evaluate.charts import chart_of
+        from sounding.render.save import save
+
+        save(chart_of(scores, options.baseline), options.chart)
+        remark(f"chart: {options.chart}", quiet=options.quiet)
+    if options.participant_files is not None:
+        from sounding.evaluate.participants import write_participant_files  # few evaluations need it
+
+        paths = write_participant_files(scores, options.participant_files, read_info(options.info))
+        remark(
+            f"{plural(len(paths), 'participant file')} in {options.participant_files}", quiet=options.quiet
+        )
+
+
+def _write(
+    scores: Scores, layout: Layout, tests: BaselineTests | None, options: EvaluateOptions, *, failed: bool
+) -> None:
     """Print or write the values: in trec_eval's layout, or with a headline, notes and the next command."""
-    layout = layout._replace(measures=tuple(scores.leading_order()))
+    layout = layout._replace(measures=tuple(scores.leading_order()), tests=tests)
     shown = scores
     if options.top:
-        shown = scores.of_runs(scores.order(layout.measures)[: options.top])
+        chosen = scores.order(layout.measures)[: options.top]
+        if tests is not None:
+            chosen += [tests.baseline] if tests.baseline not in chosen else []
+            layout = layout._replace(tests=tests.of_runs(chosen))
+        shown = scores.of_runs(chosen)
     if options.format_name == "trec":
         write_text(tables.trec_text(shown, layout), options.output)
         for text in _trec_remarks(shown, options):
@@ -134,8 +179,8 @@ def _write(scores: Scores, layout: Layout, options: EvaluateOptions, *, failed: 
     notes = sentences.notes_on(replace(scores, remarks=whole.remarks))
     sliced = [] if options.by is None else [part for _, part in parts]
     answer = Answer(
-        sentences.headline(scores, standardized=layout.standardized, parts=sliced),
-        [replace(first, facts=tables.facts(whole)), *others],
+        sentences.headline(scores, standardized=layout.standardized, parts=sliced, tests=tests),
+        [replace(first, facts={**first.facts, **tables.facts(whole)}), *others],
         [*notes, *([sentences.all_policies(whole)] if options.notes else [])],
         _next_command(scores, options, failed=failed),
     )
@@ -172,7 +217,7 @@ def _next_command(scores: Scores, options: EvaluateOptions, *, failed: bool) -> 
         return suggest("report", *words, "-o", "report.html", keep=keep)
     if options.unjudged != "expected":
         keep += ["unjudged", "depth", "universe", "at_most"]
-    return suggest("compare", *words, keep=keep)
+    return suggest("compare", *words, keep=[*keep, "baseline"])
 
 
 def _steps(files: Sequence[str], options: EvaluateOptions) -> int:
@@ -195,8 +240,13 @@ def _failure(run: str, error: SoundingError) -> str:
 
 def _refuse_together(options: EvaluateOptions, unjudged: str) -> None:
     """Options that have no place in the same output."""
-    if options.info and options.pool_depth is None:
-        raise click.UsageError("--info changes nothing here without --pool-depth")
+    if options.info and options.pool_depth is None and options.participant_files is None:
+        raise click.UsageError("--info changes nothing here without --pool-depth or --participant-files")
+    for name in ("by", "stats", "per_topic", "z_scores"):
+        if options.baseline and getattr(options, name):
+            raise click.UsageError(f"{spelling(name)} and --baseline do not fit one table; give one")
+    if options.baseline and options.format_name == "trec":
+        raise DataError("--baseline has no place in trec_eval's layout; use another --format")
     if options.judgment_groups and options.pool_depth is not None:
         raise click.UsageError("--pool-depth and --judgment-groups do not go together; give one")
     for name in ("by", "stats"):

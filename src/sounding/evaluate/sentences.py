@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from sounding.data.tables import Qrels
 from sounding.evaluate.result import FEW_TOPICS, NOISE, Scores
 from sounding.measures.assessment import is_about_judging
 from sounding.measures.registry import Measure
+
+if TYPE_CHECKING:
+    from sounding.evaluate.baseline import BaselineTests
 
 BOUND_KINDS = {
     "contains": "the bounds hold, but may be wider than necessary",
@@ -27,12 +31,20 @@ MOST_NAMED = 2  # runs that share the first place and are named
 # -- the headline ----------------------------------------------------------------------------------
 
 
-def headline(scores: Scores, *, standardized: bool = False, parts: Sequence[Scores] = ()) -> str:
+def headline(
+    scores: Scores,
+    *,
+    standardized: bool = False,
+    parts: Sequence[Scores] = (),
+    tests: BaselineTests | None = None,
+) -> str:
     """Return which run has the highest value, by how much, and how much of it was judged.
 
-    `parts` are the same runs on groups of topics. Nothing is said of significance, which is not tested here.
+    `parts` are the same runs on groups of topics. Significance is spoken of only where `tests` are given.
     """
     number = scores.leading_measure()
+    if tests is not None and number is not None and not np.isnan(tests.p[:, number]).all():
+        return f"{_against_baseline(scores, tests, number)} {headline(scores)}"
     if number is None:
         return f"Texts of {plural(len(scores.runs), 'run')} on {plural(len(scores.topics), 'topic')}."
     measure = scores.measures[number]
@@ -67,6 +79,47 @@ def headline(scores: Scores, *, standardized: bool = False, parts: Sequence[Scor
     return (
         f"{scores.runs[best]} has the highest {name} {frame}{ahead}{judged}."
         f"{_open_lead(scores, number, best)}{_leads(parts, number, scores.runs[best])}"
+    )
+
+
+def _against_baseline(scores: Scores, tests: BaselineTests, number: int) -> str:
+    """Return how many runs differ significantly from the baseline, as a sentence."""
+    name, measure = scores.runs[tests.baseline], scores.measures[number]
+    if tests.limits[number]:
+        return f"No run can differ significantly from {name} by {measure}: {_reason(tests.limits[number])}"
+    better, worse = (int(table[:, number].sum()) for table in (tests.better(), tests.worse()))
+    if not better and not worse:
+        return f"No run differs significantly from {name} by {measure}."
+    if tests.comparisons == 1:
+        other = scores.runs[1 - tests.baseline]
+        return f"{other} is significantly {'better' if better else 'worse'} than {name} by {measure}."
+    lower = f"; {worse:,} {'is' if worse == 1 else 'are'} significantly worse" if worse else ""
+    return (
+        f"{better or 'None'} of the {tests.comparisons:,} other runs {'are' if better > 1 else 'is'}"
+        f" significantly better than {name} by {measure}{lower}."
+    )
+
+
+def _reason(limit: str) -> str:
+    """Return why a test cannot succeed, without what it cannot."""
+    return sentence(limit.partition(": ")[2].rstrip("."))
+
+
+HIGHER, LOWER = "†", "‡"  # behind values that are significantly higher or lower than the baseline's
+
+
+def baseline_caption(scores: Scores, tests: BaselineTests) -> str:
+    """Return what a table of values against a baseline needs to be read by itself."""
+    limits = [_reason(limit) for limit in tests.limits if limit]
+    return " ".join(
+        [
+            f"Means over {plural(len(scores.topics), 'topic')}; judged: share of the documents down to the"
+            f" cut-off that was judged.",
+            f"{HIGHER} ({LOWER}): significantly higher (lower) than {scores.runs[tests.baseline]}, by a"
+            f" paired {tests.test} test with {tests.correction} correction over {tests.comparisons:,}"
+            f" comparison{'s' * (tests.comparisons != 1)} per measure, alpha = {tests.alpha:g}.",
+            *(f"No difference can be significant: {limit}" for limit in limits[:1]),
+        ]
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,12 +13,15 @@ from sounding.core.arrays import NDArray
 from sounding.core.lazy import polars
 from sounding.core.text import natural_places
 from sounding.evaluate.result import Scores
-from sounding.evaluate.sentences import shown_runs
+from sounding.evaluate.sentences import HIGHER, LOWER, baseline_caption, shown_runs
 from sounding.measures.registry import Measure
 from sounding.measures.sampled import interval_of
 from sounding.measures.summaries import mean_over_topics
 from sounding.measures.trec import trec_format, trec_name, trec_order
-from sounding.render.tables import UNKNOWN, Cell, Column, Table
+from sounding.render.tables import UNKNOWN, Cell, Column, Table, Tone, shown_cell
+
+if TYPE_CHECKING:
+    from sounding.evaluate.baseline import BaselineTests
 
 MANY_MEASURES = 6  # so many columns are hard to read for one run: the table is turned
 ALL = "all"  # what trec_eval calls the summary over topics
@@ -37,6 +40,7 @@ class Layout(NamedTuple):
     standardized: bool = False
     names: Mapping[Measure, str] = MappingProxyType({})  # trec_eval's, where they hold what was typed
     of_runs: int = 0  # how many runs there were before only the best were kept; 0: all are shown
+    tests: BaselineTests | None = None  # of the runs against a baseline
     measures: tuple[int, ...] = ()  # places of the measures in the order of columns; none: by these runs
 
 
@@ -50,7 +54,10 @@ def wide_table(
 
     `order`: the places of the runs; None: by the first measure whose bounds tell runs apart.
     """
-    scores = scores.of_runs(scores.order(_measure_order(scores, layout)) if order is None else order)
+    chosen = list(scores.order(_measure_order(scores, layout)) if order is None else order)
+    scores = scores.of_runs(chosen)
+    tests = None if layout.tests is None else layout.tests.of_runs(chosen)
+    layout = layout._replace(tests=tests)
     if layout.per_topic:
         columns = _topic_columns(scores, layout)
     elif layout.stats:
@@ -61,7 +68,8 @@ def wide_table(
         columns = _run_columns(scores, layout)
     notes = [shown_runs(len(scores.runs), layout.of_runs)] if layout.of_runs > len(scores.runs) else []
     keys = 2 if layout.per_topic or layout.stats else 1
-    return Table(columns, title=label, notes=notes, facts=facts(scores), keys=keys)
+    caption = None if tests is None else baseline_caption(scores, tests)
+    return Table(columns, title=label, notes=notes, facts=facts(scores), keys=keys, caption=caption)
 
 
 def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
@@ -78,13 +86,26 @@ def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
         if kind.basis == "count" and not layout.standardized:
             columns.append(Column(str(measure), [_whole(cell) for cell in cells]))
             continue
-        columns.append(Column(_headed(measure, layout), cells, best=_best(cells)))
+        columns.append(_marked(Column(_headed(measure, layout), cells, best=_best(cells)), number, layout))
         for name, table in beside.items():
             known = table[~np.isnan(table[:, number]), number]
             if len(known) and (name != "error" or (known >= 5e-5).any()):  # an error of 0 needs no column
                 columns.append(Column(SHORT.get(name, name), table[:, number].tolist(), joined=True))
         columns.append(Column("judged", judged[:, number].tolist(), percent=True, joined=True))
     return columns
+
+
+def _marked(column: Column, number: int, layout: Layout) -> Column:
+    """Return the column with a mark after each value that differs significantly from the baseline's."""
+    if layout.tests is None:
+        return column
+    better, worse = layout.tests.better()[:, number], layout.tests.worse()[:, number]
+    cells = [
+        shown_cell(cell, column) + (HIGHER if better[row] else LOWER if worse[row] else " ")
+        for row, cell in enumerate(column.cells)
+    ]
+    tones: dict[int, Tone] = {row: "good" for row in range(len(cells)) if better[row]}
+    return replace(column, cells=cells, right=True, tones=tones)
 
 
 def _measure_order(scores: Scores, layout: Layout) -> Sequence[int]:
@@ -275,9 +296,29 @@ def tidy_table(scores: Scores, layout: Layout, label: str | None = None) -> Tabl
         cells["measure"] += [measures[number]] * rows
     names += ["text"] * bool(scores.texts) + ["statistic"] * layout.stats
     columns = [Column(name, cells[name]) for name in names]
+    if layout.tests is not None:
+        columns += _baseline_columns(layout.tests)
     if label is not None:
         columns.append(Column("slice", [label] * len(cells["run"])))
-    return Table(columns, facts=facts(scores))
+    return Table(columns, facts=_baseline_facts(scores, layout.tests))
+
+
+def _baseline_columns(tests: BaselineTests) -> list[Column]:
+    """Return difference and adjusted p of each run and measure; there is one row for each."""
+    return [
+        Column("difference", tests.difference.ravel().tolist()),
+        Column("p_adjusted", tests.p.ravel().tolist()),
+    ]
+
+
+def _baseline_facts(scores: Scores, tests: BaselineTests | None) -> dict[str, object]:
+    if tests is None:
+        return {}
+    baseline = {
+        "run": scores.runs[tests.baseline], "test": tests.test, "correction": tests.correction,
+        "alpha": tests.alpha, "comparisons": tests.comparisons,
+    }  # fmt: skip
+    return {"baseline": baseline}
 
 
 def _known_statistics(statistics: dict[str, float]) -> dict[str, float]:

@@ -53,6 +53,7 @@ class Table:
     notes: Sequence[str] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)  # what json repeats beside the rows
     keys: int = 1  # first columns that name a row, which are always shown
+    caption: str | None = None  # makes it a table of a paper: LaTeX writes a whole table environment
 
     @property
     def height(self) -> int:
@@ -251,7 +252,7 @@ def _text(table: Table, width: int | None, prose: int | None, marks: bool) -> st
     lines = [fill_paragraph(table.title, prose) if prose else table.title, ""] if table.title else []
     columns, dropped = _fitting(table.columns, width, table.keys)
     lines += _aligned(columns, table.height, marks)
-    notes = list(table.notes)
+    notes = [*([table.caption] if table.caption else []), *table.notes]
     if dropped:
         notes.insert(0, f"Columns left out to fit the width: {', '.join(column.name for column in dropped)}.")
     if notes:
@@ -327,11 +328,12 @@ def _markdown(tables: Sequence[Table]) -> str:
         for row in range(table.height):
             cells = []
             for column in table.columns:
-                text = shown_cell(column.cells[row], column)
+                text = shown_cell(column.cells[row], column).rstrip()
                 text = f"`{text}`" if column.code else markdown_text(text)
                 cells.append(f"**{text}**" if row in column.best else text)
             lines.append("| " + " | ".join(cells) + " |")
-        lines += ["", *(f"{markdown_text(note)}  " for note in table.notes)] if table.notes else []
+        notes = [*([table.caption] if table.caption else []), *table.notes]
+        lines += ["", *(f"{markdown_text(note)}  " for note in notes)] if notes else []
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
@@ -348,7 +350,7 @@ _LATEX = {
     # Letters that the usual fonts have in mathematics only, or print as something else.
     "≤": r"\ensuremath{\le}", "≥": r"\ensuremath{\ge}", "<": r"\ensuremath{<}", ">": r"\ensuremath{>}",
     "‹": r"\ensuremath{\langle}", "›": r"\ensuremath{\rangle}", "·": r"\ensuremath{\cdot}",
-    "|": r"\ensuremath{|}", "…": r"\ldots{}",
+    "|": r"\ensuremath{|}", "…": r"\ldots{}", "†": r"\ensuremath{^\dagger}", "‡": r"\ensuremath{^\ddagger}",
 }  # fmt: skip
 
 
@@ -357,21 +359,31 @@ def latex_text(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
+def _hanging_mark(text: str) -> str:
+    """Return a cell whose mark of significance takes no room, so that digits stand in line."""
+    return re.sub(r"(\\ensuremath\{\^\\d?dagger\})$", r"\\rlap{\1}", text)
+
+
 def _latex(tables: Sequence[Table]) -> str:
     parts = []
     for table in tables:
         shape = "".join("l" if stands_left(column) else "r" for column in table.columns)
-        lines = ["% needs \\usepackage{booktabs}", f"\\begin{{tabular}}{{{shape}}}", "\\toprule"]
+        lines = ["% needs \\usepackage{booktabs}"]
+        if table.caption:
+            lines += ["\\begin{table}", "\\centering", f"\\caption{{{latex_text(table.caption)}}}"]
+        lines += [f"\\begin{{tabular}}{{{shape}}}", "\\toprule"]
         lines.append(" & ".join(latex_text(column.name) for column in table.columns) + r" \\")
         lines.append("\\midrule")
         for row in range(table.height):
             cells = []
             for column in table.columns:
-                text = latex_text(shown_cell(column.cells[row], column))
+                text = _hanging_mark(latex_text(shown_cell(column.cells[row], column).rstrip()))
                 text = f"\\texttt{{{text}}}" if column.code else text
                 cells.append(f"\\textbf{{{text}}}" if row in column.best else text)
             lines.append(" & ".join(cells) + r" \\")
-        lines += ["\\bottomrule", "\\end{tabular}", *(f"% {note}" for note in table.notes)]
+        lines += ["\\bottomrule", "\\end{tabular}"]
+        lines += ["\\end{table}"] if table.caption else []
+        lines += [f"% {note}" for note in table.notes]
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 

@@ -25,7 +25,7 @@ GROUPS: Mapping[str, Collection[str]] = {
     "Output": (
         "per_topic", "stats", "top", "sections", "chosen", "every", "everything", "view", "matrix",
         "each_pair", "each_run", "each_depth", "notes", "chart", "chart_format", "documents", "fail_on",
-        "into", "format_name", "output", "quiet",
+        "into", "participant_files", "format_name", "output", "quiet",
     ),
     "Policies": ("policy",),
     "Work": ("jobs", "dask"),
@@ -35,7 +35,7 @@ ALWAYS = ("measures", "measure", "info", "chart", "notes", "format_name", "outpu
 
 # Command -> what --help shows beside these; the commands that are not here show all.
 COMMON: Mapping[str, Collection[str]] = {
-    "evaluate": ("level", "per_topic", "stats", "top", "by", "unjudged"),
+    "evaluate": ("level", "per_topic", "stats", "top", "by", "unjudged", "baseline"),
     "compare": ("baselines", "pair", "test", "correction", "alpha", "top", "holds", "notes", "fail_on"),
     "depth": ("depths", "reference", "test", "alpha", "pair", "pools", "subsets"),
     "audit": ("new", "pool_depth", "chosen", "every", "top"),

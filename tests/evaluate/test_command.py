@@ -168,7 +168,7 @@ def test_the_chart_has_every_run_with_its_interval_and_judged_share(call: Call) 
     drawing = Path("chart.svg").read_text()
     assert all(f">{name}<" in drawing for name in scores.runs)
     specification = chart_of(scores).to_dict()
-    data = specification["data"]["values"].splitlines()
+    data = specification["datasets"][specification["data"]["name"]].splitlines()
     assert data[0] == "run,value,lower,upper,judged"
     first = data[1].split(",")
     best = scores.order()[0]
@@ -192,6 +192,6 @@ def test_of_many_runs_the_chart_shows_the_best_and_the_baseline() -> None:
     }
     scores = evaluate(qrels, runs, ["RR"])
     specification = chart_of(scores, "run049").to_dict()
-    names = [line.split(",")[0] for line in specification["data"]["values"].splitlines()[1:]]
+    names = [line.split(",")[0] for line in specification["datasets"][specification["data"]["name"]].splitlines()[1:]]
     assert names == [f"run{number:03}" for number in range(MOST_RUNS - 1)] + ["run049"]
     assert f"{MOST_RUNS} of {MOST_RUNS + 10} runs" in specification["title"]["text"]

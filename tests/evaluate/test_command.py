@@ -192,6 +192,9 @@ def test_of_many_runs_the_chart_shows_the_best_and_the_baseline() -> None:
     }
     scores = evaluate(qrels, runs, ["RR"])
     specification = chart_of(scores, "run049").to_dict()
-    names = [line.split(",")[0] for line in specification["datasets"][specification["data"]["name"]].splitlines()[1:]]
+    names = [
+        line.split(",")[0]
+        for line in specification["datasets"][specification["data"]["name"]].splitlines()[1:]
+    ]
     assert names == [f"run{number:03}" for number in range(MOST_RUNS - 1)] + ["run049"]
     assert f"{MOST_RUNS} of {MOST_RUNS + 10} runs" in specification["title"]["text"]

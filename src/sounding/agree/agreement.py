@@ -1,7 +1,7 @@
-"""How far assessors agree, for every pair and all together, by topic, with intervals.
+"""Agreement of each pair of assessors and of all together, with intervals, and by topic.
 
-Overlap is that of Voorhees (2002, Table 1): of the documents that any of them found relevant, the share
-that all did.
+Overlap is that of Voorhees (2002, Table 1): the documents that all of them found relevant, divided by those
+that any of them did.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
+from sounding.agree import sentences
 from sounding.agree.panel import Marks, Panel, anyone, everyone
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
@@ -33,7 +34,7 @@ from sounding.statistics.testing import NORMAL_95
 
 Floats = NDArray[np.float64]
 
-# What each coefficient is called by programs.
+# The names of the coefficients in outputs for programs.
 COEFFICIENTS = (
     "overlap", "agreement", "kappa", "alpha", "kappa_grades", "kappa_weighted", "alpha_grades",
     "alpha_ordinal",
@@ -49,7 +50,7 @@ class AssessorGroup:
     topics: int  # with such documents
     overlaps: Floats  # (topic,) NaN: see `reasons`
     kappas: Floats  # (topic,) Cohen's for a pair, Fleiss' for more; of relevance
-    reasons: tuple[str, ...]  # (topic,) why the overlap or kappa is not known; empty: both are
+    reasons: tuple[str, ...]  # (topic,) why overlap or kappa has no value; empty: both have one
     estimates: dict[str, Estimate]  # by the names of COEFFICIENTS
     by_grade: dict[float, Estimate]  # grade -> share of its uses that the members share
     confusion: Floats | None  # (grade, grade) of a pair
@@ -57,18 +58,18 @@ class AssessorGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """Of what one assessor found relevant and all others judged, the documents that all others reject."""
+    """How many of an assessor's relevant documents all other assessors rejected."""
 
     assessor: str
-    relevant: int  # documents found relevant that all others judged
+    relevant: int  # documents that the assessor found relevant and all others judged
     rejected: int
-    share: Estimate  # over all topics together, as the paper has it
+    share: Estimate  # over all topics together, as in the paper
     mean: Estimate  # mean over topics
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TopicTalk:
-    """One topic: what to talk about, and how urgently."""
+class TopicAgreement:
+    """How far the assessors agree on one topic, and how many documents they should discuss."""
 
     topic: str
     documents: int  # that anybody judged
@@ -82,29 +83,29 @@ class TopicTalk:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Agreements:
-    """How far every pair of assessors agrees, and all of them, over all topics and topic by topic."""
+    """The agreement of each pair of assessors and of all of them, over all topics and by topic."""
 
     panel: Panel
     level: float
     scale: tuple[float, ...]
     groups: tuple[AssessorGroup, ...]  # pairs first, then all where there are more than two
     rejections: tuple[Rejection, ...]
-    topics: tuple[TopicTalk, ...]  # those that need talking about first
+    topics: tuple[TopicAgreement, ...]  # those to discuss first at the top
 
     @property
     def everyone(self) -> AssessorGroup:
-        """All assessors together."""
+        """The group of all assessors."""
         return self.groups[-1]
 
     def names(self, group: AssessorGroup) -> str:
-        """The members of a group as outputs call it."""
+        """Return the name of a group in outputs."""
         if len(group.members) > 2:
             return f"all {len(group.members)}"
         return " & ".join(self.panel.assessors[member] for member in group.members)
 
 
 def assessor_agreements(panel: Panel, *, level: float = 1, bootstrap: Bootstrap | None = None) -> Agreements:
-    """How far the assessors of a panel agree, with intervals by a bootstrap over topics.
+    """Return how far the assessors of a panel agree, with intervals from a bootstrap over topics.
 
     A document is relevant from grade `level`. Pairs are compared on documents that both judged.
     """
@@ -118,7 +119,7 @@ def assessor_agreements(panel: Panel, *, level: float = 1, bootstrap: Bootstrap 
     return Agreements(
         panel=panel, level=level, scale=tuple(scale.tolist()), groups=groups,
         rejections=tuple(_rejection(panel, place, level, bootstrap) for place in range(count)),
-        topics=_talk_first(panel, groups[-1], level),
+        topics=_topics_to_discuss(panel, groups[-1], level),
     )  # fmt: skip
 
 
@@ -127,7 +128,7 @@ def assessor_agreements(panel: Panel, *, level: float = 1, bootstrap: Bootstrap 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _Counts:
-    """Tables of one group of assessors, topic by topic: what the coefficients are taken of."""
+    """Contingency tables of a group of assessors by topic, from which the coefficients are computed."""
 
     relevance: Floats  # (topic, 2, 2) of documents that all members judged
     graded: Floats  # (topic, grade, grade) of the same
@@ -166,7 +167,7 @@ def _group(
     kappas = (cohen_kappa if len(members) == 2 else fleiss_kappa)(counts.relevance)
     nothing = _why_nothing(panel, judged, common)
     same = nothing or _why_same(grades[common], binary[common], level)
-    estimates = {"overlap": bootstrap.mean(overlaps, nothing or "nobody found a relevant document")}
+    estimates = {"overlap": bootstrap.mean(overlaps, nothing or sentences.NOTHING_RELEVANT)}
     return AssessorGroup(
         members=members, documents=int(np.count_nonzero(common)), topics=int(np.count_nonzero(used)),
         overlaps=overlaps, kappas=kappas,
@@ -186,11 +187,11 @@ def _estimates(
     same: str,
     bootstrap: Bootstrap,
 ) -> dict[str, Estimate]:
-    """All coefficients but the overlap; `nothing` and `same` say why some of them have no value."""
+    """Return all coefficients except overlap; `nothing` and `same` are reasons for missing values."""
     kappa = cohen_kappa if members == 2 else fleiss_kappa
     shared = counts.paired_relevance.sum(axis=(1, 2)) > 0
-    unpaired = "no document has two judgments" if not shared.any() else "every judgment says the same"
-    weighted = Estimate(value=np.nan, reason="defined for two assessors")
+    unpaired = sentences.ONE_GRADE if shared.any() else sentences.NOT_PAIRED
+    weighted = Estimate(value=np.nan, reason=sentences.FOR_TWO)
     if members == 2:
         weighted = bootstrap.estimate(
             counts.graded, lambda table: weighted_kappa(table, scale), used, same
@@ -215,60 +216,58 @@ def _by_grade(graded: Floats, scale: Floats, used: Marks, bootstrap: Bootstrap) 
             graded,
             lambda table, place=place: agreement_by_grade(table)[..., place],  # type: ignore[misc]
             used,
-            "no document that all judged has this grade",
+            sentences.GRADE_NOT_USED,
         )
     return found
 
 
 def _why_nothing(panel: Panel, judged: Marks, common: Marks) -> str:
-    """Why there is nothing to compare the members on; empty where there is."""
+    """Return why the members cannot be compared; an empty text if they can."""
     if common.any():
         return ""
     if not everyone(panel.count(judged) > 0).any():
-        return "no topic that all of them judged"
-    return "no document that all of them judged"
+        return sentences.NO_COMMON_TOPIC
+    return sentences.NO_COMMON_DOCUMENT
 
 
 def _why_same(grades: Floats, binary: Floats, level: float) -> str:
-    """Why agreement beyond chance is not defined, if it is not, on documents that all members judged."""
+    """Return why agreement beyond chance is undefined, in case it is, for documents that all judged."""
     if len(np.unique(grades)) == 1:
-        return f"all gave every document the grade {grades[0, 0]:g}: chance agrees as well"
-    what = "relevant" if binary[0, 0] else "not relevant"
-    return f"all found every document {what} (level {level:g}): chance agrees as well"
+        return sentences.same_grade(grades[0, 0])
+    return sentences.same_relevance(bool(binary[0, 0]), level)
 
 
 def _reasons(
     panel: Panel, members: tuple[int, ...], used: Marks, any_one: Places, kappas: Floats
 ) -> tuple[str, ...]:
-    """(topic,): why something is not known; empty where all is."""
+    """Return for each topic why its overlap or kappa has no value; an empty text if both have one."""
     judged = panel.count(panel.judged[:, list(members)]) > 0
-    told = []
+    reasons = []
     for topic in range(len(panel.topics)):
         absent = [panel.assessors[member] for member in np.array(members)[~judged[topic]].tolist()]
         if absent:
-            told.append(f"not judged by {', '.join(absent)}")
+            reasons.append(sentences.not_judged_by(absent))
         elif not used[topic]:
-            told.append("no document that all judged")
+            reasons.append(sentences.NO_COMMON_DOCUMENT)
         elif not any_one[topic]:
-            told.append("nobody found a relevant document")
+            reasons.append(sentences.NOTHING_RELEVANT)
         elif np.isnan(kappas[topic]):
-            told.append("all found every document relevant")
+            reasons.append(sentences.ALL_RELEVANT)
         else:
-            told.append("")
-    return tuple(told)
+            reasons.append("")
+    return tuple(reasons)
 
 
 # -- rejected by all others ------------------------------------------------------------------------
 
 
 def _rejection(panel: Panel, place: int, level: float, bootstrap: Bootstrap) -> Rejection:
-    """Share of one assessor's relevant documents that everybody else judged and rejected."""
+    """Return the share of an assessor's relevant documents that all others judged and rejected."""
     others = np.delete(panel.grades, place, axis=1)
     found = (panel.grades[:, place] >= level) & everyone(~np.isnan(others))
     refused = found & everyone(others < level)
     counts = np.stack([panel.count(refused), panel.count(found)], axis=1).astype(np.float64)
-    used = counts[:, 1] > 0
-    reason = "no document found relevant that all others judged"
+    used, reason = counts[:, 1] > 0, sentences.NONE_TO_REJECT
     return Rejection(
         assessor=panel.assessors[place], relevant=int(counts[:, 1].sum()), rejected=int(counts[:, 0].sum()),
         share=bootstrap.estimate(counts, _share, used, reason), mean=bootstrap.mean(_share(counts), reason),
@@ -282,8 +281,8 @@ def _share(pairs: Floats) -> Floats:
 # -- topics ----------------------------------------------------------------------------------------
 
 
-def _talk_first(panel: Panel, whole: AssessorGroup, level: float) -> tuple[TopicTalk, ...]:
-    """All topics: low overlap on many documents first, those without a value last."""
+def _topics_to_discuss(panel: Panel, whole: AssessorGroup, level: float) -> tuple[TopicAgreement, ...]:
+    """Return all topics: low overlap on many documents first, those without a value last."""
     relevant = panel.relevant(level)
     refused = panel.judged & ~relevant
     contested = panel.count(anyone(relevant) & anyone(refused))
@@ -292,7 +291,7 @@ def _talk_first(panel: Panel, whole: AssessorGroup, level: float) -> tuple[Topic
     found = panel.count(relevant & common[:, np.newaxis])
     sizes = np.diff(panel.starts)
     shown = [
-        TopicTalk(
+        TopicAgreement(
             topic=topic, documents=int(sizes[row]), common=int(shared[row]),
             relevant=tuple(found[row].tolist()), contested=int(contested[row]),
             overlap=float(whole.overlaps[row]), kappa=float(whole.kappas[row]),
@@ -306,9 +305,9 @@ def _talk_first(panel: Panel, whole: AssessorGroup, level: float) -> tuple[Topic
 
 
 def upper_limits(overlaps: Floats, documents: Places | Sequence[int]) -> Floats:
-    """The upper 95% limit of each overlap, as a share of so many documents (Wilson 1927); NaN becomes 2.
+    """Return the upper 95% limit of each overlap as a share of its documents (Wilson 1927); NaN becomes 2.
 
-    Low overlap on many documents says more than the same on one or two.
+    Low overlap on many documents is stronger evidence than the same on one or two.
     """
     size = np.maximum(np.asarray(documents, np.float64), 1.0)
     center = overlaps + NORMAL_95**2 / (2 * size)
@@ -332,7 +331,7 @@ class GradeBias:
 
 
 def grade_biases(panel: Panel, *, bootstrap: Bootstrap | None = None) -> list[GradeBias]:
-    """One row for every assessor and grade; every document counts once, however many others judged it."""
+    """Return a row for each assessor and grade; a document counts once, however many others judged it."""
     bootstrap = bootstrap or Bootstrap()
     found = []
     for place, assessor in enumerate(panel.assessors):
@@ -352,7 +351,7 @@ def grade_biases(panel: Panel, *, bootstrap: Bootstrap | None = None) -> list[Gr
                     by_others=float(theirs.mean()) if len(rows) else np.nan,
                     bias=bootstrap.estimate(
                         np.stack([difference, size], axis=1), _share, size > 0,
-                        "no document that somebody else judged as well",
+                        sentences.NOT_COMPARED,
                     ),
                 )
             )  # fmt: skip

@@ -1,8 +1,9 @@
-"""Charts of several assessors: how far they agree, systems over many qrels, and which systems swap."""
+"""The charts of `agree`: agreement of assessors, systems over many qrels, and systems that swap."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,11 @@ from sounding.render import style
 
 MARKS = {"original": ("circle", style.COLORS[1]), "union": ("triangle-up", style.COLORS[0]),
          "intersection": ("square", style.COLORS[2])}  # fmt: skip
+WIDTH = 300  # pixels of a pane: with its labels it fits a column of a paper
+ROW = 15  # pixels for each name
+MOST = 40  # systems, or topics, that a figure names
 BINS = 40
 THIN = 0.02  # breadth of a bar that stands alone
-FEW = 45  # systems whose names are set in full size
 COEFFICIENTS = {
     "overlap": "overlap", "kappa": "kappa", "alpha": "alpha", "alpha_ordinal": "alpha of grades, ordinal",
 }  # fmt: skip
@@ -25,21 +28,21 @@ COEFFICIENTS = {
 
 @style.needs("assessors", "coefficient", "value", "lower", "upper")
 def agreement_of_assessors(frame: polars.DataFrame) -> style.Chart:
-    """How far each pair of assessors agrees, and all of them, with intervals.
+    """Draw how far each pair of assessors agrees, and all of them, with intervals.
 
-    Columns: `assessors`, `coefficient`, `value`, `lower`, `upper`. Pairs and coefficients stand as the frame
-    first names them.
+    Columns: `assessors`, `coefficient`, `value`, `lower`, `upper`. Pairs and coefficients keep the order of
+    the frame.
     """
     who, kinds = style.names(frame, "assessors"), style.names(frame, "coefficient")
-    low, high = style.value_domain(polars.concat([frame["value"], frame["lower"], frame["upper"]]))
-    scale = alt.Scale(domain=[low, max(high, 1.0)], nice=False)
-    x = alt.X("value:Q", title="agreement (1: full)", scale=scale)
+    low, _ = style.value_domain(polars.concat([frame["value"], frame["lower"], frame["upper"]]))
+    scale = alt.Scale(domain=[max(low, -1.0), 1.0], nice=False)
+    x = alt.X("value:Q", title="agreement (1 = full)", scale=scale)
     y = alt.Y("assessors:N", sort=who, title=None)
     offset = alt.YOffset("coefficient:N", sort=kinds)
     colors = alt.Scale(domain=kinds, range=style.series_colors(len(kinds)))
-    color = alt.Color("coefficient:N", scale=colors, title=None)
+    color = alt.Color("coefficient:N", scale=colors, title=None, legend=_LEGEND)
     shapes = alt.Scale(domain=kinds, range=style.series_shapes(len(kinds)))
-    shape = alt.Shape("coefficient:N", scale=shapes, title=None)
+    shape = alt.Shape("coefficient:N", scale=shapes, title=None, legend=_LEGEND)
     tooltip = _tooltip("assessors:N", "coefficient:N", "value:Q", "lower:Q", "upper:Q")
     base = alt.Chart(style.data(frame.select("assessors", "coefficient", "value", "lower", "upper")))
     bars = base.mark_rule(strokeWidth=2).encode(
@@ -47,74 +50,84 @@ def agreement_of_assessors(frame: polars.DataFrame) -> style.Chart:
     )
     points = base.mark_point(filled=True, size=60).encode(x, y, offset, color, shape, tooltip=tooltip)
     height = alt.Step(16 * len(kinds) + 8, **{"for": "position"})
-    pane = alt.LayerChart(layer=[points, bars], width=420, height=height)
-    return style.titled(pane, "How far the assessors agree", ["Lines: intervals by a bootstrap over topics."])
+    pane = alt.LayerChart(layer=[points, bars], width=WIDTH, height=height)
+    return style.titled(pane, "Agreement of the assessors", ["Lines: intervals, by a bootstrap over topics."])
 
 
 @style.needs("topic", "overlap", "contested")
 def overlap_by_topic(frame: polars.DataFrame) -> style.Chart:
-    """Overlap of the assessors' relevant documents on each topic, those to talk about first.
+    """Draw the overlap of the assessors' relevant documents by topic, the topics to discuss first at the top.
 
-    Columns: `topic`, `overlap` (0 to 1), `contested` (documents, the size of the point).
+    Columns: `topic`, `overlap` (0 to 1), `contested` (documents, the size of the point). Of many topics the
+    first are drawn.
     """
-    order = style.names(frame, "topic")
+    topics = style.names(frame, "topic")
+    order = topics[:MOST]
+    drawn = frame.filter(polars.col("topic").cast(str).is_in(order))
     points = (
-        alt.Chart(style.data(frame.select("topic", "overlap", "contested")))
+        alt.Chart(style.data(drawn.select("topic", "overlap", "contested")))
         .mark_point(filled=True, color=style.COLORS[0], opacity=0.8)
         .encode(
-            alt.X("topic:N", sort=order, title="topic", axis=_system_axis(len(order))),
-            alt.Y("overlap:Q", title="overlap of relevant documents", scale=alt.Scale(domain=[0, 1])),
-            alt.Size("contested:Q", title="contested documents", scale=alt.Scale(range=[12, 260])),
+            alt.X("overlap:Q", title="overlap of relevant documents", scale=alt.Scale(domain=[0, 1])),
+            alt.Y("topic:N", sort=order, title="topic", axis=_names_axis()),
+            alt.Size("contested:Q", title="contested documents", scale=alt.Scale(range=[12, 200]),
+                     legend=_LEGEND),
             tooltip=_tooltip("topic:N", "overlap:Q", "contested:Q"),
         )
-        .properties(width=_width(len(order)), height=240)
-    )
-    note = "Topics to talk about first stand to the left."
-    return style.titled(points, "Overlap of the assessors by topic", [note])
+        .properties(width=WIDTH, height=_height(len(order)))
+    )  # fmt: skip
+    note = f"The first {MOST} of {len(topics)} topics to discuss." if len(topics) > MOST else ""
+    return style.titled(points, "Overlap by topic", [note or "Topics to discuss first are at the top."])
 
 
 @style.needs("system", "mean", "least", "most", "original", "union", "intersection")
 def values_over_qrels(
-    frame: polars.DataFrame, *, measure: str = "AP", qrels: int | None = None
+    frame: polars.DataFrame, *, measure: str = "AP", qrels: int | None = None, most: int = MOST
 ) -> style.Chart:
-    """Mean and range of every system over qrels, with three special ones (Voorhees 2002, Fig. 3).
+    """Draw the mean and range of each system over qrels, and three special values (Voorhees 2002, Fig. 3).
 
-    Columns: `system`, `mean`, `least`, `most`, `original`, `union`, `intersection`, best mean first.
+    Columns: `system`, `mean`, `least`, `most`, `original`, `union`, `intersection`, best mean first. The
+    first `most` systems are drawn.
     """
+    systems = frame.height
+    frame = frame.head(most)
     order = style.names(frame, "system")
-    x = alt.X("system:N", sort=order, title=None, axis=_system_axis(len(order)))
+    y = alt.Y("system:N", sort=order, title=None, axis=_names_axis())
     drawn = polars.concat([frame[name].cast(float) for name in ("mean", "least", "most", *MARKS)])
     scale = alt.Scale(domain=list(style.value_domain(drawn)), nice=False)
-    y = alt.Y("least:Q", title=f"{measure}, mean over topics", scale=scale)
+    x = alt.X("least:Q", title=f"{measure}, mean over topics", scale=scale)
     tooltip = _tooltip("system:N", "mean:Q", "least:Q", "most:Q")
     base = alt.Chart(style.data(frame.select("system", "mean", "least", "most")))
-    bar = base.mark_rule(color=style.FAINT, strokeWidth=3).encode(x, y, alt.Y2("most:Q"), tooltip=tooltip)
-    mean = base.mark_tick(color=style.INK, thickness=2, size=8).encode(x, alt.Y("mean:Q"), tooltip=tooltip)
+    bar = base.mark_rule(color=style.FAINT, strokeWidth=3).encode(x, y, alt.X2("most:Q"), tooltip=tooltip)
+    mean = base.mark_tick(color=style.INK, thickness=2, size=10).encode(alt.X("mean:Q"), y, tooltip=tooltip)
     special = frame.unpivot(on=list(MARKS), index="system", variable_name="qrels", value_name="value")
     shapes, colors = zip(*MARKS.values(), strict=True)
     points = (
         alt.Chart(style.data(special))
         .mark_point(filled=True, size=38, opacity=0.9)
         .encode(
-            x, alt.Y("value:Q"),
-            alt.Shape("qrels:N", scale=alt.Scale(domain=list(MARKS), range=list(shapes))),
-            alt.Color("qrels:N", scale=alt.Scale(domain=list(MARKS), range=list(colors))),
+            alt.X("value:Q"), y,
+            alt.Shape("qrels:N", title=None, legend=_LEGEND,
+                      scale=alt.Scale(domain=list(MARKS), range=list(shapes))),
+            alt.Color("qrels:N", title=None, legend=_LEGEND,
+                      scale=alt.Scale(domain=list(MARKS), range=list(colors))),
             tooltip=_tooltip("system:N", "qrels:N", "value:Q"),
         )
     )  # fmt: skip
-    pane = alt.LayerChart(layer=[bar, mean, points], width=_width(len(order)), height=340)
+    pane = alt.LayerChart(layer=[bar, mean, points], width=WIDTH, height=_height(len(order)))
     count = "many" if qrels is None else f"{qrels:,}"
-    note = "Bars: least to most; ticks: mean over qrels, by which the systems are ordered."
-    return style.titled(pane, f"{measure} of {plural(len(order), 'system')} over {count} qrels", [note])
+    who = plural(systems, "system") if systems <= most else f"the {most} best of {systems} systems"
+    note = "Bars: range over qrels. Ticks: mean over qrels."
+    return style.titled(pane, f"{measure} of {who} over {count} qrels", [note])
 
 
 @style.needs("lower", "upper", "qrels")
 def agreement_over_qrels(
     frame: polars.DataFrame, *, coefficient: str = "Kendall's τ", mean: float | None = None
 ) -> style.Chart:
-    """How many qrels rank the systems how nearly as the original ones do.
+    """Draw a histogram of how far the rankings under other qrels agree with the original one.
 
-    Columns: `lower` and `upper`, the limits of a stretch of the coefficient, and `qrels`, how many lie in it.
+    Columns: `lower` and `upper`, the limits of a bar, and `qrels`, its count.
     """
     scale = alt.Scale(domain=_limits(frame), nice=False)
     x = alt.X("lower:Q", title=f"{coefficient} with the original ranking", scale=scale)
@@ -134,13 +147,13 @@ def agreement_over_qrels(
             place.mark_rule(color=style.INK, strokeDash=[4, 3]).encode(alt.X("lower:Q")),
             name.encode(alt.X("lower:Q"), alt.Text("name:N"), y=alt.value(-3)),
         ]
-    pane = alt.LayerChart(layer=layers, width=460, height=240)
+    pane = alt.LayerChart(layer=layers, width=WIDTH, height=200)
     total = int(frame["qrels"].sum())
-    return style.titled(pane, f"Agreement of {total:,} rankings with the original one")
+    return style.titled(pane, f"{total:,} rankings compared with the original")
 
 
 def _limits(frame: polars.DataFrame) -> list[float]:
-    """From the first limit of a stretch to the last, and no further: coefficients end at 1."""
+    """Return the first and the last limit of the bars: no axis goes beyond 1."""
     limits = np.concatenate([frame[name].cast(float).fill_null(np.nan) for name in ("lower", "upper")])
     known = limits[np.isfinite(limits)]
     return [float(known.min()), float(known.max())] if len(known) else [0.0, 1.0]
@@ -148,61 +161,70 @@ def _limits(frame: polars.DataFrame) -> list[float]:
 
 @style.needs("system", "other", "swapped")
 def swaps_over_qrels(
-    frame: polars.DataFrame, *, measure: str = "AP", order: Sequence[str] | None = None
+    frame: polars.DataFrame, *, measure: str = "AP", order: Sequence[str] | None = None, most: int = MOST
 ) -> style.Chart:
-    """How often qrels turn each pair of systems round, best systems first.
+    """Draw how often qrels reverse each pair of systems, best systems first.
 
     Columns: `system` (better in the original), `other`, `swapped` (share of qrels, 0 to 1). `order` lists the
-    systems; by default they stand as the frame first names them.
+    systems, by default in the order of the frame; the first `most` are drawn.
     """
-    order = list(order or dict.fromkeys([*style.names(frame, "system"), *style.names(frame, "other")]))
-    size = min((9 if len(order) > FEW else 16) * len(order), 900)
-    axis = _system_axis(len(order))
-    quiet = alt.Axis(labelFontSize=8 if len(order) > FEW else 10, labelLimit=110)
+    systems = list(order or dict.fromkeys([*style.names(frame, "system"), *style.names(frame, "other")]))
+    shown = systems[:most]
+    drawn = frame.filter(polars.col("system").is_in(shown) & polars.col("other").is_in(shown))
     shades = alt.Scale(range=list(style.CIVIDIS[::-1]), domain=[0, 1])
-    systems = alt.Scale(domain=order)
+    scale = alt.Scale(domain=shown)
     cells = (
-        alt.Chart(style.data(frame.select("system", "other", "swapped")))
+        alt.Chart(style.data(drawn.select("system", "other", "swapped")))
         .mark_rect()
         .encode(
-            alt.X("other:N", sort=order, title="the worse one", scale=systems, axis=axis),
-            alt.Y("system:N", sort=order, title="the better one", scale=systems, axis=quiet),
-            alt.Color("swapped:Q", title="share of qrels", scale=shades),
+            alt.X("other:N", sort=shown, title="worse by the original qrels", scale=scale,
+                  axis=_names_axis(labelAngle=-90)),
+            alt.Y("system:N", sort=shown, title="better by the original qrels", scale=scale,
+                  axis=_names_axis()),
+            alt.Color("swapped:Q", title="share of qrels", scale=shades, legend=_LEGEND),
             tooltip=_tooltip("system:N", "other:N", "swapped:Q"),
         )
-        .properties(width=size, height=size)
+        .properties(width=max(_height(len(shown)), 200), height=max(_height(len(shown)), 200))
+    )  # fmt: skip
+    some = f"The {most} best of {len(systems)} systems." if len(systems) > most else ""
+    return style.titled(
+        cells, f"How often qrels reverse two systems by {measure}", ["Empty: never, or tied.", some]
     )
-    note = "Better and worse: by the original qrels. Empty: never turned, or tied."
-    return style.titled(cells, f"{measure}: how often qrels turn two systems round", [note])
+
+
+_LEGEND = {"orient": "bottom"}
 
 
 def _tooltip(*fields: str) -> list[alt.Tooltip]:
     return [alt.Tooltip(field) for field in fields]
 
 
-def _system_axis(count: int) -> alt.Axis:
-    size = 8 if count > FEW else 11
-    return alt.Axis(labelAngle=-90, labelFontSize=size, labelLimit=110, labelOverlap=False)
+def _names_axis(**more: Any) -> alt.Axis:
+    return alt.Axis(labelFontSize=10, labelOverlap=False, **more)
 
 
-def _width(systems: int) -> int:
-    return max(18 * systems, 240) if systems <= FEW else min(18 * systems, 1250)
+def _height(rows: int) -> int:
+    return max(ROW * rows, 4 * ROW)
 
 
 # -- from a study ----------------------------------------------------------------------------------
 
 
-def charts_of(study: Study) -> list[style.Chart]:
-    """All charts of a study: of the assessors, then of the systems, measure after measure."""
-    charts = [agreement_of_assessors(pair_frame(study))]
-    topics = topic_frame(study)
-    if not topics.is_empty():
-        charts.append(overlap_by_topic(topics))
-    return [*charts, *(chart for effect in study.effects for chart in _effect_charts(effect))]
+FIGURES = ("pairs", "topics", "systems", "taus", "swaps")  # sections that have a figure
+
+
+def figures(study: Study, section: str, most: int | None = None) -> list[style.Chart]:
+    """Return the figures of a section: one, or one for each measure; none if it has nothing to draw."""
+    if section == "pairs":
+        return [agreement_of_assessors(pair_frame(study))]
+    if section == "topics":
+        topics = topic_frame(study)
+        return [] if topics.is_empty() else [overlap_by_topic(topics)]
+    return [chart for effect in study.effects for chart in _effect_figures(effect, section, most or MOST)]
 
 
 def pair_frame(study: Study) -> polars.DataFrame:
-    """The columns of `agreement_of_assessors`; ordinal alpha only where there are more than two grades."""
+    """Return the columns of `agreement_of_assessors`; ordinal alpha only with more than two grades."""
     graded = len(study.agreements.scale) > 2
     rows = [
         (study.agreements.names(group), title, estimate.value, estimate.low, estimate.high)
@@ -216,24 +238,25 @@ def pair_frame(study: Study) -> polars.DataFrame:
 
 
 def topic_frame(study: Study) -> polars.DataFrame:
-    """The columns of `overlap_by_topic`: topics that have an overlap."""
+    """Return the columns of `overlap_by_topic` for the topics that have an overlap."""
     topics = study.agreements.topics
     rows = [(topic.topic, topic.overlap, topic.contested) for topic in topics if not np.isnan(topic.overlap)]
     schema = {"topic": polars.String, "overlap": polars.Float64, "contested": polars.Int64}
     return polars.DataFrame(rows, schema=schema, orient="row")
 
 
-def _effect_charts(effect: Effect) -> list[style.Chart]:
+def _effect_figures(effect: Effect, section: str, most: int) -> list[style.Chart]:
     measure = str(effect.measure)
-    charts = [values_over_qrels(system_frame(effect), measure=measure, qrels=effect.samples)]
-    taus, swaps = tau_frame(effect), swap_frame(effect)
-    if not taus.is_empty():
+    if section == "systems":
+        return [values_over_qrels(system_frame(effect), measure=measure, qrels=effect.samples, most=most)]
+    frame = tau_frame(effect) if section == "taus" else swap_frame(effect)
+    if frame.is_empty():
+        return []
+    if section == "taus":
         mean = effect.with_original.mean
-        charts.append(agreement_over_qrels(taus, coefficient=effect.coefficient, mean=mean))
-    if not swaps.is_empty():
-        order = [effect.systems[place] for place in _by_original(effect)]
-        charts.append(swaps_over_qrels(swaps, measure=measure, order=order))
-    return charts
+        return [agreement_over_qrels(frame, coefficient=f"{effect.coefficient} by {measure}", mean=mean)]
+    order = [effect.systems[place] for place in _by_original(effect)]
+    return [swaps_over_qrels(frame, measure=measure, order=order, most=most)]
 
 
 def _by_original(effect: Effect) -> list[int]:
@@ -241,7 +264,7 @@ def _by_original(effect: Effect) -> list[int]:
 
 
 def system_frame(effect: Effect) -> polars.DataFrame:
-    """The columns of `values_over_qrels`."""
+    """Return the columns of `values_over_qrels`."""
     columns = {
         "system": np.array(effect.systems, object), "mean": effect.mean, "least": effect.least,
         "most": effect.most, "original": effect.values, "union": effect.union,
@@ -251,21 +274,21 @@ def system_frame(effect: Effect) -> polars.DataFrame:
 
 
 def tau_frame(effect: Effect) -> polars.DataFrame:
-    """The columns of `agreement_over_qrels`; no rows where no ranking has a coefficient."""
+    """Return the columns of `agreement_over_qrels`; no rows if no ranking has a coefficient."""
     known = effect.taus[~np.isnan(effect.taus)]
     if not len(known):
         return polars.DataFrame({"lower": [], "upper": [], "qrels": []})
     edges = _edges(float(known.min()), float(known.max()), 2 / effect.pairs, effect.coefficient in KENDALL)
-    # A value belongs to the bar that ends at it: rounding must not lift it over the edge.
+    # A value belongs to the bar that ends at it; rounding must not push it over the edge.
     places = np.searchsorted(edges, known - 1e-9 * (edges[-1] - edges[0]), side="right") - 1
     counts = np.bincount(np.clip(places, 0, len(edges) - 2), minlength=len(edges) - 1)
     return polars.DataFrame({"lower": edges[:-1], "upper": edges[1:], "qrels": counts})
 
 
 def _edges(least: float, most: float, step: float, stepped: bool) -> NDArray[np.float64]:
-    """Limits of at most BINS bars that end at the greatest value.
+    """Return the limits of at most BINS bars, the last of which ends at the greatest value.
 
-    Kendall's tau comes in steps of one swap, of which a bar holds a whole number; others come as they like.
+    Kendall's tau comes in steps of one swap, and a bar covers whole steps.
     """
     if not stepped and most == least:
         return most + THIN * np.array([0.0, 1.0] if most - THIN < -1 else [-1.0, 0.0])
@@ -275,13 +298,13 @@ def _edges(least: float, most: float, step: float, stepped: bool) -> NDArray[np.
     width = max(1, int(np.ceil((steps + 1) / BINS)))
     bars = steps // width + 1
     edges = most - step * width * np.arange(bars, -1, -1)
-    if edges[1] < step / 2 - 1:  # a tau of -1 would get a bar without breadth
+    if edges[1] < step / 2 - 1:  # else the bar of a tau of -1 would have no width
         return np.linspace(least, most, bars + 1)
     return np.maximum(edges, -1.0)
 
 
 def swap_frame(effect: Effect) -> polars.DataFrame:
-    """The columns of `swaps_over_qrels`: pairs that some qrels turn."""
+    """Return the columns of `swaps_over_qrels` for the pairs that some qrels reverse."""
     order = _by_original(effect)
     pairs = [
         (effect.systems[one], effect.systems[other], float(effect.swap_share[one, other]))

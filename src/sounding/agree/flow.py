@@ -1,4 +1,4 @@
-"""What `sounding agree` does: read the judgments, study them, write tables, judgments and charts."""
+"""The work of `sounding agree`: read the judgments, study them, write tables, qrels and charts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from sounding.agree import sentences, tables
-from sounding.agree.charts import charts_of
+from sounding.agree.charts import FIGURES, figures
 from sounding.agree.combining import (
     COMBINATIONS,
     CORRELATION,
@@ -31,9 +31,10 @@ from sounding.data.finding import find_runs
 from sounding.data.writing import write_qrels
 from sounding.render.save import require_suffix, save, together
 from sounding.render.style import require_charts
+from sounding.render.tables import Answer
 from sounding.statistics.rank_correlation import find_coefficient
 from sounding.terminal.declare import spelling, typed
-from sounding.terminal.options import NO_NOTES, policies_of, progress_bar, remark, write_tables
+from sounding.terminal.options import NO_NOTES, policies_of, progress_bar, remark, suggest, write_answer
 
 OF_RUNS = (
     "measures", "tau", "samples", "run_format", "jobs", "ties", "unjudged", "missing", "duplicates", "compat",
@@ -41,10 +42,12 @@ OF_RUNS = (
 )  # options that change nothing without runs  # fmt: skip
 OF_POOLS = ("pool_relevant", "pool_nonrelevant")
 OF_SEVERAL = ("runs", "combinations", "adjudicate", "chart", "output", "sections", "everything")
+OF_READING = ("level", "by", "labels", "repeated", "qrels_format", "policy")  # a next command repeats these
+DISAGREEMENTS, SECOND = "disagreements.tsv", "to-judge.tsv"  # files that a next command writes
 
 
 def run(options: AgreeOptions) -> None:
-    """Study the assessors, and write all that was asked for."""
+    """Study the assessors, and write the tables and files that the options ask for."""
     policies = policies_of(options)
     _check_options(options)
     _check_idle(options)
@@ -61,7 +64,7 @@ def run(options: AgreeOptions) -> None:
             return
     if len(panel.assessors) == 1:
         raise click.UsageError(
-            f"one assessor ({panel.assessors[0]}); give the judgments of another, or --simulated, or"
+            f"only one assessor ({panel.assessors[0]}); add the judgments of another, or use --simulate or"
             " --secondary-pool"
         )
     measures = options.measures or DEFAULT_MEASURES
@@ -74,35 +77,35 @@ def run(options: AgreeOptions) -> None:
             run_format=options.run_format, jobs=options.jobs, progress=progress,
         )  # fmt: skip
     _write_judgments(study, options)
-    _write_tables(study, options)
+    _write_answer(study, options)
     if options.chart is not None:
-        save(together(charts_of(study)), options.chart)
+        _draw(study, options.chart, options)
 
 
-# -- what is asked for -----------------------------------------------------------------------------
+# -- options ---------------------------------------------------------------------------------------
 
 
 def _check_options(options: AgreeOptions) -> None:
-    """Refuse what would change nothing, or cannot be."""
+    """Refuse options that contradict each other or change nothing."""
     find_coefficient(options.tau)
-    if options.overlaps and not options.simulated:
-        raise click.UsageError("--overlaps changes nothing without --simulated")
+    if options.overlaps and not options.simulate:
+        raise click.UsageError("--overlaps changes nothing without --simulate")
     for how, _ in options.combinations:
         if how not in COMBINATIONS:
             raise click.UsageError(f"--combine {how!r}; expected one of {', '.join(COMBINATIONS)}")
     if options.priority and "priority" not in dict(options.combinations):
         raise click.UsageError("--priority changes nothing without --combine priority FILE")
     if options.everything and options.sections:
-        raise click.UsageError("--all and --section do not go together; give one")
+        raise click.UsageError("--all already shows every section; leave out --section")
     if options.format_name in NO_NOTES and (len(options.sections) > 1 or options.everything):
         raise click.UsageError(f"{options.format_name} holds one table; give one --section, or use json")
     for section in options.sections:
         if section in tables.OF_RUNS and not options.runs:
-            raise click.UsageError(f"--section {section} is about systems; give --runs as well")
+            raise click.UsageError(f"--section {section} is about systems; add --runs")
 
 
 def _check_idle(options: AgreeOptions) -> None:
-    """Refuse options that were typed and would change nothing."""
+    """Refuse options that have no effect without another one."""
     context = click.get_current_context()
     spelled = {parameter.name: parameter.opts[-1] for parameter in context.command.params}
     for names, needed, given in (
@@ -116,7 +119,7 @@ def _check_idle(options: AgreeOptions) -> None:
 
 
 def _check_files(options: AgreeOptions, runs: Sequence[str]) -> None:
-    """Refuse to write over what is read, and to write two things to one file."""
+    """Refuse to overwrite an input, or to write two outputs to one file."""
     read = {Path(file).resolve() for file in (*options.qrels, *runs)}
     written: dict[Path, str] = {}
     outputs: list[tuple[str, Path | None]] = [
@@ -144,7 +147,7 @@ def _labels(texts: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not equals or not word:
-            raise click.UsageError(f"--word {text!r}: expected a word and its grade, as relevant=1")
+            raise click.UsageError(f"--label {text!r}: expected a word and its grade, such as relevant=1")
     return labels
 
 
@@ -158,22 +161,22 @@ def _overlaps(text: str | None) -> tuple[float, ...]:
 
 
 def _panel(options: AgreeOptions, policies: Policies) -> Panel:
-    """Read the judgments; add simulated assessors where that is asked for."""
+    """Read the judgments, and add simulated assessors if --simulate asks for them."""
     panel = read_panel(
-        options.qrels, by=options.assessors, repeated=options.repeated, labels=_labels(options.words),
+        options.qrels, by=options.by, repeated=options.repeated, labels=_labels(options.labels),
         policies=policies, format=options.qrels_format,
     )  # fmt: skip
-    if not options.simulated:
+    if not options.simulate:
         return panel
     if len(panel.assessors) > 1:
-        raise click.UsageError("--simulated adds to one assessor; give the judgments of one")
+        raise click.UsageError("--simulate needs the judgments of exactly one assessor")
     return simulate_assessors(
         panel.qrels_of(0), overlaps=_overlaps(options.overlaps), level=options.level, seed=options.seed,
-        correlation=CORRELATION if options.simulated == "correlated" else 0.0,
+        correlation=CORRELATION if options.simulate == "correlated" else 0.0,
     )  # fmt: skip
 
 
-# -- what is written -------------------------------------------------------------------------------
+# -- output ----------------------------------------------------------------------------------------
 
 
 def _write_lines(path: Path, lines: Sequence[str]) -> None:
@@ -187,12 +190,12 @@ def _write_secondary_pool(panel: Panel, primary: int, path: Path, options: Agree
     )  # fmt: skip
     frame = pool.frame
     _write_lines(path, ["topic\tdoc", *map("\t".join, zip(frame["topic"], frame["doc"], strict=True))])
-    text = f"{path}: {frame.height:,} documents of {len(pool.topics)} topics to judge"
+    text = f"{path}: {frame.height:,} documents of {len(pool.topics)} topics for a second assessor to judge"
     remark(text, quiet=options.quiet)
 
 
 def _write_judgments(study: Study, options: AgreeOptions) -> None:
-    """Write the combined qrels and the list for adjudication, where they were asked for."""
+    """Write the combined qrels and the documents to adjudicate, if the options ask for them."""
     panel = study.panel
     for how, file in options.combinations:
         write_qrels(combine(panel, how, priority=options.priority), file)
@@ -201,25 +204,50 @@ def _write_judgments(study: Study, options: AgreeOptions) -> None:
         return
     rows = adjudication_list(panel, level=options.level)
     lines = ["\t".join(["topic", "doc", *panel.assessors, "gap", "differ_on"])]
-    for one in rows:
-        grades = ["" if grade != grade else f"{grade:g}" for grade in one.grades]
-        kind = "relevance" if one.relevance else "grade"
-        lines.append("\t".join([one.topic, one.doc, *grades, f"{one.gap:g}", kind]))
+    for row in rows:
+        grades = ["" if grade != grade else f"{grade:g}" for grade in row.grades]
+        kind = "relevance" if row.relevance else "grade"
+        lines.append("\t".join([row.topic, row.doc, *grades, f"{row.gap:g}", kind]))
     _write_lines(options.adjudicate, lines)
-    remark(f"{options.adjudicate}: {len(rows):,} documents on which assessors differ", quiet=options.quiet)
+    remark(f"{options.adjudicate}: {len(rows):,} documents on which assessors disagree", quiet=options.quiet)
 
 
-def _write_tables(study: Study, options: AgreeOptions) -> None:
+def _write_answer(study: Study, options: AgreeOptions) -> None:
     form, top, wanted = options.format_name, options.top, options.sections
     possible = tables.possible_sections(study)
+    shown = list(wanted) or list(possible if options.everything else tables.default_sections(study))
+    notes = sentences.notes(study, policies=options.notes)
     if form in NO_NOTES:
         made = [tables.tidy_section(study, wanted[0] if wanted else "pairs", top)]
     elif form == "json":
         made = [replace(tables.tidy_section(study, "pairs"), facts=tables.facts(study))]
     else:
-        shown = [name for name in tables.FIRST if name in possible]
-        made = tables.people_tables(study, possible if options.everything else wanted or shown, top)
-    write_tables(made, form, options.output)
-    if form in NO_NOTES:
-        for note in sentences.notes(study):
-            remark(note, quiet=options.quiet)
+        made = tables.people_tables(study, shown, top)
+        if not wanted and not options.everything:
+            notes.append(sentences.more_sections([name for name in possible if name not in shown]))
+    write_answer(Answer(sentences.headline(study), made, notes, _next_command(study, options)), options)
+
+
+def _next_command(study: Study, options: AgreeOptions) -> str | None:
+    """Return the command that acts on the answer: list the disagreements, or have documents judged again."""
+    if options.simulate:
+        return suggest("agree", "--secondary-pool", SECOND, keep=OF_READING)
+    if options.adjudicate is None and any(topic.contested for topic in study.agreements.topics):
+        return suggest("agree", "--adjudicate", DISAGREEMENTS, keep=OF_READING)
+    return None
+
+
+def _draw(study: Study, path: Path, options: AgreeOptions) -> None:
+    """Draw the figures of the chosen sections; by default one: of the systems, or without runs the pairs."""
+    possible = [name for name in tables.possible_sections(study) if name in FIGURES]
+    if options.everything or options.sections:
+        chosen = [name for name in options.sections if name in FIGURES] or possible
+        drawn = [figure for name in chosen for figure in figures(study, name, options.top)]
+    else:
+        chosen = ["systems" if study.effects else "pairs"]
+        drawn = figures(study, chosen[0], options.top)[:1]
+    drawn = drawn or figures(study, "pairs")
+    save(together(drawn) if len(drawn) > 1 else drawn[0], path)
+    others = [name for name in possible if name not in chosen]
+    more = f"; for the others add --section {', '.join(others)}, or --all" if others else ""
+    remark(f"chart: {path} ({', '.join(chosen)}{more})", quiet=options.quiet)

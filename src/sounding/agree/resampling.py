@@ -1,4 +1,4 @@
-"""What different assessors do to an evaluation: runs scored under very many qrels, one assessor a topic."""
+"""How the choice of assessors affects an evaluation: runs scored under many qrels, one assessor a topic."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 import sounding.statistics.rank_overlap  # noqa: F401 - registers the coefficients of RBO
+from sounding.agree import sentences
 from sounding.agree.combining import combine
 from sounding.agree.panel import Panel
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.limits import check_count
 from sounding.core.policies import DEFAULT_POLICIES, Policies
+from sounding.core.text import plural
 from sounding.core.workers import Progress
 from sounding.data.reading import check_topics, map_runs
 from sounding.data.tables import Places, Run
@@ -36,7 +38,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AssessorValues:
-    """The value of every system on every topic under each assessor's judgments, and under combined ones."""
+    """The value of each system on each topic under each assessor's judgments and combined ones."""
 
     assessors: tuple[str, ...]
     combined: tuple[str, ...]  # further judgments, behind those of the assessors
@@ -59,9 +61,9 @@ def evaluate_assessors(
     jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> AssessorValues:
-    """Every run under every assessor's judgments, their union and their intersection; each run is read once.
+    """Score each run under each assessor's judgments, their union and intersection; read each run once.
 
-    A text that names no level of relevance of its own counts from `level`; a `Measure` is taken as it is.
+    `level` applies to measures given as text without their own level; a `Measure` is used as it is.
     """
     wanted = parse_measures(measures, level=level)
     _check(wanted, policies)
@@ -76,7 +78,7 @@ def evaluate_assessors(
 
     read = map_runs(work, runs, policies, run_format=run_format, jobs=jobs, progress=progress)
     if len(read.names) < 2:
-        raise DataError(f"too little to rank: runs {len(read.names)}; expected at least two")
+        raise DataError(f"only {plural(len(read.names), 'run')} to rank; give at least two")
     levels = [_level(measure, level) for measure in wanted]
     return AssessorValues(
         assessors=panel.assessors, combined=COMBINED, systems=read.names, measures=wanted,
@@ -87,38 +89,40 @@ def evaluate_assessors(
 
 
 def _level(measure: Measure, level: float) -> float:
-    """From which grade a document is relevant to a measure; where grades count as they are, `level`."""
+    """Return the lowest grade that a measure counts as relevant; `level` if it uses grades as gains."""
     own = measure.get("rel")
     return level if own is None else float(own)
 
 
 def _check(measures: tuple[Measure, ...], policies: Policies) -> None:
     if not measures:
-        raise DataError("no measures to rank systems by; give at least one")
+        raise DataError("no measure to rank the systems by; give at least one")
     for measure in measures:
         if measure.definition.aggregate != "mean":
-            raise DataError(f"{measure} has no mean over topics, which qrels are resampled for; leave it out")
+            raise DataError(
+                f"{measure} has no mean over topics, so qrels cannot be resampled for it; leave it out"
+            )
     if policies.unjudged not in ("nonrelevant", "condensed"):
         raise DataError(
-            f"unjudged {policies.unjudged} gives no single value to rank systems by;"
+            f"policy unjudged={policies.unjudged} gives no single value to rank systems by;"
             " use nonrelevant or condensed"
         )
     if policies.missing == "skip":
-        raise DataError("missing skip compares systems over different topics; use zero or error")
+        raise DataError("policy missing=skip would compare systems over different topics; use zero or error")
 
 
 SAMPLES = 100_000
 SUBSAMPLE = 1000  # qrels of which every two are compared
 CHUNK = 4096  # qrels at a time
-KENDALL = ("tau_a", "tau_b")  # count pairs of systems, as is done anyway, and stand for a number of swaps
+KENDALL = ("tau_a", "tau_b")  # count pairs of systems, and so stand for a number of swaps
 
 
-# -- what is found ---------------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TauSpread:
-    """Mean, least and most of a coefficient over pairs of rankings that have one."""
+    """The mean, least and most of a coefficient over pairs of rankings."""
 
     mean: float  # NaN: `reason` says why
     least: float
@@ -129,7 +133,7 @@ class TauSpread:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Dropped:
-    """A topic that does not count, and for whom it has no relevant document."""
+    """A topic that is left out, and the assessors who found nothing relevant for it."""
 
     topic: str
     without: tuple[str, ...]
@@ -141,12 +145,12 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Effect:
-    """What the choice of assessors does to the values and the ranking of systems, for one measure."""
+    """How the choice of assessors changes the values and the ranking of systems, for one measure."""
 
     measure: Measure
     systems: tuple[str, ...]
     assessors: tuple[str, ...]
-    original: int  # the assessor whose qrels the others are held against
+    original: int  # the assessor whose ranking the others are compared with
     topics: tuple[str, ...]
     dropped: tuple[Dropped, ...]
     samples: int  # qrels in all, those of single assessors among them
@@ -165,7 +169,7 @@ class Effect:
     subsample: int
     single: tuple[Agreement, ...]  # of each assessor, the union and the intersection with the original
     correlation: Floats  # (system, system) of values over qrels
-    swap_share: Floats  # (system, system) of qrels that turn the original order; NaN: it ties them
+    swap_share: Floats  # (system, system) of qrels that reverse the original order; NaN: a tie there
     swap_difference: Floats  # (4,) original differences that 50%, 95%, 99% and all of the swaps do not exceed
 
     @property
@@ -180,11 +184,11 @@ class Effect:
 
     @property
     def pairs(self) -> int:
-        """How many pairs of systems there are."""
+        """The number of pairs of systems."""
         return len(self.systems) * (len(self.systems) - 1) // 2
 
     def swaps(self, tau: float) -> float:
-        """How many swaps of neighbors a tau of Kendall's stands for; NaN: other coefficients do not."""
+        """Return the swaps of neighbors that a Kendall's tau stands for; NaN for other coefficients."""
         return (1 - tau) / 2 * self.pairs if self.coefficient in KENDALL else np.nan
 
     def inside(self, which: str) -> NDArray[np.bool_]:
@@ -216,9 +220,9 @@ def resample(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Effect:
-    """Systems under `samples` qrels that pick an assessor for each topic, and each assessor's own.
+    """Score systems under `samples` qrels with a random assessor per topic, and under each assessor's own.
 
-    `number` is the measure's place. Where fewer qrels are possible than were asked for, all of them are taken
+    `number` is the measure's place. If no more than `samples` qrels are possible, each is used
     once. `coefficient` is any of `sounding.statistics.rank_correlation`.
     """
     find_coefficient(coefficient)
@@ -255,7 +259,7 @@ def resample(
 
 
 def _walk(values: Floats, picks: _Picks, tally: _Tally, progress: Progress | None) -> Floats:
-    """Count all qrels, and keep the means (qrels, system) of a random subsample of them."""
+    """Tally all qrels, and return the means (qrels, system) of a random subsample of them."""
     rng = np.random.default_rng([picks.seed, 1])
     chosen = np.sort(rng.choice(picks.total, min(SUBSAMPLE, picks.total), replace=False))
     kept = []
@@ -270,7 +274,7 @@ def _walk(values: Floats, picks: _Picks, tally: _Tally, progress: Progress | Non
 
 
 def _refuse_unknown(found: AssessorValues, number: int, kept: NDArray[np.bool_]) -> None:
-    """An error where a system has no value on a topic that counts: its mean would be of other topics."""
+    """Refuse a system without a value on a topic that counts: its mean would be over other topics."""
     counts = kept & (found.relevant[:, number] > 0)
     unknown = np.argwhere(np.isnan(found.values[:, number]) & counts[:, np.newaxis])
     if len(unknown):
@@ -283,7 +287,7 @@ def _refuse_unknown(found: AssessorValues, number: int, kept: NDArray[np.bool_])
 
 
 def _topics(found: AssessorValues, number: int) -> tuple[NDArray[np.bool_], tuple[Dropped, ...]]:
-    """Which topics count, and those that do not, or not in the intersection."""
+    """Return which topics count, and those left out altogether or from the intersection."""
     names = (*found.assessors, *found.combined)
     count = len(found.assessors)
     lacking = found.relevant[:, number] == 0
@@ -297,8 +301,8 @@ def _topics(found: AssessorValues, number: int) -> tuple[NDArray[np.bool_], tupl
         dropped.append(Dropped(topic=found.topics[place], without=who, everywhere=not kept[place]))
     if not kept.any():
         raise DataError(
-            "no topic has a relevant document by every assessor: there are no qrels to pick assessors for;"
-            f" first {dropped[0].topic}, without one by {', '.join(dropped[0].without)}"
+            "no topic has a relevant document by every assessor, so rankings cannot be compared;"
+            f" topic {dropped[0].topic}, for example, has none by {', '.join(dropped[0].without)}"
         )
     return kept, tuple(dropped)
 
@@ -312,7 +316,7 @@ def _mean_or_nan(values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Picks:
-    """Which assessor each topic gets in each qrels."""
+    """The assessor that each topic gets in each of the qrels."""
 
     assessors: int
     topics: int
@@ -321,24 +325,24 @@ class _Picks:
 
     @property
     def enumerated(self) -> bool:
-        """Whether there are no more qrels than were asked for."""
+        """Whether all possible qrels are used, because there are no more than `samples`."""
         return self.assessors**self.topics <= self.samples
 
     @property
     def total(self) -> int:
-        """All qrels; samples come with those of each assessor alone."""
+        """The number of qrels, including those of each assessor alone."""
         return self.assessors**self.topics if self.enumerated else self.samples + self.assessors
 
     def own(self, assessor: int) -> int:
-        """The place of one assessor's own qrels."""
+        """Return the place of one assessor's own qrels."""
         if not self.enumerated:
             return assessor
         return assessor * sum(self.assessors**place for place in range(self.topics))
 
     def chunks(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """(place of the first, (qrels, topic)) some thousand at a time."""
+        """Yield the place of the first and the picks (qrels, topic), some thousand at a time."""
         if self.enumerated:
-            # Numbers from 0, written with one digit for each topic.
+            # Count from 0 in base `assessors`, one digit per topic.
             places = self.assessors ** np.arange(self.topics - 1, -1, -1)
             for start in range(0, self.total, CHUNK):
                 numbers = np.arange(start, min(start + CHUNK, self.total))
@@ -352,7 +356,7 @@ class _Picks:
 
 
 def _means(values: Floats, choice: NDArray[np.int64]) -> Floats:
-    """(system, qrels): means over topics of the picked assessors' values (assessor, system, topic)."""
+    """Return the means (system, qrels) over topics of the picked values (assessor, system, topic)."""
     assessors, systems, topics = values.shape
     picked = (np.arange(assessors)[:, np.newaxis, np.newaxis] == choice.T).reshape(assessors * topics, -1)
     flat = values.transpose(1, 0, 2).reshape(systems, assessors * topics)
@@ -360,7 +364,7 @@ def _means(values: Floats, choice: NDArray[np.int64]) -> Floats:
 
 
 class _Tally:
-    """Running sums over qrels: range and correlation of values, tau and swaps against the original order."""
+    """Running sums over qrels for range, correlation, tau and swaps against the original order."""
 
     def __init__(self, reference: Floats, coefficient: str) -> None:
         self.reference = reference
@@ -374,15 +378,15 @@ class _Tally:
         self.products = np.zeros((systems, systems))
         self.shifts = np.zeros(systems)
         self.seen = 0
-        self.turned = np.zeros((systems, systems), np.int64)  # in the original order
+        self.reversed = np.zeros((systems, systems), np.int64)  # in the original order
         self.taus: list[Floats] = []
 
     def add(self, means: Floats) -> None:
-        """Count some more qrels: (system, qrels)."""
+        """Add the means (system, qrels) of more qrels."""
         self.total += means.sum(axis=1)
         np.minimum(self.least, means.min(axis=1), out=self.least)
         np.maximum(self.most, means.max(axis=1), out=self.most)
-        shifted = means - self.reference[:, np.newaxis]  # about a value nearby, for the sake of rounding
+        shifted = means - self.reference[:, np.newaxis]  # about a nearby value, which rounds less
         self.products += shifted @ shifted.T
         self.shifts += shifted.sum(axis=1)
         self.seen += means.shape[1]
@@ -393,57 +397,57 @@ class _Tally:
             self.taus.append(agreement_matrix(self.reference[np.newaxis], means.T, self.coefficient)[0])
 
     def _count(self, means: Floats) -> Floats:
-        """(qrels,): tau with the original; pairs that are turned are counted on the way."""
+        """Return tau with the original (qrels,), and count the reversed pairs."""
         steps = np.ascontiguousarray(on_a_grid(means.T)[:, self.order].T)
         systems, size = steps.shape
-        turned, tied = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        reversed_, tied = np.zeros(size, np.int64), np.zeros(size, np.int64)
         level = np.zeros(size, np.int64)  # tied here, in order in the original
         for row in range(systems - 1):
             below = steps[row + 1 :] > steps[row]
             equal = steps[row + 1 :] == steps[row]
             ordered = self.above[row, row + 1 :]
-            self.turned[row, row + 1 :] += np.count_nonzero(below, axis=1)
+            self.reversed[row, row + 1 :] += np.count_nonzero(below, axis=1)
             tied += np.count_nonzero(equal, axis=0)
             if ordered.all():
-                turned += np.count_nonzero(below, axis=0)
+                reversed_ += np.count_nonzero(below, axis=0)
                 level += np.count_nonzero(equal, axis=0)
             else:
-                turned += np.count_nonzero(below[ordered], axis=0)
+                reversed_ += np.count_nonzero(below[ordered], axis=0)
                 level += np.count_nonzero(equal[ordered], axis=0)
         pairs = systems * (systems - 1) // 2
         apart = np.count_nonzero(np.triu(self.above))
-        same = apart - turned - level
+        same = apart - reversed_ - level
         whole = float(pairs) if self.coefficient == "tau_a" else np.sqrt(apart * (pairs - tied))
         whole = np.broadcast_to(whole, size)
-        return np.divide(same - turned, whole, out=np.full(size, np.nan), where=whole > 0)
+        return np.divide(same - reversed_, whole, out=np.full(size, np.nan), where=whole > 0)
 
     def swap_share(self) -> Floats:
-        """(system, system): share of qrels that turn two systems; NaN where the original ties them."""
-        share = np.where(self.above, self.turned / self.seen, np.nan)
+        """Return the share of qrels that reverse each pair of systems; NaN if the original ties them."""
+        share = np.where(self.above, self.reversed / self.seen, np.nan)
         systems = len(share)
         found = np.full((systems, systems), np.nan)
         found[np.ix_(self.order, self.order)] = np.where(self.above, share, share.T)
         return found
 
     def correlation(self) -> Floats:
-        """(system, system): Pearson's correlation of values over qrels; NaN where a value never changes."""
-        centerd = self.products - np.outer(self.shifts, self.shifts) / self.seen
-        spread = np.sqrt(np.maximum(np.diag(centerd), 0.0) / self.seen)
+        """Return Pearson's correlation of each pair's values over qrels; NaN if a value never changes."""
+        centered = self.products - np.outer(self.shifts, self.shifts) / self.seen
+        spread = np.sqrt(np.maximum(np.diag(centered), 0.0) / self.seen)
         varies = spread > 1e-12
         scale = np.outer(spread, spread) * self.seen
         both = np.outer(varies, varies)
-        return np.clip(np.divide(centerd, scale, out=np.full(scale.shape, np.nan), where=both), -1.0, 1.0)
+        return np.clip(np.divide(centered, scale, out=np.full(scale.shape, np.nan), where=both), -1.0, 1.0)
 
 
 def _spread(taus: Floats, tied: str) -> TauSpread:
-    """The spread of values that are known; `tied` says whose ranking is the cause where one is not."""
+    """Return the spread of the known values; `tied` says whose ranking makes a value undefined."""
     known = taus[~np.isnan(taus)]
     unknown = len(taus) - len(known)
     reason = ""
     if unknown:
-        reason = f"{unknown:,} of {len(taus):,} have no value: all systems tie by {tied}"
+        reason = sentences.without_tau(unknown, len(taus), tied)
     elif not len(taus):
-        reason = "there is only one ranking"
+        reason = sentences.ONE_RANKING
     if not len(known):
         return TauSpread(mean=np.nan, least=np.nan, most=np.nan, unknown=unknown, reason=reason)
     return TauSpread(
@@ -459,27 +463,25 @@ def _all_tied(values: Floats) -> bool:
 def named_agreement(
     first: Floats, second: Floats, coefficient: str, first_name: str, second_name: str
 ) -> Agreement:
-    """How far two rankings agree; where that is not defined, the reason says whose ranking is the cause."""
+    """Return how far two rankings agree; if that is undefined, the reason says whose ranking ties."""
     agreed = rank_agreement(first, second, coefficient)
     if not agreed.reason:
         return agreed
     if len(first) < 2:
-        return replace(agreed, reason="one system: nothing to rank")
+        return replace(agreed, reason=sentences.ONE_SYSTEM)
     if np.isnan(second).any():
-        return replace(agreed, reason=f"no topic that counts has a relevant document by {second_name}")
-    return replace(
-        agreed, reason=f"all systems tie by {first_name if _all_tied(first) else second_name}"
-    )  # fmt: skip
+        return replace(agreed, reason=sentences.nothing_relevant_by(second_name))
+    return replace(agreed, reason=sentences.all_tie(first_name if _all_tied(first) else second_name))
 
 
 def _between(means: Floats, coefficient: str) -> Floats:
-    """The coefficient of every two of some rankings (qrels, system)."""
+    """Return the coefficient of every two of some rankings (qrels, system)."""
     matrix = agreement_matrix(means, means, coefficient)
     return matrix[np.triu_indices(len(means), 1)]
 
 
 def _swap_difference(reference: Floats, share: Floats) -> Floats:
-    """The differences in the original that SWAP_SHARES of all swaps do not exceed; NaN: there are none."""
+    """Return the original differences that SWAP_SHARES of all swaps do not exceed; NaN without swaps."""
     left, right = np.triu_indices(len(reference), 1)
     swaps = np.nan_to_num(share[left, right])
     gaps = np.abs(reference[left] - reference[right])
@@ -498,7 +500,7 @@ TOP = 10  # systems that people look at
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopEffect:
-    """What one assessor does to the best systems, against the mean of the other assessors' values."""
+    """How one assessor changes the best systems, compared with the mean of the other assessors."""
 
     assessor: str
     top: int  # systems looked at: the best by the mean over assessors
@@ -507,14 +509,14 @@ class TopEffect:
     reason: str
     best: str  # system that is best by this assessor
     best_by_others: str
-    favored: str  # gains most by this assessor, beyond the shift of all
-    favor: float  # so much
+    favored: str  # gains most under this assessor, beyond the mean shift
+    favor: float  # that gain
     moved: str  # moves most places
     places: float
 
 
 def top_effects(effect: Effect, *, top: int = TOP) -> list[TopEffect]:
-    """One row for every assessor, among the `top` best systems by the mean over assessors."""
+    """Return a row for each assessor, over the `top` best systems by the mean over assessors."""
     means = effect.by_assessor.mean(axis=0)
     chosen = sorted(range(len(means)), key=lambda row: (-means[row], effect.systems[row]))[:top]
     names = [effect.systems[row] for row in chosen]

@@ -1,123 +1,188 @@
-"""What is said of several assessors, in sentences that take their numbers from a study."""
+"""What `agree` says in words: the headline, notes, legends of tables, and reasons for missing values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sounding.agree.panel import LogCounts, Repeats
-from sounding.agree.resampling import SWAP_SHARES, Effect
-from sounding.agree.result import Study
 from sounding.core.text import first_few, natural_order, plural, whole_percent
+from sounding.evaluate.result import FEW_RUNS
 from sounding.statistics.assessor_agreement import Estimate
+from sounding.statistics.rank_correlation import find_coefficient
 
-OF_JUDGMENTS = ("negative", "fractional")  # policies that count where there are no runs
+if TYPE_CHECKING:  # these files take their reasons from here
+    from sounding.agree.panel import LogCounts, Repeats
+    from sounding.agree.resampling import Effect
+    from sounding.agree.result import Study
+
+OF_JUDGMENTS = ("negative", "fractional")  # policies that matter without runs
+BARELY, SOMEWHAT = 0.9, 0.7  # mean tau from which a ranking "barely" or "somewhat" changes
+MOST_MEASURES = 3  # that the headline names
+
+
+# -- the answer -----------------------------------------------------------------------------------
+
+
+def headline(study: Study) -> str:
+    """Return how far the assessors agree and, with runs, what that does to the ranking."""
+    ranking = f" {_ranking(study.effects)}." if study.effects else ""
+    return f"{_agreement(study)}.{ranking}"
+
+
+def _agreement(study: Study) -> str:
+    agreements = study.agreements
+    everyone = agreements.everyone
+    overlap = everyone.estimates["overlap"]
+    if np.isnan(overlap.value):
+        return f"The assessors cannot be compared: {overlap.remark}"
+    topics = int(np.count_nonzero(~np.isnan(everyone.overlaps)))
+    frame = f"overlap, {plural(topics, 'topic')}"
+    shared = whole_percent(overlap.value)
+    if len(everyone.members) == 2:
+        return f"Two assessors agree on {shared} of the relevant documents ({frame})"
+    pairs = [group.estimates["overlap"].value for group in agreements.groups[:-1]]
+    known = [value for value in pairs if np.isfinite(value)]
+    span = f"{whole_percent(min(known))} to {whole_percent(max(known))}"
+    return (
+        f"All {len(everyone.members)} assessors agree on {shared} of the relevant documents,"
+        f" pairs of them on {span} ({frame})"
+    )
+
+
+def _ranking(effects: Sequence[Effect]) -> str:
+    systems = len(effects[0].systems)
+    if systems < FEW_RUNS:
+        return _few_systems(effects)
+    if find_coefficient(effects[0].coefficient).identical != 1:
+        return f"The rankings of {systems} systems differ by {_means(effects)}"
+    groups: dict[str, list[Effect]] = {}
+    for effect in effects:
+        groups.setdefault(_change(effect.with_original.mean), []).append(effect)
+    parts = [f"{change} ({_means(alike)})" for change, alike in groups.items()]
+    return f"The ranking of {systems} systems {', but '.join(parts)}"
+
+
+def _change(tau: float) -> str:
+    if np.isnan(tau):
+        return "is undefined"
+    return "barely changes" if tau >= BARELY else "changes somewhat" if tau >= SOMEWHAT else "changes a lot"
+
+
+def _means(effects: Sequence[Effect]) -> str:
+    """Return the mean coefficient by measure, such as `mean tau 0.94 by AP, 0.91 by P@10`."""
+    coefficient = effects[0].coefficient
+    known = [effect for effect in effects if np.isfinite(effect.with_original.mean)]
+    if not known:
+        return f"systems tie by {', '.join(str(effect.measure) for effect in effects)}"
+    values = [f"{effect.with_original.mean:.2f} by {effect.measure}" for effect in known]
+    return f"mean {'tau' if coefficient == 'tau_b' else coefficient} {first_few(values, MOST_MEASURES)}"
+
+
+def _few_systems(effects: Sequence[Effect]) -> str:
+    swapped = [
+        f"{int(np.count_nonzero(np.triu(np.nan_to_num(_either_way(effect)) > 0, 1)))} of"
+        f" {plural(effect.pairs, 'pair')} by {effect.measure}"
+        for effect in effects
+    ]
+    return (
+        f"{len(effects[0].systems)} systems are too few for a rank correlation; some qrels reverse"
+        f" {first_few(swapped, MOST_MEASURES)}"
+    )
+
+
+def _either_way(effect: Effect) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    share = np.nan_to_num(effect.swap_share)
+    return np.maximum(share, share.T)
+
+
+# -- notes ----------------------------------------------------------------------------------------
 
 OUTSIDE = {
-    "common": "Outside common: pairs are compared on documents that both judged.",
-    "primary": "Outside primary: {count:,} documents that {primary} found relevant and others were not shown"
-    " count as relevant for them.",
-    "nonrelevant": "Outside nonrelevant: {count:,} documents that an assessor of the topic did not judge"
-    " count as grade 0.",
+    "primary": "{count:,} documents that {primary} found relevant and others did not judge count as relevant"
+    " for them too (--outside primary).",
+    "nonrelevant": "{count:,} documents that an assessor of the topic did not judge count as grade 0"
+    " (--outside nonrelevant).",
 }
 MEAN_GRADES = (
-    "Mean grades: relevant where the mean reaches {level:g}; of votes 0 and 1 that takes all of them at level"
-    " 1, and half of them at --level 0.5."
+    "A document is relevant if its mean grade reaches {level:g}. At level 1, all votes must be 1; use --level"
+    " 0.5 for half of them."
 )
-NONE_CONTESTED = "No document is contested: all who judged one agree whether it is relevant."
-LEFT_OUT = "left out, as an assessor found nothing relevant,"
-NOT_IN_ALL = "the intersection has no relevant document for"
-RELEVANCE = (
-    "Overlap: relevant to all of the documents relevant to any, mean over topics. Agreement, kappa ({kappa})"
-    " and alpha (Krippendorff's) are of relevance, over all topics together."
-)
-GRADES = (
-    "Of grades, not of relevance. Kappa ({kappa}) and alpha count grades as equal or not; weighted kappa (of"
-    " pairs) and ordinal alpha count near grades as less of a disagreement."
-)
-SHARED = (
-    "Shared: of the judgments with this grade, those of the one and of the other counted together, the share"
-    " on documents to which both gave it; for more than two, over all pairs of judgments."
-)
-CONFUSIONS = "Documents that both judged, by the grade that each gave."
-REJECTED = "Relevant: found relevant and judged by all others; rejected: not relevant to any of these."
-BIAS = "Shares of the documents that the assessor and somebody else judged; bias: given less by others."
-TOPICS = (
-    "Relevant: to {assessors}, of the documents that all judged. Contested: of all documents, those relevant"
-    " to one and not to another."
-)
-SWAPS = "In brackets: swaps of neighbors that the value stands for."
-TOP = (
-    "{best} by the mean over assessors, under each assessor and under the mean of the others: mean shift of"
-    " the values, {coefficient} of the two rankings, the system that gains most beyond the shift of all, and"
-    " the one that moves most places."
-)
+NONE_CONTESTED = "The assessors never disagree about relevance."
+LEFT_OUT = "leaves out {topics}, for which an assessor found nothing relevant"
+NOT_IN_ALL = "the intersection has no relevant document for {topics}"
 
 
-def notes(study: Study) -> list[str]:
-    """What the figures rest on: who, what counts as judged and relevant, what was repeated or left out."""
+def notes(study: Study, *, policies: bool = False) -> list[str]:
+    """Return what could mislead a reader, the most important first; `policies` adds all policies."""
     panel, how = study.panel, study.choices
-    texts = [
-        f"{len(panel.assessors)} assessors, {plural(len(panel.topics), 'topic')},"
-        f" {plural(len(panel.docs), 'document')};"
-        f" relevant from grade {how.level:g}. Intervals: {100 * (1 - how.alpha):g}%, bootstrap over topics"
-        f" ({how.resamples:,} resamples, seed {how.seed}).",
-        OUTSIDE[how.outside].format(primary=panel.assessors[how.primary], count=sum(panel.filled)),
-        *(_log(one) for one in panel.logs),
-        *(repeated(one) for one in panel.repeats),
-    ]
-    if any(one.policy == "mean" and one.contradictory for one in panel.repeats):
+    texts = [repeated(repeats) for repeats in panel.repeats if repeats.contradictory]
+    if any(repeats.policy == "mean" and repeats.contradictory for repeats in panel.repeats):
         texts.append(MEAN_GRADES.format(level=how.level))
-    if not any(one.contested for one in study.agreements.topics):
+    if how.outside in OUTSIDE:
+        filled = sum(panel.filled)
+        texts.append(OUTSIDE[how.outside].format(primary=panel.assessors[how.primary], count=filled))
+    texts += _topics_without_value(study)
+    if not any(topic.contested for topic in study.agreements.topics):
         texts.append(NONE_CONTESTED)
-    texts += [f"{text}." for text in _topics_without_value(study)]
-    named = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in policies_in_force(study).items())
-    return [*texts, f"Policies: {named}."]
+    texts += [_log(counts) for counts in panel.logs]
+    texts += [repeated(repeats) for repeats in panel.repeats if not repeats.contradictory]
+    if changed := study.policies.changed():
+        texts.append(f"Policies that differ from the defaults: {changed}.")
+    texts.append(
+        f"{len(panel.assessors)} assessors judged {plural(len(panel.docs), 'document')} of"
+        f" {plural(len(panel.topics), 'topic')}; relevant from grade {how.level:g}. Intervals:"
+        f" {100 * (1 - how.alpha):g}%, bootstrap over topics ({how.resamples:,} resamples, seed {how.seed})."
+    )
+    texts += [note for effect in study.effects for note in resampled(effect)]
+    if policies:
+        named = (f"{name.replace('_', ' ')} {value}" for name, value in policies_in_force(study).items())
+        texts.append(f"Policies: {', '.join(named)}.")
+    return texts
 
 
 def _log(counts: LogCounts) -> str:
-    """What a judgment log holds, and what was left out."""
     return (
-        f"Log: {counts.source}: {counts.standing:,} judgments stand; left out: could not judge"
-        f" {counts.cannot:,}, skipped {counts.skipped:,}, taken back {counts.withdrawn:,}, changed later"
-        f" {counts.changed:,}, adjudications {counts.adjudicated:,}."
+        f"{counts.source}: {plural(counts.standing, 'judgment')} used. Left out: {counts.cannot:,} that could"
+        f" not be judged, {counts.skipped:,} skipped, {counts.withdrawn:,} taken back, {counts.changed:,}"
+        f" changed later, {counts.adjudicated:,} adjudications."
     )
 
 
 def repeated(repeats: Repeats) -> str:
-    """What an assessor judged more than once, and what was made of it."""
-    text = (
-        f"Repeated: {repeats.assessor}: {plural(repeats.pairs, 'document')} listed more than once"
-        f" ({plural(repeats.rows, 'further row')})"
-    )
+    """Return how many documents an assessor judged more than once, and which grade counts."""
     if not repeats.contradictory:
-        return f"{text}, always with the same grade, counted once; first {repeats.example}."
+        return (
+            f"{repeats.assessor} lists {plural(repeats.pairs, 'document')} more than once, always with the"
+            f" same grade; each counts once."
+        )
     return (
-        f"{text}, {repeats.contradictory:,} with different grades, settled by `{repeats.policy}`;"
-        f" first {repeats.example}."
+        f"{repeats.assessor} gave {plural(repeats.contradictory, 'document')} different grades; --repeated"
+        f" {repeats.policy} decides. The first is {repeats.example}."
     )
 
 
 def policies_in_force(study: Study) -> dict[str, str | int]:
-    """The policies that could change a figure here, by name."""
+    """Return the policies that could change a number here, by name."""
     known = study.policies.in_force()
     return known if study.effects else {name: known[name] for name in OF_JUDGMENTS}
 
 
 def _topics_without_value(study: Study) -> list[str]:
-    """Topics without a value or without relevant documents, counted and named."""
+    """Return which topics have no overlap, and which ones rankings leave out."""
     groups: dict[str, list[str]] = {}
-    for one in study.agreements.topics:
-        if np.isnan(one.overlap):
-            groups.setdefault(one.reason, []).append(one.topic)
-    texts = [f"No overlap for {_counted_topics(topics)}: {reason}" for reason, topics in groups.items()]
+    for topic in study.agreements.topics:
+        if np.isnan(topic.overlap):
+            groups.setdefault(topic.reason, []).append(topic.topic)
+    texts = [f"No overlap for {_counted_topics(topics)}: {reason}." for reason, topics in groups.items()]
     for effect in study.effects:
-        gone = [str(one) for one in effect.dropped if one.everywhere]
-        less = [one.topic for one in effect.dropped if not one.everywhere]
-        for text, topics in ((LEFT_OUT, gone), (NOT_IN_ALL, less)):
-            if topics:
-                texts.append(f"{effect.measure}: {text} {_counted_topics(topics)}")
+        gone = [str(topic) for topic in effect.dropped if topic.everywhere]
+        less = [topic.topic for topic in effect.dropped if not topic.everywhere]
+        if gone:
+            texts.append(f"{effect.measure} {LEFT_OUT.format(topics=_counted_topics(gone))}.")
+        if less:
+            texts.append(f"{effect.measure}: {NOT_IN_ALL.format(topics=_counted_topics(less))}.")
     return texts
 
 
@@ -125,48 +190,128 @@ def _counted_topics(names: Sequence[str], most: int = 10) -> str:
     return f"{plural(len(names), 'topic')} ({first_few(sorted(names, key=natural_order), most)})"
 
 
+def resampled(effect: Effect) -> Iterator[str]:
+    """Yield how the values of the systems vary over the qrels."""
+    mean, least = effect.mean_correlation()
+    if np.isnan(mean):
+        yield f"{effect.measure}: no two systems' values vary over the qrels."
+    else:
+        yield (
+            f"{effect.measure}: the values of two systems correlate over the qrels by {mean:.3f} on average,"
+            f" {least:.3f} at least."
+        )
+    outside = {which: len(effect.outside(which)) for which in ("union", "intersection")}
+    yield (
+        f"{effect.measure} lies outside the range of the qrels for {plural(outside['union'], 'system')} under"
+        f" the union of all judgments, and for {outside['intersection']} under their intersection."
+    )
+
+
+def more_sections(names: Sequence[str]) -> str:
+    """Return which other tables there are."""
+    return f"More tables: --section {', '.join(names)}; or --all."
+
+
+# -- reasons for missing values -------------------------------------------------------------------
+
+NO_COMMON_TOPIC = "no topic was judged by all of them"
+NO_COMMON_DOCUMENT = "no document was judged by all of them"
+NOTHING_RELEVANT = "nobody found a relevant document"
+ALL_RELEVANT = "all found every document relevant"
+NOT_PAIRED = "no document has two judgments"
+ONE_GRADE = "all judgments are the same"
+FOR_TWO = "defined for two assessors"
+GRADE_NOT_USED = "no document that all judged has this grade"
+NONE_TO_REJECT = "no document that this assessor found relevant was judged by all others"
+NOT_COMPARED = "no document was judged by somebody else as well"
+ONE_RANKING = "there is only one ranking"
+ONE_SYSTEM = "one system cannot be ranked"
+
+
+def not_judged_by(assessors: Sequence[str]) -> str:
+    """Return who did not judge a topic."""
+    return f"not judged by {', '.join(assessors)}"
+
+
+def same_grade(grade: float) -> str:
+    """Return why agreement beyond chance is undefined: there is one grade."""
+    return f"every judgment is grade {grade:g}, so agreement beyond chance is undefined"
+
+
+def same_relevance(relevant: bool, level: float) -> str:
+    """Return why agreement beyond chance is undefined: all documents are relevant, or none is."""
+    what = "relevant" if relevant else "not relevant"
+    return f"all found every document {what} (level {level:g}), so agreement beyond chance is undefined"
+
+
+def without_tau(unknown: int, rankings: int, tied: str) -> str:
+    """Return how many rankings have no coefficient, and whose ranking is the cause."""
+    return f"{unknown:,} of {rankings:,} have no value: {all_tie(tied)}"
+
+
+def all_tie(by: str) -> str:
+    """Return whose judgments tie all systems."""
+    return f"all systems tie by {by}"
+
+
+def nothing_relevant_by(name: str) -> str:
+    """Return whose judgments leave no relevant document."""
+    return f"no topic that counts has a relevant document by {name}"
+
+
 def reasons(estimates: Mapping[str, Estimate], names: Sequence[str]) -> str:
-    """What is to be said of some coefficients, as `overlap, kappa: no topic that all of them judged`."""
+    """Return why some coefficients have no value or interval, such as `kappa: one topic: no interval`."""
     named: dict[str, list[str]] = {}
     for name in names:
         named.setdefault(estimates[name].remark, []).append(name)
     return "; ".join(f"{', '.join(alike)}: {remark}" for remark, alike in named.items() if remark)
 
 
+# -- legends of tables ----------------------------------------------------------------------------
+
+RELEVANCE = (
+    "Overlap: documents relevant to all, out of those relevant to any (mean over topics). Kappa: {kappa}."
+    " Alpha: Krippendorff's."
+)
+GRADES = (
+    "Kappa: {kappa}. Alpha: Krippendorff's. The weighted and ordinal forms count near grades as less wrong."
+)
+SHARED = "Shared: twice the documents to which both gave the grade, divided by how often each gave it."
+CONFUSIONS = "Documents that both judged, by the grade that each gave."
+REJECTED = "Relevant: found relevant, and judged by all others. Rejected: not relevant to any of them."
+BIAS = "Bias: how often the assessor gives the grade, minus how often others do on the same documents."
+TOPICS = (
+    "Relevant: to {assessors}, of the documents that all judged. Contested: relevant to one, not to another."
+)
+SWAPS = "In brackets: the swaps of neighbors that a value stands for."
+TOP = (
+    "{best}, ranked under each assessor and under the mean of the others. Favored: gains most beyond the mean"
+    " shift. Places: how far one system moves."
+)
+
+
 def first_of(shown: int, count: int, what: str) -> str:
-    """That only the first of many rows are shown; nothing where all are."""
-    return f"{shown} of {count} {what}, more with --top N. " if shown < count else ""
+    """Return that only the first rows are shown; an empty text if all are."""
+    return f"{shown} of {count} {what}; more with --top N. " if shown < count else ""
 
 
-def resampled(effect: Effect) -> str:
-    """What resampling showed of a measure, in sentences."""
-    qrels = f"{effect.samples:,} qrels that pick an assessor for every topic"
+def sampled(effect: Effect) -> str:
+    """Return how many qrels a measure was computed under."""
+    frame = f"{plural(len(effect.topics), 'topic')}, {plural(len(effect.systems), 'system')}"
     if effect.enumerated:
-        qrels = f"all {effect.samples:,} possible qrels"
-    text = f"{effect.measure}: {qrels}, over {plural(len(effect.topics), 'topic')}"
-    text += f" and {plural(len(effect.systems), 'system')}."
-    mean, least = effect.mean_correlation()
-    if not np.isnan(mean):
-        text += f" Values of two systems over qrels correlate by {mean:.3f} on average, {least:.3f} at least."
-    else:
-        text += " No two systems' values vary over qrels."
-    for which in ("union", "intersection"):
-        out = len(effect.outside(which))
-        where = f"outside the sampled range for {out}" if out else "in the sampled range for all"
-        text += f" The {which} lies {where} of them."
-    return text
+        return f"{effect.measure}: all {effect.samples:,} possible qrels ({frame})."
+    return f"{effect.measure}: {effect.samples:,} qrels, each with a random assessor per topic ({frame})."
 
 
-def swaps(effect: Effect, pairs: int) -> str:
-    """How many pairs some qrels turn, and how large their differences are."""
+def swaps(effect: Effect, pairs: int, shares: Sequence[float]) -> str:
+    """Return how many pairs some qrels reverse, and how large their differences are."""
     if not pairs:
-        return f"None of {plural(effect.pairs, 'pair')} is turned by any qrels."
+        return f"No qrels reverse any of {plural(effect.pairs, 'pair')}."
     *gaps, largest = effect.swap_difference.tolist()
-    shares = ", ".join(
-        f"{whole_percent(share)} at or below {gap:.4f}"
-        for share, gap in zip(SWAP_SHARES[:-1], gaps, strict=True)
+    limits = ", ".join(
+        f"{whole_percent(share)} at most {gap:.4f}" for share, gap in zip(shares[:-1], gaps, strict=True)
     )
     return (
-        f"Turned by some qrels: {pairs:,} of {plural(effect.pairs, 'pair')}, none with an original"
-        f" difference above {largest:.4f}. Of all swaps, {shares}."
+        f"Some qrels reverse {pairs:,} of {plural(effect.pairs, 'pair')}. The original differences of these"
+        f" swaps: {limits}, all at most {largest:.4f}."
     )

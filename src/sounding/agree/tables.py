@@ -1,4 +1,4 @@
-"""Several assessors as tables: agreement, bias, topics to talk about, and what it does to the runs."""
+"""The tables of `agree`: agreement, bias, topics to discuss, and how the ranking of runs changes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from sounding.statistics.assessor_agreement import Estimate
 Row = dict[str, Any]
 Rows = list[Row]
 
-SHOWN = 10  # rows of a long table that people see without asking for more
-FIRST = ("pairs", "topics", "taus", "systems", "swaps", "top")  # what people see unless they ask for others
+SHOWN = 10  # rows of a long table that people see by default
+FIRST = ("pairs", "topics")  # sections that people see by default
+FIRST_WITH_RUNS = ("pairs", "taus", "systems")
 OF_RUNS = ("taus", "systems", "swaps", "top")
 
 
@@ -33,7 +34,7 @@ def _estimate(name: str, estimate: Estimate) -> Row:
 
 
 def pair_rows(study: Study) -> Rows:
-    """One row for each pair of assessors, and one for all."""
+    """Return a row for each pair of assessors, and one for all."""
     rows: Rows = []
     for group in study.agreements.groups:
         row: Row = {
@@ -46,7 +47,7 @@ def pair_rows(study: Study) -> Rows:
 
 
 def grade_rows(study: Study) -> Rows:
-    """One row for each pair and grade: the share of the judgments with it that the other one shares."""
+    """Return a row for each pair and grade: how far the two share their uses of the grade."""
     return [
         {"assessors": study.agreements.names(group), "grade": grade}
         | _estimate("agreement", estimate)
@@ -57,7 +58,7 @@ def grade_rows(study: Study) -> Rows:
 
 
 def confusion_rows(study: Study) -> Rows:
-    """One row for each pair of assessors and of grades: the documents to which they gave these."""
+    """Return a row for each pair of assessors and of grades, with the number of such documents."""
     scale = study.agreements.scale
     return [
         {
@@ -73,7 +74,7 @@ def confusion_rows(study: Study) -> Rows:
 
 
 def rejected_rows(study: Study) -> Rows:
-    """One row for each assessor: relevant documents that all others reject."""
+    """Return a row for each assessor: the relevant documents that all others reject."""
     return [
         {"assessor": one.assessor, "relevant": one.relevant, "rejected": one.rejected}
         | _estimate("share", one.share)
@@ -84,7 +85,7 @@ def rejected_rows(study: Study) -> Rows:
 
 
 def bias_rows(study: Study) -> Rows:
-    """One row for each assessor and grade."""
+    """Return a row for each assessor and grade."""
     return [
         {
             "assessor": one.assessor, "grade": one.grade, "documents": one.documents, "given": one.given,
@@ -97,7 +98,7 @@ def bias_rows(study: Study) -> Rows:
 
 
 def topic_rows(study: Study) -> Rows:
-    """One row for each topic, those that need talking about first."""
+    """Return a row for each topic, those to discuss first at the top."""
     rows: Rows = []
     for one in study.agreements.topics:
         counts = zip(study.panel.assessors, one.relevant, strict=True)
@@ -112,7 +113,7 @@ def topic_rows(study: Study) -> Rows:
 
 
 def tau_rows(study: Study) -> Rows:
-    """One row for each measure and comparison of rankings (Voorhees 2002, Table 2)."""
+    """Return a row for each measure and comparison of rankings (Voorhees 2002, Table 2)."""
     rows: Rows = []
     for effect in study.effects:
         original = effect.assessors[effect.original]
@@ -136,7 +137,7 @@ def tau_rows(study: Study) -> Rows:
 
 
 def system_rows(study: Study) -> Rows:
-    """One row for each measure and system, by falling mean over qrels (Voorhees 2002, Fig. 3)."""
+    """Return a row for each measure and system, best mean over qrels first (Voorhees 2002, Fig. 3)."""
     rows: Rows = []
     for effect in study.effects:
         union, intersection = effect.inside("union"), effect.inside("intersection")
@@ -156,7 +157,7 @@ def system_rows(study: Study) -> Rows:
 
 
 def swap_rows(study: Study) -> Rows:
-    """One row for each measure and pair of systems that some qrels turn, most often first."""
+    """Return a row for each measure and pair of systems that some qrels reverse, most often first."""
     rows: Rows = []
     for effect in study.effects:
         values = effect.values
@@ -178,7 +179,7 @@ def swap_rows(study: Study) -> Rows:
 
 
 def top_rows(study: Study) -> Rows:
-    """One row for each measure and assessor: what they do to the best systems."""
+    """Return a row for each measure and assessor: how they change the best systems."""
     return [
         {"measure": str(effect.measure)} | asdict(one)
         for effect, tops in zip(study.effects, study.tops, strict=True)
@@ -190,18 +191,18 @@ def top_rows(study: Study) -> Rows:
 
 
 def possible_sections(study: Study) -> list[str]:
-    """The sections that there is something for: those of systems need runs."""
+    """Return the sections that can be shown; those about systems need runs."""
     return [name for name in SECTIONS if study.effects or name not in OF_RUNS]
 
 
 def tidy_section(study: Study, section: str, top: int | None = None) -> Table:
-    """One section, all columns, full precision."""
+    """Return one section for programs: all columns at full precision."""
     rows = SECTIONS[section].rows(study)[:top]
     return Table(columns_of_rows(rows, list(rows[0]) if rows else ()))
 
 
 def facts(study: Study) -> dict[str, Any]:
-    """Everything by name, for json; NaN as null."""
+    """Return everything that JSON holds, by name; NaN as null."""
     panel, agreements = study.panel, study.agreements
     sections = {name: SECTIONS[name].rows(study) for name in possible_sections(study)}
     whole = {
@@ -222,7 +223,7 @@ def facts(study: Study) -> dict[str, Any]:
         },
         **sections,
         "effects": [_effect_facts(effect) for effect in study.effects],
-        "notes": sentences.notes(study),
+        "notes": sentences.notes(study, policies=True),
     }
     return {name: _known(value) for name, value in whole.items()}
 
@@ -244,7 +245,7 @@ def _effect_facts(effect: Effect) -> dict[str, Any]:
 
 
 def _known(value: Any) -> Any:
-    """The same with None for every NaN, at all depths."""
+    """Return the value with None for each NaN, nested ones included."""
     if isinstance(value, dict):
         return {name: _known(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -256,16 +257,20 @@ def _known(value: Any) -> Any:
 
 
 def people_tables(study: Study, sections: Sequence[str], top: int | None = None) -> list[Table]:
-    """The wanted sections, rounded and with intervals in brackets; notes below the last."""
+    """Return the wanted sections for people, rounded and with intervals in brackets."""
     chosen = [SECTIONS[name] for name in sections]
     tables = [table for one in chosen for table in one.people(study, one.rows(study), top or SHOWN)]
-    *others, last = tables or [Table([Column("topics to talk about first", ["none"])])]
-    return [*others, replace(last, notes=[*last.notes, "", *sentences.notes(study)])]
+    return tables or [Table([Column("topics to discuss first", ["none"])])]
 
 
-def _estimates(rows: Rows, name: str, heading: str | None = None, *, joined: bool = False) -> Column:
-    """A column of estimates as people read them: 0.470 [0.410, 0.530]."""
-    return Column(heading or name, [_shown(row, name) for row in rows], joined=joined)
+def default_sections(study: Study) -> tuple[str, ...]:
+    """Return the sections that people see unless they choose others."""
+    return FIRST_WITH_RUNS if study.effects else FIRST
+
+
+def _estimates(rows: Rows, name: str, heading: str | None = None, *, optional: int = 0) -> Column:
+    """Return a column of estimates for people: 0.470 [0.410, 0.530]."""
+    return Column(heading or name, [_shown(row, name) for row in rows], optional=optional)
 
 
 def _shown(row: Row, name: str) -> str:
@@ -282,7 +287,7 @@ def _grades(rows: Rows) -> Column:
 
 
 def _whys(rows: Rows, *names: str) -> list[str]:
-    """What is to be said of rows, once for all of which it is the same."""
+    """Return the reasons of rows, each once with the rows that share it."""
     groups: dict[str, list[str]] = {}
     for row in rows:
         groups.setdefault(row["reason"], []).append(" ".join(_plain(row[name]) for name in names))
@@ -301,16 +306,16 @@ GRADES = {
 
 
 def _people_pairs(study: Study, rows: Rows, _: int) -> list[Table]:
-    """The coefficients of relevance and those of grades; two and two stay together in a folded table."""
+    """Return the coefficients of relevance, and those of grades if there are more than two grades."""
     kappa = "Cohen's for pairs, Fleiss' for all" if len(study.panel.assessors) > 2 else "Cohen's"
-    parts = [("how far the assessors agree", RELEVANCE, sentences.RELEVANCE)]
+    parts = [("Agreement on relevance", RELEVANCE, sentences.RELEVANCE)]
     if len(study.agreements.scale) > 2:
-        parts.append(("how far they agree on grades", GRADES, sentences.GRADES))
+        parts.append(("Agreement on grades", GRADES, sentences.GRADES))
     tables = []
     for title, names, note in parts:
         columns = columns_of_rows(rows, ("assessors", "topics", "documents"))
         for place, (name, heading) in enumerate(names.items()):
-            columns.append(_estimates(rows, name, heading, joined=place % 2 == 1))
+            columns.append(_estimates(rows, name, heading, optional=place))
         whys = [
             row | {"reason": sentences.reasons(group.estimates, list(names))}
             for row, group in zip(rows, study.agreements.groups, strict=True)
@@ -324,7 +329,7 @@ def _people_grades(_: Study, rows: Rows, __: int) -> list[Table]:
     columns = columns_of_rows(rows, ["assessors"])
     columns += [_grades(rows), _estimates(rows, "agreement", "shared")]
     notes = [sentences.SHARED, *_whys(rows, "assessors", "grade")]
-    return [Table(columns, title="agreement by grade", notes=notes, keys=2)]
+    return [Table(columns, title="Agreement by grade", notes=notes, keys=2)]
 
 
 def _people_confusions(study: Study, _: Rows, __: int) -> list[Table]:
@@ -336,7 +341,7 @@ def _people_confusions(study: Study, _: Rows, __: int) -> list[Table]:
         columns = [Column(f"{first} gave", scale, right=True)]
         for grade, counts in zip(scale, group.confusion.T.astype(np.int64), strict=True):
             columns.append(Column(f"{second} {grade}", counts.tolist()))
-        title = f"grades of {first} and {second}"
+        title = f"Grades by {first} and {second}"
         tables.append(Table(columns, title=title, notes=[sentences.CONFUSIONS]))
     return tables
 
@@ -345,7 +350,7 @@ def _people_rejected(_: Study, rows: Rows, __: int) -> list[Table]:
     columns = columns_of_rows(rows, ("assessor", "relevant", "rejected"))
     columns += [_estimates(rows, "share"), _estimates(rows, "mean_over_topics", "mean over topics")]
     notes = [sentences.REJECTED, *_whys(rows, "assessor")]
-    return [Table(columns, title="rejected by all others", notes=notes)]
+    return [Table(columns, title="Relevant documents rejected by all others", notes=notes)]
 
 
 def _people_bias(_: Study, rows: Rows, __: int) -> list[Table]:
@@ -355,7 +360,7 @@ def _people_bias(_: Study, rows: Rows, __: int) -> list[Table]:
         _estimates(rows, "bias"),
     ]  # fmt: skip
     notes = [sentences.BIAS, *_whys(rows, "assessor", "grade")]
-    return [Table(columns, title="grades that an assessor favors", notes=notes, keys=2)]
+    return [Table(columns, title="Bias by grade", notes=notes, keys=2)]
 
 
 def _people_topics(study: Study, rows: Rows, top: int) -> list[Table]:
@@ -370,10 +375,10 @@ def _people_topics(study: Study, rows: Rows, top: int) -> list[Table]:
         *columns_of_rows(chosen, ("contested", "overlap", "kappa"), digits=3),
     ]
     if any(row["reason"] for row in chosen):
-        columns.append(Column("why not", [row["reason"] or "" for row in chosen]))
+        columns.append(Column("reason", [row["reason"] or "" for row in chosen]))
     note = sentences.TOPICS.format(assessors=", ".join(assessors))
     notes = [sentences.first_of(top, len(rows), "topics") + note]
-    return [Table(columns, title="topics to talk about first", notes=notes)]
+    return [Table(columns, title="Topics to discuss first", notes=notes)]
 
 
 def _people_taus(study: Study, rows: Rows, _: int) -> list[Table]:
@@ -382,9 +387,10 @@ def _people_taus(study: Study, rows: Rows, _: int) -> list[Table]:
     for name in ("mean", "least", "most"):
         cells = [_tau(row[name], row[f"swaps_{name}"]) for row in rows]
         columns.append(Column(name, cells, right=True))
-    notes = [sentences.SWAPS] if coefficient in KENDALL else []
-    notes += [*map(sentences.resampled, study.effects), *_whys(rows, "measure", "rankings")]
-    return [Table(columns, title=f"rankings compared by {coefficient}", notes=notes, keys=2)]
+    notes = [*map(sentences.sampled, study.effects)]
+    notes += [sentences.SWAPS] if coefficient in KENDALL else []
+    notes += _whys(rows, "measure", "rankings")
+    return [Table(columns, title=f"Rankings compared by {coefficient}", notes=notes, keys=2)]
 
 
 def _tau(tau: float, swaps: float) -> str:
@@ -406,10 +412,12 @@ def _people_systems(study: Study, rows: Rows, top: int) -> list[Table]:
     names = ("system", "mean", "least", "most", "original", "union", "intersection")
     tables = []
     for effect, own in _by_measure(study, rows):
-        note = f"Original: {effect.assessors[effect.original]}."
+        note = f"Original: judgments of {effect.assessors[effect.original]}."
         notes = [sentences.first_of(top, len(own), "systems") + note]
         title = f"{effect.measure} of each system over {effect.samples:,} qrels"
-        tables.append(Table(columns_of_rows(own[:top], names), title=title, notes=notes))
+        columns = columns_of_rows(own[:top], names)
+        columns = [replace(column, optional=max(0, place - 1)) for place, column in enumerate(columns)]
+        tables.append(Table(columns, title=title, notes=notes))
     return tables
 
 
@@ -417,12 +425,13 @@ def _people_swaps(study: Study, rows: Rows, top: int) -> list[Table]:
     tables = []
     for effect, own in _by_measure(study, rows):
         columns = columns_of_rows(own[:top], ("system", "other", "difference"))
-        # A share above 0 is never rounded to nothing.
+        # A share above 0 is never shown as 0.
         shares = [row["swapped"] for row in own[:top]]
         cells = ["<0.001" if share < 0.001 else decimal(share, 3) for share in shares]
         columns.append(Column("swapped", cells, right=True))
         title = f"{effect.measure}: pairs of systems that swap most often"
-        tables.append(Table(columns, title=title, notes=[sentences.swaps(effect, len(own))], keys=2))
+        note = sentences.swaps(effect, len(own), SWAP_SHARES)
+        tables.append(Table(columns, title=title, notes=[note], keys=2))
     return tables
 
 
@@ -436,11 +445,11 @@ def _people_top(study: Study, rows: Rows, _: int) -> list[Table]:
     best = "The best system" if count == 1 else f"The {count} best systems"
     note = sentences.TOP.format(best=best, coefficient=coefficient)
     notes = [note, *_whys(rows, "measure", "assessor")]
-    return [Table(columns, title="what each assessor does to the best systems", notes=notes, keys=2)]
+    return [Table(columns, title="How each assessor changes the best systems", notes=notes, keys=2)]
 
 
 class Section(NamedTuple):
-    """One thing to show: its rows for programs, and tables of so many of them for people."""
+    """A table that can be asked for: its rows for programs, and its tables for people."""
 
     rows: Callable[[Study], Rows]
     people: Callable[[Study, Rows, int], list[Table]]

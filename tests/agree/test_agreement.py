@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from tests.agree.panels import NONE, panel_of, random_panel
 
+from sounding.agree import reasons
 from sounding.agree.agreement import COEFFICIENTS, assessor_agreements, upper_limits
 from sounding.agree.panel import fill_outside
 from sounding.core.errors import DataError
@@ -128,13 +129,13 @@ def test_a_topic_that_one_assessor_did_not_judge_is_explained() -> None:
 def test_assessors_with_disjoint_documents_are_explained() -> None:
     one_topic = assessor_agreements(panel_of([[1, NONE], [NONE, 1]]), bootstrap=Bootstrap(10)).groups[0]
     assert {one_topic.estimates[name].reason for name in COEFFICIENTS} == {
-        "no document that all of them judged", "no document has two judgments",
+        reasons.NO_COMMON_DOCUMENT, reasons.NOT_PAIRED,
     }  # fmt: skip
-    assert one_topic.reasons == ("no document that all judged",)
+    assert one_topic.reasons == (reasons.NO_COMMON_DOCUMENT,)
     two_topics = assessor_agreements(
         panel_of([[1, NONE], [NONE, 1]], ["1", "2"]), bootstrap=Bootstrap(10)
     ).groups[0]
-    assert two_topics.estimates["overlap"].reason == "no topic that all of them judged"
+    assert two_topics.estimates["overlap"].reason == reasons.NO_COMMON_TOPIC
 
 
 def test_a_single_grade_throughout_is_explained() -> None:
@@ -145,8 +146,8 @@ def test_a_single_grade_throughout_is_explained() -> None:
     )
     assert estimates["agreement"].value == 1
     assert estimates["overlap"].reason == "nobody found a relevant document"
-    assert estimates["kappa"].reason == "all gave every document the grade 0: chance agrees as well"
-    assert estimates["alpha"].reason == "every judgment says the same"
+    assert estimates["kappa"].reason == reasons.same_grade(0)
+    assert estimates["alpha"].reason == reasons.ONE_GRADE
 
 
 def test_grades_of_one_kind_of_relevance_are_explained() -> None:
@@ -155,7 +156,7 @@ def test_grades_of_one_kind_of_relevance_are_explained() -> None:
         .groups[0]
         .estimates
     )
-    assert estimates["kappa"].reason == "all found every document relevant (level 1): chance agrees as well"
+    assert estimates["kappa"].reason == reasons.same_relevance(True, 1)
     assert estimates["kappa_grades"].value == pytest.approx(-1)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.agree.panels import NONE, made, panel_of, random_panel, random_runs
 
+from sounding.agree import reasons
 from sounding.agree.agreement import grade_biases
 from sounding.agree.resampling import resample, top_effects
 from sounding.agree.study import agree
@@ -36,7 +37,7 @@ def test_the_biases_of_an_assessor_add_up_to_nothing(seed: int) -> None:
 def test_who_shares_no_document_with_others_has_no_bias_and_a_reason() -> None:
     (first, *_) = grade_biases(panel_of([[1, NONE], [NONE, 0]]), bootstrap=Bootstrap(10))
     assert np.isnan(first.given)
-    assert first.bias.reason == "no document that somebody else judged as well"
+    assert first.bias.reason == reasons.NOT_COMPARED
 
 
 def test_the_effect_on_the_best_systems_by_hand() -> None:
@@ -74,7 +75,7 @@ def test_one_system_and_tied_systems_say_why_they_have_no_tau() -> None:
     assert first.reason == "all systems tie by the others"
     assert second.reason == "all systems tie by A"
     (alone, _) = top_effects(effect, top=1)
-    assert alone.reason == "one system: nothing to rank"
+    assert alone.reason == reasons.ONE_SYSTEM
     assert (alone.moved, alone.places) == ("none", 0)
 
 

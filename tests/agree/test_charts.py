@@ -13,9 +13,10 @@ from tests.agree.panels import made, panel_of, random_panel, random_runs, random
 
 from sounding.agree.charts import (
     BINS,
+    FIGURES,
     agreement_of_assessors,
     agreement_over_qrels,
-    charts_of,
+    figures,
     overlap_by_topic,
     pair_frame,
     swap_frame,
@@ -49,7 +50,7 @@ def test_systems_stand_by_falling_mean_with_their_range_and_three_special_qrels(
     chart = values_over_qrels(frame, measure="AP", qrels=203)
     bars, ticks, points = layers(chart)
     assert [layer["mark"]["type"] for layer in (bars, ticks, points)] == ["rule", "tick", "point"]
-    assert bars["encoding"]["x"]["sort"] == frame["system"].to_list()
+    assert bars["encoding"]["y"]["sort"] == frame["system"].to_list()
     assert points["encoding"]["shape"]["scale"]["domain"] == ["original", "union", "intersection"]
     assert len(rows(chart)) == 6
     assert len(rows(chart, 2)) == 18
@@ -60,7 +61,7 @@ def test_everything_that_is_drawn_lies_on_the_axis() -> None:
     effect = resample(made(random_values(4, 6)), 0, samples=100)
     frame = system_frame(effect).with_columns(union=polars.lit(0.97), original=polars.lit(-0.2))
     bars = layers(values_over_qrels(frame))[0]
-    low, high = bars["encoding"]["y"]["scale"]["domain"]
+    low, high = bars["encoding"]["x"]["scale"]["domain"]
     assert low <= -0.2
     assert high >= 0.97
 
@@ -76,7 +77,7 @@ def test_the_histogram_counts_every_ranking_in_whole_steps_of_tau() -> None:
         assert (upper - lower) / (2 / 15) == pytest.approx(1)
     chart = agreement_over_qrels(frame, mean=0.5)
     assert [layer["mark"]["type"] for layer in layers(chart)] == ["bar", "rule", "text"]
-    assert chart.to_dict()["title"]["text"] == "Agreement of 502 rankings with the original one"
+    assert chart.to_dict()["title"]["text"] == "502 rankings compared with the original"
     scale = layers(chart)[0]["encoding"]["x"]["scale"]
     assert scale == {"domain": [frame["lower"].min(), frame["upper"].max()], "nice": False}
 
@@ -121,18 +122,27 @@ def test_the_heat_map_has_each_pair_that_swaps_in_the_order_of_the_original() ->
     assert chart.to_dict()["mark"]["type"] == "rect"
 
 
-def test_a_study_gives_two_charts_of_assessors_and_three_a_measure() -> None:
+def test_many_systems_are_cut_to_the_best_and_the_title_says_so() -> None:
+    effect = resample(made(random_values(6, 10)), 0, samples=200)
+    frame = system_frame(effect)
+    chart = values_over_qrels(frame, most=4)
+    assert [row["system"] for row in rows(chart)] == frame["system"].to_list()[:4]
+    assert "the 4 best of 6 systems" in chart.to_dict()["title"]["text"]
+
+
+def test_a_section_gives_one_figure_or_one_for_each_measure() -> None:
     panel = random_panel(3)
     choices: dict[str, Any] = {"resamples": 20, "samples": 100}
-    assert len(charts_of(agree(panel, **choices))) == 2
+    alone = agree(panel, **choices)
+    assert [len(figures(alone, name)) for name in FIGURES] == [1, 1, 0, 0, 0]
     study = agree(panel, random_runs(panel, 4, seed=1), ["AP", "P@5"], **choices)
-    assert len(charts_of(study)) == 8
+    assert [len(figures(study, name)) for name in FIGURES] == [1, 1, 2, 2, 2]
     same = resample(made(np.full((4, 1, 3, 2), 0.5)), 0)
     assert tau_frame(same).is_empty()
     assert swap_frame(same).is_empty()
     nothing = agree(panel_of([[0, 0], [0, 0]]), **choices)
     assert topic_frame(nothing).is_empty()
-    assert len(charts_of(nothing)) == 1
+    assert figures(nothing, "topics") == []
 
 
 def test_agreement_is_drawn_with_its_intervals_and_topics_as_they_should_be_talked_about() -> None:
@@ -149,7 +159,7 @@ def test_agreement_is_drawn_with_its_intervals_and_topics_as_they_should_be_talk
     topics = topic_frame(study)
     known = [one for one in study.agreements.topics if not np.isnan(one.overlap)]
     assert topics.rows() == [(one.topic, one.overlap, one.contested) for one in known]
-    assert layers(overlap_by_topic(topics))[0]["encoding"]["x"]["sort"] == [one.topic for one in known]
+    assert layers(overlap_by_topic(topics))[0]["encoding"]["y"]["sort"] == [one.topic for one in known]
 
 
 def test_a_frame_without_its_columns_is_refused_in_one_line() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import get_args
 
@@ -58,23 +59,64 @@ QUICK = (*FEW, "--samples", "300")  # with runs
 def test_people_see_agreement_and_topics_to_talk_about(call: Call) -> None:
     status, out, err = call(*THREE, *FEW)
     assert (status, err) == (0, "")
-    assert out.startswith("how far the assessors agree\n")
+    assert out.startswith("All 3 assessors agree on ")
+    assert (
+        flat(out).count("Next: sounding agree qrels.txt ann.qrels bob.qrels --adjudicate disagreements.tsv")
+        == 1
+    )
     assert "qrels & ann" in out
     assert "all 3" in out
-    assert "topics to talk about first" in out
-    assert "3 assessors, 26 topics" in flat(out)
-    assert "Intervals: 95%, bootstrap over topics (50 resamples, seed 0)." in flat(out)
-    assert "Outside common:" in flat(out)
-    assert "Policies: negative trec, fractional refuse." in flat(out)  # there are no runs
+    assert "Topics to discuss first" in out
+    assert "Policies" not in out
+    _, noted, _ = call(*THREE, *FEW, "--notes")
+    assert "3 assessors judged" in flat(noted)
+    assert "Intervals: 95%, bootstrap over topics (50 resamples, seed 0)." in flat(noted)
+    assert "Policies: negative trec, fractional refuse." in flat(noted)  # there are no runs
     assert "nan" not in out.lower()
 
 
+@pytest.mark.parametrize("files", [THREE, ("qrels.txt", "--simulated", "correlated")])
+def test_the_next_command_runs_as_printed(call: Call, files: tuple[str, ...]) -> None:
+    _, out, _ = call(*files, *FEW, "--level", "1")
+    program, verb, *words = shlex.split(out.rpartition("Next: ")[2])
+    assert (program, verb) == ("sounding", "agree")
+    status, _, err = call(*words)
+    assert status == 0
+    assert words[-1] in err  # the file that it writes
+
+
+def test_the_headline_has_the_numbers_of_the_tables(call: Call) -> None:
+    _, out, _ = call(*THREE, "--runs", "runs", "-m", "AP", "-m", "P@10", *QUICK, "--format", "json")
+    found = json.loads(out)
+    headline, *pairs, whole = (found["headline"], *(row["overlap"] for row in found["pairs"]))
+    assert f"agree on {100 * whole:.0f}% of the relevant documents" in headline
+    assert f"pairs of them on {100 * min(pairs):.0f}% to {100 * max(pairs):.0f}%" in headline
+    taus = {row["measure"]: row["mean"] for row in found["taus"] if row["rankings"] == "all with qrels"}
+    assert all(f"{tau:.2f} by {measure}" in headline for measure, tau in taus.items())
+    assert ("barely changes" in headline) == any(tau >= 0.9 for tau in taus.values())
+    assert found["next"].endswith("--adjudicate disagreements.tsv")
+    assert found["schema"].startswith("sounding/agree/")
+
+
+def test_few_systems_get_no_verdict_by_tau(call: Call, trial: Path) -> None:
+    runs = sorted(str(path) for path in (trial / "runs").iterdir())[:2]
+    _, out, _ = call(*THREE, "--runs", *runs, *QUICK)
+    assert "2 systems are too few for a rank correlation" in flat(out)
+    assert "barely" not in out
+
+
+def test_people_see_at_most_three_notes(call: Call) -> None:
+    _, out, _ = call(*THREE, "--runs", "runs", *QUICK)
+    notes = out.rpartition("\n\nNext: ")[0].rpartition("\n\n")[2]
+    assert re.search(r"^\d+ more notes with --notes\.$", notes, re.MULTILINE)
+
+
 def test_relevance_and_grades_stand_in_tables_of_their_own(call: Call, trial: Path) -> None:
-    assert "how far they agree on grades" not in call(*THREE, *FEW)[1]
+    assert "Agreement on grades" not in call(*THREE, *FEW)[1]
     (trial / "g1.qrels").write_text("1 0 a 2\n1 0 b 1\n1 0 c 0\n2 0 d 0\n2 0 e 2\n")
     (trial / "g2.qrels").write_text("1 0 a 1\n1 0 b 1\n1 0 c 0\n2 0 d 1\n2 0 e 2\n")
     _, out, _ = call("g1.qrels", "g2.qrels", *FEW, "--section", "pairs", "--section", "confusions")
-    first, second = out.split("how far they agree on grades")
+    first, second = out.split("Agreement on grades")
     # relevance: 4 of 5 agree; chance 3/5 * 4/5 + 2/5 * 1/5 = .56; (.8 - .56) / .44 = .545
     assert "0.545" in first
     # grades: 3 of 5 agree; chance (2*1 + 1*3 + 2*1) / 25 = .28; (.6 - .28) / .72 = .444
@@ -88,16 +130,12 @@ def test_runs_may_be_a_folder_or_words_as_a_shell_spells_them(call: Call, trial:
     status, folder, _ = call(*THREE, "--runs", "runs", *QUICK)
     assert status == 0
     assert call(*THREE, "--runs", *files, *QUICK) == (0, folder, "")
-    assert "rankings compared by tau_b" in flat(folder)
-    assert "Policies: ties trec" in flat(folder)
-    assert "303 qrels that pick an assessor for every topic, over 24 topics and 6 systems" in flat(folder)
-    assert "AP: left out, as an assessor found nothing relevant, 2 topics (55 (qrels), 66 (qrels))." in flat(
-        folder
-    )
+    assert "Rankings compared by tau_b" in flat(folder)
+    assert "303 qrels, each with a random assessor per topic (24 topics, 6 systems)" in flat(folder)
+    assert "AP leaves out 2 topics (55 (qrels), 66 (qrels))" in flat(folder)
     assert "AP: the intersection has no relevant document for 6 topics (51, 56, 58, 61, 62, 76)." in flat(
         folder
     )
-    assert "what each assessor does to the best systems" in flat(folder)
 
 
 def test_json_holds_all_of_it_by_name(call: Call) -> None:
@@ -137,7 +175,7 @@ def test_every_section_is_a_table_for_people_and_rows_for_programs(call: Call, s
     assert people.count("──\n") >= 1
     _, rows, said = call(*asked, "--format", "csv")
     header, *lines = rows.splitlines()
-    assert "Policies: " in said
+    assert said.startswith("All 3 assessors agree on ")
     assert len({line.count(",") for line in [header, *lines]}) == 1
     _, lines_of_json, _ = call(*asked, "--format", "jsonl")
     assert list(json.loads(lines_of_json.splitlines()[0])) == header.split(",")
@@ -148,16 +186,16 @@ def test_parquet_and_latex_and_markdown_are_written(call: Call, trial: Path) -> 
         assert call(*THREE, *FEW, "--quiet", "-o", name) == (0, "", "")
     assert polars.read_parquet(trial / "out.parquet").height == 4
     assert "\\begin{tabular}" in (trial / "out.tex").read_text()
-    assert "**how far the assessors agree**" in (trial / "out.md").read_text()
+    assert "**Agreement on relevance**" in (trial / "out.md").read_text()
 
 
 def test_all_shows_every_table(call: Call) -> None:
     _, out, _ = call(*THREE, "--runs", "runs", *QUICK, "--all")
     for title in (
-        "how far the assessors agree", "agreement by grade", "rejected by all others",
-        "grades that an assessor favors", "topics to talk about first", "rankings compared by",
+        "Agreement on relevance", "Agreement by grade", "rejected by all others",
+        "Bias by grade", "Topics to discuss first", "Rankings compared by",
         "AP of each system over 303 qrels", "pairs of systems that swap most often",
-        "what each assessor does to the best systems",
+        "How each assessor changes the best systems",
     ):  # fmt: skip
         assert title in out
 
@@ -176,7 +214,7 @@ def test_combined_judgments_and_the_list_for_adjudication_are_written(call: Call
     header, first, *rest = (trial / "differ.tsv").read_text().splitlines()
     assert header.split("\t") == ["topic", "doc", "qrels", "ann", "bob", "gap", "differ_on"]
     assert first.split("\t")[-1] == "relevance"
-    assert f"differ.tsv: {len(rest) + 1:,} documents on which assessors differ" in err
+    assert f"differ.tsv: {len(rest) + 1:,} documents on which assessors disagree" in err
 
 
 def test_a_secondary_pool_needs_one_assessor_and_shows_no_grades(call: Call, trial: Path) -> None:
@@ -185,7 +223,7 @@ def test_a_secondary_pool_needs_one_assessor_and_shows_no_grades(call: Call, tri
     assert (status, out) == (0, "")
     header, *lines = (trial / "second.tsv").read_text().splitlines()
     assert header == "topic\tdoc"
-    assert f"second.tsv: {len(lines)} documents of 26 topics to judge" in err
+    assert f"second.tsv: {len(lines)} documents of 26 topics for a second assessor to judge" in err
     assert lines == sorted(lines)
 
 
@@ -193,22 +231,22 @@ def test_simulated_assessors_join_one(call: Call) -> None:
     status, out, _ = call("qrels.txt", "--simulated", "correlated", *FEW)
     assert status == 0
     assert "secondary-A & secondary-B" in out
-    _, near, _ = call(
-        "qrels.txt", "--simulated", "independent", "--overlaps", "0.9", *FEW, "--format", "json"
-    )
+    _, near, _ = call("qrels.txt", "--simulated", "independent", "--overlaps", "0.9", *FEW, "--format", "json")
     (pair,) = json.loads(near)["pairs"]
     assert pair["overlap"] == pytest.approx(0.9, abs=0.05)
 
 
 def test_charts_hold_the_assessors_and_where_there_are_runs_the_systems(call: Call, trial: Path) -> None:
     assert call(*THREE, *FEW, "--chart", "few.svg")[0] == 0
-    assert call(*THREE, "--runs", "runs", *QUICK, "--chart", "all.svg")[0] == 0
+    assert call(*THREE, "--runs", "runs", *QUICK, "--all", "--chart", "all.svg")[0] == 0
     few, whole = ((trial / name).read_text() for name in ("few.svg", "all.svg"))
-    for words in ("How far the assessors agree", "qrels &amp; ann", "Overlap of the assessors by topic"):
+    for words in ("Agreement of the assessors", "qrels &amp; ann"):
         assert words in few
         assert words in whole
-    for words in ("AP of 6 systems over 303 qrels", "Agreement of 302 rankings with the original one",
-                  "AP: how often qrels turn two systems round"):  # fmt: skip
+    assert "Overlap by topic" in whole
+    assert "Overlap by topic" not in few  # one figure by default
+    for words in ("AP of 6 systems over 303 qrels", "302 rankings compared with the original",
+                  "How often qrels reverse two systems by AP"):  # fmt: skip
         assert words in whole
         assert words not in few
     names = {path.name.removesuffix(".txt") for path in (trial / "runs").iterdir()}
@@ -230,11 +268,11 @@ def test_names_that_the_command_knows_are_those_of_the_library() -> None:
 def test_only_kendalls_tau_stands_for_swaps(call: Call) -> None:
     asked = (*THREE, "--runs", "runs", *QUICK, "--section", "taus")
     _, kendall, _ = call(*asked)
-    assert "In brackets: swaps of neighbors" in kendall
+    assert "swaps of neighbors" in kendall
     _, errors, _ = call(*asked, "--tau", "rmse")
-    assert "rankings compared by rmse" in errors
+    assert "Rankings compared by rmse" in errors
     assert "swaps" not in errors
-    assert "(" not in errors.partition("AP: 303 qrels")[0]
+    assert "(" not in errors.partition("Rankings compared")[2].partition("AP: 303 qrels")[0]
     _, rows, _ = call(*asked, "--tau", "rmse", "--format", "csv")
     first = polars.read_csv(io.StringIO(rows)).row(0, named=True)
     assert (first["coefficient"], first["swaps_mean"]) == ("rmse", None)
@@ -268,9 +306,10 @@ def test_swaps_lie_at_or_below_a_difference_and_every_possible_qrels_is_named_as
     ]
     (trial / "other.qrels").write_text("\n".join(other) + "\n")
     _, out, _ = call("two.qrels", "other.qrels", "--runs", "runs", *QUICK)
-    assert "AP: all 4 possible qrels, over 2 topics and 6 systems." in flat(out)
-    assert "of 15 pairs, none with an original difference above" in flat(out)
-    assert "50% at or below" in flat(out)
+    assert "AP: all 4 possible qrels (2 topics, 6 systems)." in flat(out)
+    _, swaps, _ = call("two.qrels", "other.qrels", "--runs", "runs", *QUICK, "--section", "swaps")
+    assert "of 15 pairs" in flat(swaps)
+    assert "50% at most" in flat(swaps)
 
 
 def test_a_level_that_a_measure_names_is_kept(call: Call, trial: Path) -> None:
@@ -304,8 +343,8 @@ def test_a_level_that_a_measure_names_is_kept(call: Call, trial: Path) -> None:
 
 def test_one_best_system_says_why_it_has_no_tau(call: Call) -> None:
     _, out, _ = call(*THREE, "--runs", "runs", *QUICK, "--top", "1", "--section", "top")
-    assert "AP qrels, AP ann, AP bob: one system: nothing to rank." in flat(out)
-    assert "The best system by the mean over assessors" in flat(out)
+    assert "AP qrels, AP ann, AP bob: one system cannot be ranked." in flat(out)
+    assert "The best system, ranked under each assessor" in flat(out)
 
 
 def test_the_log_of_judging_is_read_and_what_it_leaves_out_is_told(call: Call, trial: Path) -> None:
@@ -321,7 +360,7 @@ def test_the_log_of_judging_is_read_and_what_it_leaves_out_is_told(call: Call, t
     (trial / "log.jsonl").write_text("\n".join(lines) + "\n")
     status, out, _ = call("log.jsonl", "--section", "confusions", "--section", "pairs")
     assert status == 0
-    told = "Log: log.jsonl: 5 judgments stand; left out: could not judge 1, skipped 1, taken back 0, changed later 1"
+    told = "log.jsonl: 5 judgments used. Left out: 1 that could not be judged, 1 skipped, 0 taken back, 1 changed later"
     assert told in flat(out)
     _, rows_of_pairs, said = call("log.jsonl", "--format", "jsonl")
     assert json.loads(rows_of_pairs)["documents"] == 2
@@ -334,17 +373,14 @@ def test_the_log_of_judging_is_read_and_what_it_leaves_out_is_told(call: Call, t
 def test_means_of_votes_say_what_relevant_means(call: Call, trial: Path) -> None:
     (trial / "votes.csv").write_text("topic,doc,assessor,grade\n1,a,X,1\n1,a,X,0\n1,a,Y,1\n")
     _, out, _ = call("votes.csv", "--repeated", "mean")
-    assert (
-        "Mean grades: relevant where the mean reaches 1; of votes 0 and 1 that takes all of them at"
-        in flat(out)
-    )
-    assert "X: 1 document listed more than once (1 further row), 1 with different grades" in flat(out)
+    assert "relevant if its mean grade reaches 1" in flat(out)
+    assert "X gave 1 document different grades; --repeated mean decides" in flat(out)
 
 
 def test_where_nothing_is_contested_that_is_said(call: Call, trial: Path) -> None:
     (trial / "same.qrels").write_text((trial / "qrels.txt").read_text())
     _, out, _ = call("qrels.txt", "same.qrels", *FEW)
-    assert "No document is contested: all who judged one agree whether it is relevant." in flat(out)
+    assert "The assessors never disagree about relevance." in flat(out)
     _, alone, _ = call("qrels.txt", "same.qrels", *FEW, "--section", "topics")
     assert "nobody found a relevant document" in alone  # two topics have none
 
@@ -388,7 +424,7 @@ def test_help_lists_no_option_that_is_always_refused(call: Call) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("qrels.txt",), "one assessor (qrels); give the judgments of another"),
+        (("qrels.txt",), "only one assessor (qrels); add the judgments of another"),
         ((*THREE, "-m", "AP"), "--measure changes nothing without --runs"),
         ((*THREE, "--tau", "tau_a"), "--tau changes nothing without --runs"),
         ((*THREE, "--samples", "100"), "--samples changes nothing without --runs"),
@@ -410,14 +446,14 @@ def test_help_lists_no_option_that_is_always_refused(call: Call) -> None:
         ),
         (("--quiet",), "Missing argument 'QRELS...'"),
         (("qrels.txt", "--secondary-pool", "s.tsv", "--combine", "union", "u"), "one assessor (qrels)"),
-        ((*THREE, "--section", "taus"), "--section taus is about systems; give --runs as well"),
+        ((*THREE, "--section", "taus"), "--section taus is about systems; add --runs"),
         ((*THREE, "--combine", "onion", "x"), "--combine 'onion'; expected one of union,"),
         ((*THREE, "--priority", "ann"), "--priority changes nothing without --combine priority FILE"),
-        ((*THREE, "--all", "--section", "pairs"), "--all and --section do not go together"),
+        ((*THREE, "--all", "--section", "pairs"), "--all already shows every section"),
         ((*THREE, "--all", "--format", "csv"), "csv holds one table; give one --section, or use json"),
-        ((*THREE, "--simulated", "correlated"), "--simulated adds to one assessor"),
+        ((*THREE, "--simulated", "correlated"), "--simulated needs the judgments of exactly one assessor"),
         ((*THREE, "--overlaps", "0.5"), "--overlaps changes nothing without --simulated"),
-        ((*THREE, "--word", "relevant"), "expected a word and its grade, as relevant=1"),
+        ((*THREE, "--word", "relevant"), "expected a word and its grade, such as relevant=1"),
         (
             ("qrels.txt", "--simulated", "correlated", "--overlaps", "much"),
             "expected numbers, such as 0.421,0.494",
@@ -455,7 +491,7 @@ def test_nothing_is_left_unexplained_where_assessors_share_little(call: Call, tr
     (trial / "two.qrels").write_text("1 0 a 1\n1 0 b 1\n2 0 e 1\n3 0 x 0\n3 0 y 0\n")
     _, out, _ = call("one.qrels", "two.qrels", "--resamples", "20")
     assert "nan" not in out.lower()
-    assert "No overlap for 1 topic (2): no document that all judged." in flat(out)
+    assert "No overlap for 1 topic (2): no document was judged by all of them." in flat(out)
     assert "No overlap for 1 topic (3): nobody found a relevant document." in flat(out)
     assert "No overlap for 1 topic (4): not judged by two." in flat(out)
 

@@ -297,8 +297,8 @@ def test_all_assessors_have_one_scale_of_grades() -> None:
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"unjudged": "bounds"}, "unjudged bounds gives no single value"),
-        ({"missing": "skip"}, "missing skip compares systems over different topics"),
+        ({"unjudged": "bounds"}, "unjudged=bounds gives no single value"),
+        ({"missing": "skip"}, "missing=skip would compare systems over different topics"),
         ({"missing": "error"}, "no documents for 1 of 2 judged topics, first 't2'"),
     ],
 )
@@ -312,7 +312,7 @@ def test_policies_that_give_no_ranking_are_refused(changes: dict[str, str], told
 def test_one_run_sums_and_strangers_are_refused() -> None:
     panel = panel_of([[1, 1], [1, NONE]])
     run = Run.from_dict({"t": {"d000": 1}}, name="a")
-    with pytest.raises(DataError, match="too little to rank: runs 1; expected at least two"):
+    with pytest.raises(DataError, match="only 1 run to rank; give at least two"):
         evaluate_assessors(panel, [run], ["AP"])
     with pytest.raises(DataError, match="has no mean over topics"):
         evaluate_assessors(panel, [run, run], ["num_rel"])

@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from sounding.agree import sentences
+from sounding.agree import reasons as why
 from sounding.agree.panel import Marks, Panel, anyone, everyone
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
@@ -167,7 +167,7 @@ def _group(
     kappas = (cohen_kappa if len(members) == 2 else fleiss_kappa)(counts.relevance)
     nothing = _why_nothing(panel, judged, common)
     same = nothing or _why_same(grades[common], binary[common], level)
-    estimates = {"overlap": bootstrap.mean(overlaps, nothing or sentences.NOTHING_RELEVANT)}
+    estimates = {"overlap": bootstrap.mean(overlaps, nothing or why.NOTHING_RELEVANT)}
     return AssessorGroup(
         members=members, documents=int(np.count_nonzero(common)), topics=int(np.count_nonzero(used)),
         overlaps=overlaps, kappas=kappas,
@@ -190,8 +190,8 @@ def _estimates(
     """Return all coefficients except overlap; `nothing` and `same` are reasons for missing values."""
     kappa = cohen_kappa if members == 2 else fleiss_kappa
     shared = counts.paired_relevance.sum(axis=(1, 2)) > 0
-    unpaired = sentences.ONE_GRADE if shared.any() else sentences.NOT_PAIRED
-    weighted = Estimate(value=np.nan, reason=sentences.FOR_TWO)
+    unpaired = why.ONE_GRADE if shared.any() else why.NOT_PAIRED
+    weighted = Estimate(value=np.nan, reason=why.FOR_TWO)
     if members == 2:
         weighted = bootstrap.estimate(
             counts.graded, lambda table: weighted_kappa(table, scale), used, same
@@ -216,7 +216,7 @@ def _by_grade(graded: Floats, scale: Floats, used: Marks, bootstrap: Bootstrap) 
             graded,
             lambda table, place=place: agreement_by_grade(table)[..., place],  # type: ignore[misc]
             used,
-            sentences.GRADE_NOT_USED,
+            why.GRADE_NOT_USED,
         )
     return found
 
@@ -226,15 +226,15 @@ def _why_nothing(panel: Panel, judged: Marks, common: Marks) -> str:
     if common.any():
         return ""
     if not everyone(panel.count(judged) > 0).any():
-        return sentences.NO_COMMON_TOPIC
-    return sentences.NO_COMMON_DOCUMENT
+        return why.NO_COMMON_TOPIC
+    return why.NO_COMMON_DOCUMENT
 
 
 def _why_same(grades: Floats, binary: Floats, level: float) -> str:
     """Return why agreement beyond chance is undefined, in case it is, for documents that all judged."""
     if len(np.unique(grades)) == 1:
-        return sentences.same_grade(grades[0, 0])
-    return sentences.same_relevance(bool(binary[0, 0]), level)
+        return why.same_grade(grades[0, 0])
+    return why.same_relevance(bool(binary[0, 0]), level)
 
 
 def _reasons(
@@ -246,13 +246,13 @@ def _reasons(
     for topic in range(len(panel.topics)):
         absent = [panel.assessors[member] for member in np.array(members)[~judged[topic]].tolist()]
         if absent:
-            reasons.append(sentences.not_judged_by(absent))
+            reasons.append(why.not_judged_by(absent))
         elif not used[topic]:
-            reasons.append(sentences.NO_COMMON_DOCUMENT)
+            reasons.append(why.NO_COMMON_DOCUMENT)
         elif not any_one[topic]:
-            reasons.append(sentences.NOTHING_RELEVANT)
+            reasons.append(why.NOTHING_RELEVANT)
         elif np.isnan(kappas[topic]):
-            reasons.append(sentences.ALL_RELEVANT)
+            reasons.append(why.ALL_RELEVANT)
         else:
             reasons.append("")
     return tuple(reasons)
@@ -267,7 +267,7 @@ def _rejection(panel: Panel, place: int, level: float, bootstrap: Bootstrap) -> 
     found = (panel.grades[:, place] >= level) & everyone(~np.isnan(others))
     refused = found & everyone(others < level)
     counts = np.stack([panel.count(refused), panel.count(found)], axis=1).astype(np.float64)
-    used, reason = counts[:, 1] > 0, sentences.NONE_TO_REJECT
+    used, reason = counts[:, 1] > 0, why.NONE_TO_REJECT
     return Rejection(
         assessor=panel.assessors[place], relevant=int(counts[:, 1].sum()), rejected=int(counts[:, 0].sum()),
         share=bootstrap.estimate(counts, _share, used, reason), mean=bootstrap.mean(_share(counts), reason),
@@ -351,7 +351,7 @@ def grade_biases(panel: Panel, *, bootstrap: Bootstrap | None = None) -> list[Gr
                     by_others=float(theirs.mean()) if len(rows) else np.nan,
                     bias=bootstrap.estimate(
                         np.stack([difference, size], axis=1), _share, size > 0,
-                        sentences.NOT_COMPARED,
+                        why.NOT_COMPARED,
                     ),
                 )
             )  # fmt: skip

@@ -42,7 +42,7 @@ OF_RUNS = (
 )  # options that change nothing without runs  # fmt: skip
 OF_POOLS = ("pool_relevant", "pool_nonrelevant")
 OF_SEVERAL = ("runs", "combinations", "adjudicate", "chart", "output", "sections", "everything")
-OF_READING = ("level", "by", "labels", "repeated", "qrels_format", "policy")  # a next command repeats these
+OF_READING = ("level", "assessors", "words", "repeated", "qrels_format", "policy")  # a next command repeats these
 DISAGREEMENTS, SECOND = "disagreements.tsv", "to-judge.tsv"  # files that a next command writes
 
 
@@ -64,7 +64,7 @@ def run(options: AgreeOptions) -> None:
             return
     if len(panel.assessors) == 1:
         raise click.UsageError(
-            f"only one assessor ({panel.assessors[0]}); add the judgments of another, or use --simulate or"
+            f"only one assessor ({panel.assessors[0]}); add the judgments of another, or use --simulated or"
             " --secondary-pool"
         )
     measures = options.measures or DEFAULT_MEASURES
@@ -88,8 +88,8 @@ def run(options: AgreeOptions) -> None:
 def _check_options(options: AgreeOptions) -> None:
     """Refuse options that contradict each other or change nothing."""
     find_coefficient(options.tau)
-    if options.overlaps and not options.simulate:
-        raise click.UsageError("--overlaps changes nothing without --simulate")
+    if options.overlaps and not options.simulated:
+        raise click.UsageError("--overlaps changes nothing without --simulated")
     for how, _ in options.combinations:
         if how not in COMBINATIONS:
             raise click.UsageError(f"--combine {how!r}; expected one of {', '.join(COMBINATIONS)}")
@@ -147,7 +147,7 @@ def _labels(texts: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not equals or not word:
-            raise click.UsageError(f"--label {text!r}: expected a word and its grade, such as relevant=1")
+            raise click.UsageError(f"--word {text!r}: expected a word and its grade, such as relevant=1")
     return labels
 
 
@@ -161,18 +161,18 @@ def _overlaps(text: str | None) -> tuple[float, ...]:
 
 
 def _panel(options: AgreeOptions, policies: Policies) -> Panel:
-    """Read the judgments, and add simulated assessors if --simulate asks for them."""
+    """Read the judgments, and add simulated assessors if --simulated asks for them."""
     panel = read_panel(
-        options.qrels, by=options.by, repeated=options.repeated, labels=_labels(options.labels),
+        options.qrels, by=options.assessors, repeated=options.repeated, labels=_labels(options.words),
         policies=policies, format=options.qrels_format,
     )  # fmt: skip
-    if not options.simulate:
+    if not options.simulated:
         return panel
     if len(panel.assessors) > 1:
-        raise click.UsageError("--simulate needs the judgments of exactly one assessor")
+        raise click.UsageError("--simulated needs the judgments of exactly one assessor")
     return simulate_assessors(
         panel.qrels_of(0), overlaps=_overlaps(options.overlaps), level=options.level, seed=options.seed,
-        correlation=CORRELATION if options.simulate == "correlated" else 0.0,
+        correlation=CORRELATION if options.simulated == "correlated" else 0.0,
     )  # fmt: skip
 
 
@@ -230,7 +230,7 @@ def _write_answer(study: Study, options: AgreeOptions) -> None:
 
 def _next_command(study: Study, options: AgreeOptions) -> str | None:
     """Return the command that acts on the answer: list the disagreements, or have documents judged again."""
-    if options.simulate:
+    if options.simulated:
         return suggest("agree", "--secondary-pool", SECOND, keep=OF_READING)
     if options.adjudicate is None and any(topic.contested for topic in study.agreements.topics):
         return suggest("agree", "--adjudicate", DISAGREEMENTS, keep=OF_READING)

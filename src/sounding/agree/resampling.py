@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import sounding.statistics.rank_overlap  # noqa: F401 - registers the coefficients of RBO
-from sounding.agree import sentences
+from sounding.agree import reasons
 from sounding.agree.combining import combine
 from sounding.agree.panel import Panel
 from sounding.core.arrays import NDArray
@@ -445,9 +445,9 @@ def _spread(taus: Floats, tied: str) -> TauSpread:
     unknown = len(taus) - len(known)
     reason = ""
     if unknown:
-        reason = sentences.without_tau(unknown, len(taus), tied)
+        reason = reasons.without_tau(unknown, len(taus), tied)
     elif not len(taus):
-        reason = sentences.ONE_RANKING
+        reason = reasons.ONE_RANKING
     if not len(known):
         return TauSpread(mean=np.nan, least=np.nan, most=np.nan, unknown=unknown, reason=reason)
     return TauSpread(
@@ -468,10 +468,10 @@ def named_agreement(
     if not agreed.reason:
         return agreed
     if len(first) < 2:
-        return replace(agreed, reason=sentences.ONE_SYSTEM)
+        return replace(agreed, reason=reasons.ONE_SYSTEM)
     if np.isnan(second).any():
-        return replace(agreed, reason=sentences.nothing_relevant_by(second_name))
-    return replace(agreed, reason=sentences.all_tie(first_name if _all_tied(first) else second_name))
+        return replace(agreed, reason=reasons.nothing_relevant_by(second_name))
+    return replace(agreed, reason=reasons.all_tie(first_name if _all_tied(first) else second_name))
 
 
 def _between(means: Floats, coefficient: str) -> Floats:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sounding.agree.panel import LogCounts, Repeats
+from sounding.agree.resampling import SWAP_SHARES, Effect
+from sounding.agree.result import Study
 from sounding.core.text import first_few, natural_order, plural, whole_percent
 from sounding.evaluate.result import FEW_RUNS
 from sounding.statistics.assessor_agreement import Estimate
 from sounding.statistics.rank_correlation import find_coefficient
-
-if TYPE_CHECKING:  # these files take their reasons from here
-    from sounding.agree.panel import LogCounts, Repeats
-    from sounding.agree.resampling import Effect
-    from sounding.agree.result import Study
 
 OF_JUDGMENTS = ("negative", "fractional")  # policies that matter without runs
 BARELY, SOMEWHAT = 0.9, 0.7  # mean tau from which a ranking "barely" or "somewhat" changes
@@ -212,53 +209,6 @@ def more_sections(names: Sequence[str]) -> str:
     return f"More tables: --section {', '.join(names)}; or --all."
 
 
-# -- reasons for missing values -------------------------------------------------------------------
-
-NO_COMMON_TOPIC = "no topic was judged by all of them"
-NO_COMMON_DOCUMENT = "no document was judged by all of them"
-NOTHING_RELEVANT = "nobody found a relevant document"
-ALL_RELEVANT = "all found every document relevant"
-NOT_PAIRED = "no document has two judgments"
-ONE_GRADE = "all judgments are the same"
-FOR_TWO = "defined for two assessors"
-GRADE_NOT_USED = "no document that all judged has this grade"
-NONE_TO_REJECT = "no document that this assessor found relevant was judged by all others"
-NOT_COMPARED = "no document was judged by somebody else as well"
-ONE_RANKING = "there is only one ranking"
-ONE_SYSTEM = "one system cannot be ranked"
-
-
-def not_judged_by(assessors: Sequence[str]) -> str:
-    """Return who did not judge a topic."""
-    return f"not judged by {', '.join(assessors)}"
-
-
-def same_grade(grade: float) -> str:
-    """Return why agreement beyond chance is undefined: there is one grade."""
-    return f"every judgment is grade {grade:g}, so agreement beyond chance is undefined"
-
-
-def same_relevance(relevant: bool, level: float) -> str:
-    """Return why agreement beyond chance is undefined: all documents are relevant, or none is."""
-    what = "relevant" if relevant else "not relevant"
-    return f"all found every document {what} (level {level:g}), so agreement beyond chance is undefined"
-
-
-def without_tau(unknown: int, rankings: int, tied: str) -> str:
-    """Return how many rankings have no coefficient, and whose ranking is the cause."""
-    return f"{unknown:,} of {rankings:,} have no value: {all_tie(tied)}"
-
-
-def all_tie(by: str) -> str:
-    """Return whose judgments tie all systems."""
-    return f"all systems tie by {by}"
-
-
-def nothing_relevant_by(name: str) -> str:
-    """Return whose judgments leave no relevant document."""
-    return f"no topic that counts has a relevant document by {name}"
-
-
 def reasons(estimates: Mapping[str, Estimate], names: Sequence[str]) -> str:
     """Return why some coefficients have no value or interval, such as `kappa: one topic: no interval`."""
     named: dict[str, list[str]] = {}
@@ -303,13 +253,13 @@ def sampled(effect: Effect) -> str:
     return f"{effect.measure}: {effect.samples:,} qrels, each with a random assessor per topic ({frame})."
 
 
-def swaps(effect: Effect, pairs: int, shares: Sequence[float]) -> str:
+def swaps(effect: Effect, pairs: int) -> str:
     """Return how many pairs some qrels reverse, and how large their differences are."""
     if not pairs:
         return f"No qrels reverse any of {plural(effect.pairs, 'pair')}."
     *gaps, largest = effect.swap_difference.tolist()
     limits = ", ".join(
-        f"{whole_percent(share)} at most {gap:.4f}" for share, gap in zip(shares[:-1], gaps, strict=True)
+        f"{whole_percent(share)} at most {gap:.4f}" for share, gap in zip(SWAP_SHARES[:-1], gaps, strict=True)
     )
     return (
         f"Some qrels reverse {pairs:,} of {plural(effect.pairs, 'pair')}. The original differences of these"

@@ -430,7 +430,7 @@ def _people_swaps(study: Study, rows: Rows, top: int) -> list[Table]:
         cells = ["<0.001" if share < 0.001 else decimal(share, 3) for share in shares]
         columns.append(Column("swapped", cells, right=True))
         title = f"{effect.measure}: pairs of systems that swap most often"
-        note = sentences.swaps(effect, len(own), SWAP_SHARES)
+        note = sentences.swaps(effect, len(own))
         tables.append(Table(columns, title=title, notes=[note], keys=2))
     return tables
 

@@ -231,7 +231,9 @@ def test_simulated_assessors_join_one(call: Call) -> None:
     status, out, _ = call("qrels.txt", "--simulated", "correlated", *FEW)
     assert status == 0
     assert "secondary-A & secondary-B" in out
-    _, near, _ = call("qrels.txt", "--simulated", "independent", "--overlaps", "0.9", *FEW, "--format", "json")
+    _, near, _ = call(
+        "qrels.txt", "--simulated", "independent", "--overlaps", "0.9", *FEW, "--format", "json"
+    )
     (pair,) = json.loads(near)["pairs"]
     assert pair["overlap"] == pytest.approx(0.9, abs=0.05)
 

@@ -42,7 +42,14 @@ OF_RUNS = (
 )  # options that change nothing without runs  # fmt: skip
 OF_POOLS = ("pool_relevant", "pool_nonrelevant")
 OF_SEVERAL = ("runs", "combinations", "adjudicate", "chart", "output", "sections", "everything")
-OF_READING = ("level", "assessors", "words", "repeated", "qrels_format", "policy")  # a next command repeats these
+OF_READING = (
+    "level",
+    "assessors",
+    "words",
+    "repeated",
+    "qrels_format",
+    "policy",
+)  # a next command repeats these
 DISAGREEMENTS, SECOND = "disagreements.tsv", "to-judge.tsv"  # files that a next command writes
 
 

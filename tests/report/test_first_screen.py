@@ -10,17 +10,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from scipy import stats
 from tests.report.conftest import Gather, gathered
 
 from sounding.cli import cli
 from sounding.compare.result import Comparison
+from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.data.run_info import read_run_info
-from sounding.report import sentences
-from sounding.report.first_screen import FirstScreen, RunOutlook, first_screens
+from sounding.report import first_screen, sentences
+from sounding.report.first_screen import FirstScreen, RunOutlook, bracket_lanes, first_screens
+from sounding.report.gather import report
 from sounding.report.result import MissingPart, Report
 from sounding.report.sections import Shown, page_of
+from sounding.statistics.bootstrap import mean_intervals
+from sounding.statistics.power import topics_needed
 
 TOPICS = [str(topic) for topic in range(1, 13)]
 JUDGED = {topic: {"rel": 1, "non": 0} for topic in TOPICS}
@@ -50,11 +53,11 @@ def test_the_leaderboard_has_every_run_with_its_mean_and_judged_share(found: Rep
         assert [one.judged for one in screen.standings] == found.scores.judged_share()[order, number].tolist()
 
 
-def test_intervals_are_students(found: Report) -> None:
+def test_intervals_are_corrected_for_skewness(found: Report) -> None:
     screen = first_screens(found)[1]
     for one in screen.standings:
-        values = found.scores.values[found.scores.runs.index(one.run), 1]
-        low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
+        values = found.scores.values[[found.scores.runs.index(one.run)], 1]
+        (low,), (high,) = mean_intervals(values)
         assert one.low == pytest.approx(max(low, 0.0))
         assert one.high == pytest.approx(min(high, 1.0))
 
@@ -84,7 +87,7 @@ def test_runs_with_the_same_values_have_no_winner(gather_files: Gather) -> None:
     runs = {"b": same("rel"), "a": same("rel"), "c": same("non", "rel")}
     (screen,) = first_screens(gather_files(runs, JUDGED, measures=("RR",)))
     assert screen.answer.startswith("No clear winner: 2 runs")
-    assert [one.bracket for one in screen.standings] == [1, 1, 0]
+    assert [one.brackets for one in screen.standings] == [(1,), (1,), ()]
     assert "Do not rank the 2 tied runs. 1 other run is significantly worse than a." in screen.caution
     assert screen.reason == "a and b have the same mean."
     assert [(one.best, one.worst) for one in screen.standings] == [(1, 2), (1, 2), (3, 3)]
@@ -96,15 +99,17 @@ def test_a_bracket_holds_who_does_not_differ_significantly_from_its_best(found: 
     pairs = [frozenset(comparison.names(pair)) for pair in range(len(comparison.pairs))]
     for number, screen in enumerate(first_screens(found)):
         differ = dict(zip(pairs, comparison.performance_tests[number].significant.tolist(), strict=True))
-        best: dict[int, str] = {}
-        for one in screen.standings:
-            if one.bracket and one.bracket in best:
-                assert not differ[frozenset((one.run, best[one.bracket]))]
-            best.setdefault(one.bracket or -len(best) - 1, one.run)
-        first = screen.standings[0].run
-        tied = [one.run for one in screen.standings[1:] if not differ[frozenset((one.run, first))]]
-        together = [one.run for one in screen.standings[1:] if one.bracket == screen.standings[0].bracket]
-        assert tied == (together if screen.standings[0].bracket else [])
+        best: dict[int, int] = {}
+        for place, one in enumerate(screen.standings):
+            for bracket in one.brackets:
+                best.setdefault(bracket, place)
+        for bracket, head in best.items():
+            first, *lower = screen.standings[head:]
+            tied = [one.run for one in lower if not differ[frozenset((one.run, first.run))]]
+            assert tied == [one.run for one in lower if bracket in one.brackets]
+        first, *lower = screen.standings
+        tied = [one.run for one in lower if not differ[frozenset((one.run, first.run))]]
+        assert bool(tied) == (1 in first.brackets)
         if tied:
             assert f" {len(tied) + 1} runs" in screen.answer or "No winner" in screen.answer
 
@@ -121,7 +126,7 @@ def test_one_run_has_nothing_to_be_compared_with(gather_files: Gather) -> None:
 def test_one_topic_concludes_nothing(gather_files: Gather) -> None:
     runs = {"good": {"1": ["rel"]}, "bad": {"1": ["non", "rel"]}}
     (screen,) = first_screens(gather_files(runs, {"1": {"rel": 1, "non": 0}}, measures=("RR",)))
-    assert screen.answer.startswith("good has the highest RR (1.0000), but nothing can be concluded")
+    assert screen.answer.startswith("good has the highest RR (1.0000), but no conclusion")
     assert screen.tone == "open"
     assert not any(one.best for one in screen.standings)
 
@@ -131,11 +136,11 @@ def test_with_fewer_than_six_topics_nothing_is_concluded(gather_files: Gather, t
     some = TOPICS[:topics]
     runs = {name: dict.fromkeys(some, order) for name, order in (("a", ["rel"]), ("b", ["non", "rel"]))}
     (screen,) = first_screens(gather_files(runs, {t: JUDGED[t] for t in some}, measures=("RR@10",)))
-    assert "nothing can be concluded" in screen.answer
+    assert "no conclusion" in screen.answer
     assert screen.reason.startswith("No pair can be significant at alpha 0.05")
     assert screen.next_step.head == "Use at least 6 topics."
     assert not screen.caution
-    assert all(np.isnan(one.low) and not one.bracket for one in screen.standings)
+    assert all(np.isnan(one.low) and not one.brackets for one in screen.standings)
 
 
 def test_of_150_runs_those_that_differ_from_the_best_are_not_tied(gather_files: Gather) -> None:
@@ -146,7 +151,7 @@ def test_of_150_runs_those_that_differ_from_the_best_are_not_tied(gather_files: 
     judged = {topic: {"rel": 1, "non": 0, "x": 0} for topic in TOPICS}
     (screen,) = first_screens(gather_files(runs, judged, measures=("RR@10",), parts=("comparison",)))
     assert screen.answer.startswith("No clear winner: 75 runs")
-    assert [one.bracket for one in screen.standings] == [1] * 75 + [2] * 75
+    assert [one.brackets for one in screen.standings] == [(1,)] * 75 + [(2,)] * 75
 
 
 def test_too_few_runs_and_judgments_leave_the_future_unknown(gather_files: Gather) -> None:
@@ -233,7 +238,7 @@ def test_with_a_baseline_the_answer_counts_who_beats_it(gather_files: Gather) ->
     assert {one.run: one.against for one in screen.standings} == {
         "good": "better", "base": "", "like": "tied", "bad": "worse",
     }  # fmt: skip
-    assert not any(one.bracket for one in screen.standings)
+    assert not any(one.brackets for one in screen.standings)
 
 
 def test_a_run_that_was_judged_more_completely_than_the_baseline_is_named(gather_files: Gather) -> None:
@@ -282,8 +287,7 @@ def test_labels_that_are_all_relevant_are_no_uneven_judging(gather_files: Gather
 
 def test_a_run_that_is_tied_for_first_may_be_first(found: Report) -> None:
     for screen in first_screens(found):
-        first = screen.standings[0].bracket
-        assert all(one.best == 1 for one in screen.standings if first and one.bracket == first)
+        assert all(one.best == 1 for one in screen.standings if 1 in one.brackets)
         assert all(one.best <= place <= one.worst for place, one in enumerate(screen.standings, 1))
 
 
@@ -345,3 +349,140 @@ def test_of_many_topics_the_page_holds_the_first_and_the_script_the_others(gathe
     assert block.whole is not None
     assert (block.table.height, block.whole.height) == (50, 70)
     assert block.data.height == 70
+
+
+# -- a page about one run ------------------------------------------------------------------------------
+
+
+def test_a_page_about_a_run_says_what_it_beats_and_what_beats_it(gather_files: Gather) -> None:
+    runs = {"best": same("rel"), "mine": same("non", "rel"), "like": same("non", "rel"), "last": same("non")}
+    found = gather_files(runs, JUDGED, measures=("RR",), about="mine")
+    assert isinstance(found.comparison, Comparison)
+    assert len(found.comparison.pairs) == 3  # only pairs with this run are tested
+    (screen,) = first_screens(found)
+    assert screen.answer.startswith("mine ranks 2 of 4 by RR (0.5000).")
+    for words in ("better than 1 run", "1 run is significantly better", "1 is statistically tied"):
+        assert words in screen.answer
+    assert "like" in screen.caution
+    assert {one.run: one.against for one in screen.standings} == {
+        "best": "better", "mine": "", "like": "tied", "last": "worse",
+    }  # fmt: skip
+    assert [one.run for one in screen.standings if one.is_reference] == ["mine"]
+    ranks = {one.run: (one.best, one.worst) for one in screen.standings}
+    assert ranks == {"best": (1, 1), "mine": (2, 3), "like": (2, 3), "last": (4, 4)}
+    assert page_of(found).title.startswith("mine among 4 runs")
+
+
+def test_a_page_about_a_run_far_down_shows_its_neighbors(gather_files: Gather) -> None:
+    """Thirty runs, each with the relevant document one rank further down."""
+    fillers = [f"n{number}" for number in range(30)]
+    runs = {f"run{place:02}": same(*fillers[:place], "rel") for place in range(30)}
+    judged = {topic: {"rel": 1, **dict.fromkeys(fillers, 0)} for topic in TOPICS}
+    found = gather_files(runs, judged, measures=("RR",), about="run20", parts=("comparison",))
+    (screen,) = first_screens(found)
+    shown = [one.run for one in screen.standings if one.shown]
+    assert shown == ["run00", "run01", "run02", *(f"run{place}" for place in range(17, 24))]
+    assert "run20" in [one.run for one in screen.standings if one.on_phone]
+    assert screen.answer.startswith("run20 ranks 21 of 30")
+    assert screen.next_step.head == sentences.NOTHING
+
+
+def test_a_run_and_baselines_are_not_both_what_a_page_is_about(trial: Path) -> None:
+    with pytest.raises(DataError):
+        report(trial / "qrels.txt", trial / "runs", ["P@5"], about="a", baselines=["b"])
+
+
+def test_with_a_baseline_a_tied_run_may_stand_where_the_baseline_stands(found: Report, trial: Path) -> None:
+    name = found.scores.runs[found.scores.order([1])[3]]
+    other = gathered(trial / "qrels.txt", [trial / "runs"], baselines=(name,), parts=("comparison",))
+    for screen in first_screens(other):
+        place = 1 + [one.run for one in screen.standings].index(name)
+        tied = [one for one in screen.standings if one.against == "tied"]
+        assert all(one.best <= place <= one.worst for one in tied)
+        own = screen.standings[place - 1]
+        worse = sum(one.against == "worse" for one in screen.standings)
+        assert own.best <= 1 + sum(one.against == "better" for one in screen.standings)
+        assert own.worst >= len(screen.standings) - worse
+
+
+# -- brackets, cost and topics ---------------------------------------------------------------------------
+
+
+def test_brackets_that_overlap_lie_side_by_side_and_pass_who_is_not_in_them() -> None:
+    lanes = bracket_lanes([[0, 1, 3], [2, 3, 4], [5, 6]])
+    assert [lanes[place] for place in range(7)] == [
+        ("begin", ""), ("member", ""), ("past", "begin"), ("end", "member"), ("", "end"), ("begin", ""),
+        ("end", ""),
+    ]  # fmt: skip
+
+
+def test_judging_that_takes_more_than_a_day_is_cut_to_what_one_day_buys(
+    gather_files: Gather, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each run has nine unjudged documents a topic: 216 for the pair; only 30 may be judged."""
+    monkeypatch.setattr(first_screen, "MOST_DOCUMENTS", 30)
+    runs = {
+        name: {topic: [f"{name}{topic}{rank}" for rank in range(9)] for topic in TOPICS}
+        for name in ("a", "b")
+    }
+    for number, topic in enumerate(TOPICS):
+        runs["a" if number % 2 else "b"][topic].append("rel")
+    (screen,) = first_screens(gather_files(runs, JUDGED, measures=("P@10",)))
+    # The first document of both on 12 topics is 24 documents, the first two are 48.
+    assert screen.next_step.head.startswith("Judge 24 documents (")
+    assert "from 5% to 16%" in screen.next_step.why  # of 228 documents 12, then 36
+    assert "about 2 hours" in screen.next_step.why  # for all 216
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, shlex.split(screen.next_step.command)[1:])
+    assert result.exit_code == 0, result.output
+    listed = {tuple(line.split()[0:3:2]) for line in Path("to-judge.qrels").read_text().splitlines()}
+    judged = {tuple(line.split()[0:3:2]) for line in Path("qrels.txt").read_text().splitlines()}
+    assert len(listed - judged) == 24
+
+
+def test_where_even_the_first_ranks_are_too_many_a_budget_is_given(
+    gather_files: Gather, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(first_screen, "MOST_DOCUMENTS", 10)
+    runs = {name: {topic: [f"{name}{topic}", "rel"] for topic in TOPICS} for name in ("a", "b")}
+    (screen,) = first_screens(gather_files(runs, JUDGED, measures=("P@10",)))
+    assert screen.next_step.head.startswith("Judge 10 documents")
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli, shlex.split(screen.next_step.command)[1:])
+    assert result.exit_code == 0, result.output
+
+
+def test_topics_needed_allow_for_the_correction(found: Report) -> None:
+    comparison = found.comparison
+    assert isinstance(comparison, Comparison)
+    for number, screen in enumerate(first_screens(found)):
+        label = sentences.to_separate(screen.standings[0].run, screen.standings[1].run)
+        shown = [fact.value for fact in screen.facts if fact.label == label]
+        names = {one.run for one in screen.standings[:2]}
+        (pair,) = [place for place in range(28) if set(comparison.names(place)) == names]
+        effect = comparison.performance_tests[number].effect[pair]
+        needed = float(topics_needed(effect, alpha=0.05 / 28))
+        if effect and not comparison.performance_tests[number].significant[pair]:
+            assert shown == [sentences.about(needed)]
+
+
+# -- slices ---------------------------------------------------------------------------------------------
+
+
+def test_slices_show_where_another_run_is_best(gather_files: Gather, tmp_path: Path) -> None:
+    early = set(TOPICS[:4])
+    a = {topic: ["non", "rel"] if topic in early else ["rel"] for topic in TOPICS}
+    b = {topic: ["rel"] if topic in early else ["x", "non", "rel"] for topic in TOPICS}
+    by = tmp_path / "groups.tsv"
+    by.write_text("".join(f"{topic}\t{'early' if topic in early else 'late'}\n" for topic in TOPICS))
+    found = gather_files({"a": a, "b": b}, JUDGED, measures=("RR",), by=str(by))
+    (section,) = page_of(found, ("slices",)).sections
+    (block,) = section.blocks
+    assert isinstance(block, Shown)
+    rows = {row["run"]: row for row in block.data.rows()}
+    assert rows["a"]["early (4)"] == pytest.approx(0.5)
+    assert rows["b"]["early (4)"] == pytest.approx(1.0)
+    assert rows["a"]["late (8)"] == pytest.approx(1.0)
+    assert rows["b"]["late (8)"] == pytest.approx(1 / 3)
+    assert any("b in early" in note for note in block.table.notes)
+    assert ("groups of topics", str(by)) in [(file.role, file.name) for file in found.inputs]

@@ -21,6 +21,7 @@ from sounding.data import formats
 from sounding.data.run_info import read_run_info
 from sounding.render.tables import Column, Table
 from sounding.report import gather as gathering
+from sounding.report import sentences
 from sounding.report.gather import known_sections, report
 from sounding.report.page import csv_text, render_report
 from sounding.report.result import SECTIONS, MissingPart, Report
@@ -45,7 +46,7 @@ def packed(page: str) -> dict[str, str]:
 
 
 def test_every_section_is_there_with_a_heading_and_a_link_to_it(page: str) -> None:
-    below = [name for name in SECTIONS if name != "summary"]
+    below = [name for name in SECTIONS if name not in ("summary", "slices")]  # no --by
     assert re.findall(r'<details id="(\w+)" class="section">', page) == below
     for name in below:
         assert f'<a href="#{name}">{SECTIONS[name]}</a>' in page
@@ -199,7 +200,7 @@ def test_one_topic_gives_a_page(gather_files: Gather) -> None:
     assert isinstance(found.comparison, MissingPart)
     assert found.leaders == ()
     page = render_report(found, "html")
-    assert "nothing can be concluded" in page
+    assert "no conclusion follows" in page
 
 
 def test_without_an_info_file_the_audit_says_what_it_would_need(gather_files: Gather) -> None:
@@ -232,12 +233,7 @@ def test_sections_come_in_the_reports_order_and_unknown_ones_are_refused() -> No
 
 def test_only_what_sections_need_is_computed(trial: Path) -> None:
     found = report(trial / "qrels.txt", trial / "runs", ["P@5"], sections=["measures", "topics"])
-    assert (
-        found.comparison
-        == found.audit
-        == found.stability
-        == MissingPart("It was not asked for (--sections).")
-    )
+    assert found.comparison == found.audit == found.stability == MissingPart(sentences.NOT_ASKED_FOR)
     assert [section.name for section in page_of(found, ("measures",)).sections] == ["measures"]
 
 
@@ -248,7 +244,7 @@ def test_json_has_the_sentences_and_every_table_with_all_rows(found: Report) -> 
     boards = [one["leaderboard"] for one in body["summary"]]
     assert [len(board) for board in boards] == [len(found.scores.runs)] * 2
     assert boards[0][0]["value"] == found.scores.mean()[:, 0].max()
-    assert list(body["sections"]) == [name for name in SECTIONS if name != "summary"]
+    assert list(body["sections"]) == [name for name in SECTIONS if name not in ("summary", "slices")]
     pairs = body["sections"]["pairs"]["tables"]["pairs"]
     assert len(pairs) == 28 * 2
     assert {"run_a", "run_b", "p_adjusted", "case", "settled", "advice"} <= set(pairs[0])
@@ -257,9 +253,9 @@ def test_json_has_the_sentences_and_every_table_with_all_rows(found: Report) -> 
 def test_markdown_and_latex_have_headings_sentences_and_tables(found: Report) -> None:
     markdown = render_report(found, "md")
     assert markdown.startswith("# 8 runs on 16 topics\n\n## By P@5\n\n")
-    assert markdown.count("\n## ") == len(SECTIONS) - 1 + 2
+    assert markdown.count("\n## ") == len(SECTIONS) - 2 + 2
     latex = render_report(found, "latex")
-    assert latex.count("\\section{") == len(SECTIONS) - 1 + 2
+    assert latex.count("\\section{") == len(SECTIONS) - 2 + 2
     assert latex.count("\\begin{tabular}") == latex.count("\\end{tabular}") > 10
 
 

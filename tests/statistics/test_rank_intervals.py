@@ -1,4 +1,4 @@
-"""Places that a run could take on other topics: against enumeration, and laws that always hold."""
+"""Intervals of ranks and means over topics: against enumeration and Student's, and laws that always hold."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy import stats
 
-from sounding.statistics.bootstrap import rank_intervals
+from sounding.statistics.bootstrap import mean_intervals, rank_intervals
 
 
 def places(means: np.ndarray) -> list[int]:
@@ -61,3 +62,35 @@ def test_the_place_by_the_topics_at_hand_lies_within_wide_limits(values: np.ndar
     assert (found.best >= 1).all()
     assert (found.worst <= 4).all()
     assert (found.best <= found.worst).all()
+
+
+# -- means -------------------------------------------------------------------------------------------
+
+
+def test_symmetric_values_have_students_interval() -> None:
+    values = np.array([[0.1, 0.3, 0.4, 0.5, 0.6, 0.7, 0.9]])
+    (low,), (high,) = mean_intervals(values)
+    expected = stats.t.interval(0.95, 6, values.mean(), stats.sem(values[0]))
+    assert (low, high) == pytest.approx(expected, abs=1e-7)
+
+
+def test_skewed_values_are_covered_more_often_than_by_students_interval() -> None:
+    draws = np.random.default_rng(5).exponential(0.2, (4000, 10))
+    low, high = mean_intervals(draws)
+    half = stats.t.ppf(0.975, 9) * stats.sem(draws, axis=1)
+    covered = np.mean((low <= 0.2) & (high >= 0.2))
+    by_student = np.mean(np.abs(draws.mean(axis=1) - 0.2) <= half)
+    assert by_student < 0.91
+    assert 0.92 < covered < 0.965
+
+
+def test_a_topic_without_a_value_changes_no_interval() -> None:
+    values = np.array([[0.1, 0.2, 0.2, 0.9, 0.4]])
+    with_gap = np.insert(values, 2, np.nan, axis=1)
+    assert np.allclose(mean_intervals(values), mean_intervals(with_gap))
+
+
+def test_without_three_topics_there_is_no_interval_and_without_spread_no_width() -> None:
+    low, high = mean_intervals(np.array([[0.5, 0.6, np.nan], [0.5, 0.5, 0.5]]))
+    assert np.isnan([low[0], high[0]]).all()
+    assert low[1] == high[1] == pytest.approx(0.5)

@@ -19,7 +19,7 @@ def _by_suffix(context: click.Context, _: click.Parameter, value: str | None) ->
 
 @declare.options
 class ReportOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
-    """What `sounding report` is asked for."""
+    """The options of `sounding report`."""
 
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs
@@ -27,6 +27,12 @@ class ReportOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
         "Report measure M; repeatable; the first one ranks the runs; default: AP, nDCG@10 and P@10."
     )
     baselines: tuple[str, ...] = declare.baselines
+    about: str | None = declare.text(
+        "Write the page about RUN: its place, what it beats, what beats it.", metavar="RUN", spelled="--for"
+    )
+    by: str | None = declare.text(
+        "Add values by group of topics; FILE has lines of topic <TAB> group.", metavar="FILE"
+    )
     _pool: ClassVar[declare.Declaration] = declare.pool
     until: str = declare.text(
         "Set what full judging means: the top D of all runs (runs:D) or of pooled runs (pool:D).",
@@ -34,7 +40,7 @@ class ReportOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
         default="runs:100",
     )
     sections: str | None = declare.text(
-        "Write only these: summary, pairs, topics, measures, depth, collection, methods.",
+        "Write only these: summary, pairs, topics, slices, measures, depth, collection, methods.",
         metavar="A,B...",
     )
     test: str = declare.test("randomization", "Choose the significance test (see docs/tests.md).")
@@ -72,7 +78,7 @@ def command(options: ReportOptions) -> None:
 
     \b
     sounding report qrels.txt runs/ --info info.tsv -o report.html
-    sounding report qrels.txt runs/ --baseline bm25 -m nDCG@10 -o report.html
+    sounding report qrels.txt runs/ --for my-run -m nDCG@10 -o report.html
     sounding report qrels.txt runs/ --sections summary,pairs -o report.md
     """  # noqa: D301 - click wants the control character
     from sounding.report.flow import run  # NumPy and the engine, which --help does without

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from sounding.evaluate.result import FEW_TOPICS
 from sounding.report import sentences
 from sounding.report.result import MissingPart, Report
 from sounding.runs.pool import Pool
-from sounding.statistics.bootstrap import rank_intervals
+from sounding.statistics.bootstrap import mean_intervals, rank_intervals
 from sounding.statistics.forecasts import SURE
+from sounding.statistics.power import topics_needed
 
 Tone = Literal["sure", "likely", "open"]
 
@@ -28,10 +30,14 @@ LEADERS = 4  # runs at most whose documents one action asks to judge
 SHALLOW = 10  # ranks to judge first where a measure looks deeper than DEEP
 DEEP = 20
 DEEPER = (20, 50, 100)  # where all of the first ranks are judged
+MOST_HOURS = 8  # of judging that one action asks for
+MOST_DOCUMENTS = int(MOST_HOURS * 3600 / sentences.SECONDS)
 MOSTLY = 0.8  # share of a run's conclusions from which on they mostly stand
 UNEVEN = 0.05  # a run whose judged share is lower than the mean by more is named
 FEWEST_TOPICS = 6  # with fewer, no interval means anything
 SHOWN = 10  # rows of the leaderboard before a reader asks for more
+BEST_SHOWN = 3  # of them, where the page is about a run further down
+ON_PHONE = 3
 WIDTH, EDGE = 200, 4  # of the axis in a row of the leaderboard, and the room beside it
 MANY_TOPICS = 1000  # if more are needed, two runs are as good as equal
 
@@ -64,9 +70,12 @@ class LeaderboardRow:
     worst: int
     judged: float  # share of the documents that the measure looks at
     outlook: RunOutlook
-    against: str  # significantly "better" or "worse" than the baseline, or "tied"; empty: not tested
-    is_baseline: bool
-    bracket: int  # number of the group of statistically tied neighbors; 0: in none
+    against: str  # significantly "better" or "worse" than the reference, or "tied"; empty: not tested
+    is_reference: bool  # the baseline, or the run that the page is about
+    brackets: tuple[int, ...]  # the groups of statistically tied runs that it belongs to
+    lanes: tuple[str, ...] = ()  # how brackets pass the row: begin, member, end, past or ""
+    shown: bool = True  # before a reader asks for all runs
+    on_phone: bool = True
 
     @property
     def judged_text(self) -> str:
@@ -92,13 +101,21 @@ class NextStep:
     command: str = ""
 
 
+class TopicsNeeded(NamedTuple):
+    """Topics with which a paired t test finds a difference four times out of five."""
+
+    alone: float  # where the two runs are the only ones tested
+    corrected: float  # where all pairs are tested, after Bonferroni
+    pairs: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstScreen:
     """What a reader should know within a minute, by one measure."""
 
     measure: str
     topics: int
-    answer: str  # who wins
+    answer: str  # who wins, or where the run stands that the page is about
     reason: str  # why, and whether to trust it
     caution: str  # what not to conclude; may be empty
     tone: Tone
@@ -106,6 +123,8 @@ class FirstScreen:
     facts: tuple[Fact, ...]
     next_step: NextStep
     note: str  # what brackets and intervals mean
+    reference: str = ""  # the baseline, or the run that the page is about
+    about: str = ""  # the latter
 
     @property
     def has_intervals(self) -> bool:
@@ -113,8 +132,8 @@ class FirstScreen:
         return any(one.low == one.low for one in self.standings)
 
     @property
-    def has_baseline(self) -> bool:
-        """Whether the runs are compared with a baseline."""
+    def has_reference(self) -> bool:
+        """Whether the runs are compared with one run."""
         return any(one.against for one in self.standings)
 
     @property
@@ -124,11 +143,29 @@ class FirstScreen:
 
     def x(self, value: float) -> float:
         """Where a value stands on an axis from 0 to WIDTH that holds the rows shown at first."""
-        rows = self.standings[:SHOWN]
+        rows = [one for one in self.standings if one.shown]
         ends = [end for one in rows for end in (one.value, one.low, one.high) if end == end]
         low, high = min(ends), max(ends)
         share = min(max((value - low) / (high - low), 0.0), 1.0) if high > low else 0.5
         return round(EDGE + (WIDTH - 2 * EDGE) * share, 1)
+
+
+def bracket_lanes(groups: list[list[int]]) -> defaultdict[int, tuple[str, ...]]:
+    """By place, how the brackets pass it: groups that overlap lie side by side, others share a lane."""
+    ends: list[int] = []  # of the last group of each lane
+    marks: dict[tuple[int, int], str] = {}  # by place and lane
+    for group in groups:
+        lane = next((lane for lane, end in enumerate(ends) if end < group[0]), len(ends))
+        ends[lane : lane + 1] = [group[-1]]
+        members = set(group)
+        for place in range(group[0], group[-1] + 1):
+            marks[place, lane] = "member" if place in members else "past"
+        marks[group[0], lane], marks[group[-1], lane] = "begin", "end"
+    none = ("",) * len(ends)
+    lanes: defaultdict[int, tuple[str, ...]] = defaultdict(lambda: none)
+    for place in {place for place, _ in marks}:
+        lanes[place] = tuple(marks.get((place, lane), "") for lane in range(len(ends)))
+    return lanes
 
 
 def first_screens(report: Report) -> list[FirstScreen]:
@@ -160,7 +197,8 @@ class _Screen:
             measure=str(self.measure), topics=len(self.scores.topics),
             answer=self.answer(), reason=self.reason(), caution=self.caution(), tone=self.tone(),
             standings=tuple(self.standings()), facts=tuple(self.facts()), next_step=self.next_step(),
-            note=self.note(),
+            note=self.note(), about=self.report.request.about,
+            reference="" if self.reference is None else self.scores.runs[self.reference],
         )  # fmt: skip
 
     # -- what is known of pairs ----------------------------------------------------------------------
@@ -191,17 +229,45 @@ class _Screen:
         return sum(self.differ(self.order[0], run) is True for run in self.order[1:])
 
     @cached_property
+    def focus(self) -> int | None:
+        """The run that the page is about."""
+        name = self.report.request.about
+        return self.scores.runs.index(name) if name in self.scores.runs else None
+
+    @cached_property
+    def reference(self) -> int | None:
+        """The run that all others are compared with: the one the page is about, or the first baseline."""
+        names = self.report.request.baselines
+        if self.focus is not None or not names or names[0] not in self.scores.runs:
+            return self.focus
+        return self.scores.runs.index(names[0])
+
+    @cached_property
+    def outcomes(self) -> Mapping[str, list[int]]:
+        """The runs that are significantly better than the reference, worse, and tied with it, best first."""
+        found: dict[str, list[int]] = {"better": [], "worse": [], "tied": []}
+        for run in self.order:
+            if word := self._against(run):
+                found[word].append(run)
+        return found
+
+    @cached_property
     def in_question(self) -> tuple[int, int] | None:
         """The two runs that the reason speaks of, the better one first.
 
-        They are the first two; with a baseline, it and the best of the runs that it was tested against.
+        They are the first two; with a baseline, it and the best of the runs that it was tested against; on
+        a page about a run, it and the nearest run that is tied with it, or else the nearest at all.
         """
-        if self.baseline is None:
+        if self.reference is None:
             return (self.order[0], self.order[1]) if len(self.order) > 1 else None
-        others = [run for run in self.order if (run, self.baseline) in self.pair_of]
+        others = [run for run in self.order if (run, self.reference) in self.pair_of]
         if not others:
             return None
-        first, second = sorted((others[0], self.baseline), key=self.order.index)
+        if self.focus is not None:
+            own = self.order.index(self.focus)
+            others = self.outcomes["tied"] or others
+            others = sorted(others, key=lambda run: abs(self.order.index(run) - own))
+        first, second = sorted((others[0], self.reference), key=self.order.index)
         return first, second
 
     @property
@@ -212,10 +278,13 @@ class _Screen:
     @cached_property
     def lead(self) -> sentences.Lead | None:
         """What is known of the two runs in question; None: they were not compared."""
-        if self.comparison is None or self.in_question is None or self.in_question not in self.pair_of:
+        return None if self.in_question is None else self.lead_of(*self.in_question)
+
+    def lead_of(self, first: int, second: int) -> sentences.Lead | None:
+        """What is known of two runs, the better one first; None: they were not compared."""
+        pair = self.pair_of.get((first, second))
+        if self.comparison is None or pair is None:
             return None
-        first, second = self.in_question
-        pair = self.pair_of[first, second]
         tests, holds = self.comparison.performance_tests[self.row], self.comparison.holds
         return sentences.Lead(
             first=self.scores.runs[first], second=self.scores.runs[second],
@@ -245,12 +314,6 @@ class _Screen:
 
     # -- the answer ----------------------------------------------------------------------------------
 
-    @property
-    def baseline(self) -> int | None:
-        """The first baseline that the runs were compared with."""
-        names = self.report.request.baselines
-        return self.scores.runs.index(names[0]) if names and names[0] in self.scores.runs else None
-
     def answer(self) -> str:
         """Who wins, in a sentence."""
         runs, first = self.scores.runs, self.scores.runs[self.order[0]]
@@ -258,18 +321,28 @@ class _Screen:
             return sentences.one_run(first, str(self.measure), float(self.means[self.order[0]]))
         if self.comparison is None or self.limit:
             return self._highest()
-        if self.baseline is not None:
-            against = list(filter(None, map(self._against, self.order)))
-            better, worse = against.count("better"), against.count("worse")
-            return sentences.against_baseline(
-                runs[self.baseline], better, worse, len(against), str(self.measure)
-            )
+        if self.reference is not None:
+            better, worse, tied = (len(self.outcomes[word]) for word in ("better", "worse", "tied"))
+            name, measure = runs[self.reference], str(self.measure)
+            if self.focus is None:
+                return sentences.against_baseline(name, better, worse, better + worse + tied, measure)
+            return self._place() + " " + sentences.beats(worse, better, tied)
         if not self.tied and not self.beaten:
             return self._highest()
         biased = self.lead is not None and self.lead.weak and not self.lead.settled
         return sentences.winner(first, len(self.tied), self.beaten, len(runs), str(self.measure), biased)
 
+    def _place(self) -> str:
+        """Say at which place the run stands that the page is about."""
+        run = self.order[0] if self.focus is None else self.focus
+        value = float(self.means[run])
+        place = 1 + int(np.count_nonzero(self.means > value + sentences.SAME))
+        name = self.scores.runs[run]
+        return sentences.place(name, place, len(self.order), str(self.measure), value)
+
     def _highest(self) -> str:
+        if self.focus is not None:
+            return f"{self._place()} {sentences.NOTHING_FOLLOWS}"
         value = float(self.means[self.order[0]])
         sharing = int(np.count_nonzero(self.means > value - sentences.SAME))
         return sentences.highest(self.scores.runs[self.order[0]], sharing, str(self.measure), value)
@@ -289,14 +362,48 @@ class _Screen:
         """What not to conclude."""
         if self.comparison is None or self.limit:
             return ""
-        first, tied = self.scores.runs[self.order[0]], len(self.tied) if self.baseline is None else 0
-        caution = sentences.do_not_rank(tied + 1, self.beaten, first, self.lead)
+        if self.focus is not None:
+            caution = " ".join(filter(None, (self._undecided(), self._uneven())))
+        else:
+            first, tied = self.scores.runs[self.order[0]], len(self.tied) if self.reference is None else 0
+            caution = sentences.do_not_rank(tied + 1, self.beaten, first, self.lead)
         return f"{caution} {sentences.ONLY_RELEVANT}".strip() if self.only_relevant else caution
+
+    def _undecided(self) -> str:
+        """Say why runs are tied with the one that the page is about."""
+        judging: list[str] = []
+        topics: list[str] = []
+        close: list[str] = []
+        for run in self.outcomes["tied"]:
+            known = self.lead_of(run, self.focus or 0)
+            if known is None or known.equal:
+                reasons = close
+            elif not known.settled and known.stays < SURE:
+                reasons = judging
+            else:
+                needed = self._topics_needed((run, self.focus or 0))
+                reasons = topics if needed is None or needed.alone <= MANY_TOPICS else close
+            reasons.append(self.scores.runs[run])
+        return sentences.undecided(judging, topics, close)
+
+    def _uneven(self) -> str:
+        """Name the runs whose significant difference may be due to uneven judging."""
+        runs = []
+        for run in (*self.outcomes["better"], *self.outcomes["worse"]):
+            known = self.lead_of(run, self.focus or 0)
+            if known is not None and known.weak and not known.settled:
+                runs.append(self.scores.runs[run])
+        return sentences.uneven(runs) if runs else ""
 
     @property
     def separated(self) -> bool:
-        """Whether the leader differs significantly from every other run; with a baseline, from that."""
-        if self.baseline is not None:
+        """Whether the leader differs significantly from every other run; with a baseline, from that.
+
+        On a page about a run: whether that run differs significantly from every other.
+        """
+        if self.focus is not None:
+            return not self.outcomes["tied"]
+        if self.reference is not None:
             return self.in_question is not None and self.differ(*self.in_question) is True
         return bool(self.beaten) and not self.tied
 
@@ -305,9 +412,13 @@ class _Screen:
         if self.lead is None or self.limit:
             return "open"
         if not self.separated:
-            return "likely" if self.beaten and self.baseline is None else "open"
+            some = self.beaten and self.reference is None
+            if self.focus is not None:
+                some = bool(self.outcomes["better"] or self.outcomes["worse"])
+            return "likely" if some else "open"
         stands = self.lead.settled or self.lead.stays >= SURE
-        return "sure" if stands and not self.lead.weak else "likely"
+        uneven = self.lead.weak if self.focus is None else bool(self._uneven())
+        return "sure" if stands and not uneven else "likely"
 
     # -- the leaderboard -----------------------------------------------------------------------------
 
@@ -316,26 +427,48 @@ class _Screen:
         places = self._places()
         low, high = self._interval()
         brackets = self._brackets()
+        lanes = bracket_lanes(brackets)
+        shown, on_phone = self._first_rows(SHOWN, BEST_SHOWN), self._first_rows(ON_PHONE, 1)
         for position, run in enumerate(self.order):
             yield LeaderboardRow(
                 run=self.scores.runs[run], value=float(self.means[run]), low=float(low[run]),
                 high=float(high[run]), best=int(places[0][run]), worst=int(places[1][run]),
                 judged=float(self.judged[run]), outlook=self._outlook(run), against=self._against(run),
-                is_baseline=run == self.baseline, bracket=brackets[position],
+                is_reference=run == self.reference, lanes=lanes[position],
+                brackets=tuple(number for number, group in enumerate(brackets, 1) if position in group),
+                shown=position in shown, on_phone=position in on_phone,
             )  # fmt: skip
+
+    def _first_rows(self, count: int, best: int) -> set[int]:
+        """The places to show at first: the best runs, and those around the one that the page is about."""
+        own = 0 if self.focus is None else self.order.index(self.focus)
+        if own < count:
+            return set(range(count))
+        around = count - best
+        begin = min(own - around // 2, len(self.order) - around)
+        return {*range(best), *range(begin, begin + around)}
 
     def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(run,) each: the best and the worst place that a bootstrap over topics and the tests leave open.
 
         Without the tests, a run that is tied for first could be shown at place 1 alone: the bootstrap
-        looks at each run by itself, the tests are corrected for all pairs.
+        looks at each run by itself, the tests are corrected for all pairs. Where the runs were tested
+        against one run only, that run has every place that the tests leave open, and a run that is tied
+        with it may stand where it stands.
         """
         averaged = self.measure.definition.aggregate == "mean"
         if len(self.scores.topics) < FEWEST_TOPICS or len(self.order) < 2 or not averaged:
             none = np.zeros(len(self.order), np.int64)
             return none, none
         best, worst = rank_intervals(self.scores.values[:, self.number], seed=self.scores.policies.seed)
-        if self.comparison is None or self.baseline is not None:
+        if self.comparison is None:
+            return best, worst
+        if self.reference is not None:
+            own, place = self.reference, self.order.index(self.reference) + 1
+            best[own] = min(best[own], 1 + len(self.outcomes["better"]))
+            worst[own] = max(worst[own], len(self.order) - len(self.outcomes["worse"]))
+            tied = self.outcomes["tied"]
+            best[tied], worst[tied] = np.minimum(best[tied], place), np.maximum(worst[tied], place)
             return best, worst
         tests = self.comparison.performance_tests[self.row]
         differ = tests.significant & (self.comparison.cases[self.row] > 0)
@@ -347,32 +480,35 @@ class _Screen:
         return np.minimum(best, 1 + losses), np.maximum(worst, runs - wins)
 
     def _interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(run,) each: Student's 95% interval of the mean, within the range of possible values."""
-        from scipy.special import stdtrit  # loads SciPy, which a report without intervals does without
-
-        counted = self.scores.counted()[:, self.number]
-        enough = (counted >= FEWEST_TOPICS) & (self.measure.definition.aggregate == "mean")
-        half = stdtrit(np.maximum(counted - 1, 1), 0.975) * self.scores.standard_error()[:, self.number]
-        half = np.where(enough, half, np.nan)
+        """(run,) each: the 95% interval of the mean, within the range of possible values."""
         values = self.scores.values[:, self.number]
+        enough = self.scores.counted()[:, self.number] >= FEWEST_TOPICS
+        if self.measure.definition.aggregate != "mean" or not enough.any():
+            return np.full((2, len(values)), np.nan)[0], np.full((2, len(values)), np.nan)[1]
+        low, high = (np.where(enough, limit, np.nan) for limit in mean_intervals(values))
         least = 0.0 if np.nanmin(values, initial=0.0) >= 0 else -np.inf
         most = 1.0 if np.nanmax(values, initial=0.0) <= 1 else np.inf
-        return np.clip(self.means - half, least, most), np.clip(self.means + half, least, most)
+        return np.clip(low, least, most), np.clip(high, least, most)
 
-    def _brackets(self) -> list[int]:
-        """(place,): the group of runs that do not differ significantly from its best; 0: the run is alone."""
-        if self.baseline is not None:
-            return [0] * len(self.order)
-        brackets = dict.fromkeys(self.order, 0)
-        left, group = list(self.order), 0
-        while left:
-            best = left[0]
-            tied = [run for run in left[1:] if self.differ(best, run) is False]
-            group += bool(tied)
-            brackets |= dict.fromkeys([best, *tied], group) if tied else {}
-            joined = {best, *tied}
-            left = [run for run in left if run not in joined]
-        return [brackets[run] for run in self.order]
+    def _brackets(self) -> list[list[int]]:
+        """Groups of places: a run, and every run below it from which it does not differ significantly.
+
+        The first group is the leader's. Each further one begins with the best run that is in no group yet,
+        and holds runs of earlier groups too where the tests do not separate them from its first.
+        """
+        if self.reference is not None:
+            return []
+        groups: list[list[int]] = []
+        inside: set[int] = set()
+        for place, run in enumerate(self.order):
+            if place in inside:
+                continue
+            below = range(place + 1, len(self.order))
+            tied = [other for other in below if self.differ(run, self.order[other]) is False]
+            if tied:
+                groups.append([place, *tied])
+                inside.update(groups[-1])
+        return groups
 
     def _outlook(self, run: int) -> RunOutlook:
         """How many of the conclusions about the run would very likely stand."""
@@ -384,13 +520,13 @@ class _Screen:
         return RunOutlook(stand=int(np.count_nonzero(known >= SURE)), of=len(known))
 
     def _against(self, run: int) -> str:
-        """How the run compares with the first baseline; empty: it was not tested against it."""
-        if self.baseline is None or run == self.baseline:
+        """How the run compares with the reference; empty: it was not tested against it."""
+        if self.reference is None or run == self.reference:
             return ""
-        differs = self.differ(run, self.baseline)
+        differs = self.differ(run, self.reference)
         if not differs:
             return "" if differs is None else "tied"
-        return "better" if self.means[run] > self.means[self.baseline] else "worse"
+        return "better" if self.means[run] > self.means[self.reference] else "worse"
 
     def note(self) -> str:
         """What brackets and intervals mean, with the method."""
@@ -399,7 +535,7 @@ class _Screen:
         tests = self.comparison.performance_tests[self.row]
         brackets = any(self._brackets())
         intervals = len(self.scores.topics) >= FEWEST_TOPICS
-        outlook = self.baseline is None and any(self._outlook(run).of for run in self.order)
+        outlook = self.reference is None and any(self._outlook(run).of for run in self.order)
         return sentences.how_to_read(
             tests.test, tests.correction, len(tests.pairs), brackets=brackets, intervals=intervals,
             outlook=outlook,
@@ -426,8 +562,8 @@ class _Screen:
         yield Fact(label="Topics", value=sentences.topics(len(self.scores.topics)))
         needed = self._topics_needed()
         if needed is not None:
-            label = sentences.TO_SEPARATE if self.baseline is None else sentences.TO_SEPARATE_BASELINE
-            yield Fact(label=label, value=sentences.about(needed))
+            label = sentences.to_separate(*(self.scores.runs[run] for run in self.in_question or ()))
+            yield Fact(label=label, value=sentences.about(needed.corrected))
         if self.scores.without_relevant:
             yield Fact(
                 label="Topics without a relevant document", value=f"{len(self.scores.without_relevant):,}"
@@ -436,12 +572,22 @@ class _Screen:
     def _pool(self) -> Pool | None:
         return None if self.comparison is None else self.comparison.pool
 
-    def _topics_needed(self) -> int | None:
-        """How many topics would separate the two runs in question; None: no need, or not known."""
-        pair = self.in_question
+    def _topics_needed(self, pair: tuple[int, int] | None = None) -> TopicsNeeded | None:
+        """How many topics would separate two runs, those in question unless others are named.
+
+        None: they differ significantly, were not tested, or have the same mean.
+        """
+        pair = pair or self.in_question
         if self.comparison is None or pair is None or self.differ(*pair) is not False:
             return None
-        return self.comparison.topics_needed([(self.row, self.pair_of[pair])])[0]
+        tests, place = self.comparison.performance_tests[self.row], self.pair_of[pair]
+        effect, present = float(tests.effect[place]), int(tests.topics[place])
+        if not np.isfinite(effect) or not effect:
+            return None
+        pairs = len(tests.pairs) if tests.correction != "none" else 1
+        levels = (self.comparison.alpha, self.comparison.alpha / pairs)
+        alone, corrected = (float(topics_needed(effect, alpha=level)) for level in levels)
+        return TopicsNeeded(alone=alone, corrected=corrected, pairs=pairs) if corrected > present else None
 
     def next_step(self) -> NextStep:
         """The action that helps most: judge the leaders' documents, add topics, or nothing."""
@@ -461,8 +607,8 @@ class _Screen:
         known = self.lead
         if known is None or self.in_question is None or known.settled or known.stays >= SURE:
             return None
-        runs = list(self.in_question)
-        if self.baseline is None:
+        pair = runs = list(self.in_question)
+        if self.reference is None:
             runs = [self.order[0], *(self.tied or self.order[1:2])][:LEADERS]
         names = [self.scores.runs[run] for run in runs]
         if not self._knows_documents:
@@ -470,30 +616,57 @@ class _Screen:
             why = sentences.judge_why(names, self.depth)
             return None if complete else NextStep(head=sentences.JUDGE, why=why)
         for depth in (self.depth, *(deeper for deeper in DEEPER if deeper > self.depth)):
-            documents = self._unjudged(runs, depth)
-            if documents:
+            if documents := self._unjudged(runs, depth):
+                break
+        else:
+            return None
+        if documents > MOST_DOCUMENTS:
+            return self._part_of(runs, pair, depth, documents)
+        return NextStep(
+            head=sentences.judge(documents), why=sentences.judge_why(names, depth),
+            command=self._pool_command(runs, depth),
+        )  # fmt: skip
+
+    def _part_of(self, runs: list[int], pair: list[int], depth: int, documents: int) -> NextStep:
+        """Judge what fits into a day's work: fewer runs, fewer ranks, or the first documents only."""
+        choices = [(pair, depth), *((pair, shallower) for shallower in range(depth - 1, 0, -1))]
+        rest = sentences.all_of_them(documents, [self.scores.runs[run] for run in runs], depth)
+        for chosen, ranks in choices:
+            count = self._unjudged(chosen, ranks)
+            if 0 < count <= MOST_DOCUMENTS:
+                why = sentences.judge_why([self.scores.runs[run] for run in chosen], ranks)
+                gain = sentences.judged_share(depth, *self._shares(chosen, depth, ranks))
                 return NextStep(
-                    head=sentences.judge(documents), why=sentences.judge_why(names, depth),
-                    command=self._pool_command(runs, depth),
+                    head=sentences.judge(count), why=f"{why} {gain} {rest}",
+                    command=self._pool_command(chosen, ranks),
                 )  # fmt: skip
-        return None
+        before, _ = self._shares(pair, depth, 0)
+        after = before + MOST_DOCUMENTS / max(self._positions(pair, depth), 1)
+        why = sentences.judge_first([self.scores.runs[run] for run in pair], depth)
+        return NextStep(
+            head=sentences.judge(MOST_DOCUMENTS),
+            why=f"{why} {sentences.judged_share(depth, before, after)} {rest}",
+            command=self._pool_command(pair, depth, budget=MOST_DOCUMENTS),
+        )
 
     def _use(self) -> NextStep:
         """Nothing is left to do for a significant difference."""
         why = "" if self.lead is None else sentences.nothing_why(self.lead.first, self.lead.second)
+        if self.focus is not None:
+            why = sentences.all_decided(self.scores.runs[self.focus])
         return NextStep(head=sentences.NOTHING, why=why)
 
     def _topics(self) -> NextStep:
         """Add topics, or stop, where runs are tied and judging would not help."""
-        present, needed = len(self.scores.topics), self._topics_needed()
-        if needed is not None and needed <= MANY_TOPICS and self.lead is not None:
-            head = sentences.more_topics(needed, self.lead.first, self.lead.second)
-            return NextStep(head=head, why=sentences.TOPICS_WHY)
-        if self.lead is not None and self.lead.alone and not self.lead.equal:
+        present, needed, known = len(self.scores.topics), self._topics_needed(), self.lead
+        if needed is not None and needed.alone <= MANY_TOPICS and known is not None and not known.alone:
+            head = sentences.more_topics(needed.corrected, known.first, known.second)
+            return NextStep(head=head, why=sentences.topics_why(needed.alone, needed.pairs))
+        if known is not None and known.alone and not known.equal:
             return NextStep(head=sentences.FEWER_PAIRS, why=sentences.FEWER_PAIRS_WHY)
         if present < FEW_TOPICS:
             return NextStep(head=sentences.ADD_TOPICS, why=sentences.too_few(present))
-        why = sentences.SAME_WHY if self.lead is not None and self.lead.equal else sentences.EQUAL_WHY
+        why = sentences.SAME_WHY if known is not None and known.equal else sentences.EQUAL_WHY
         return NextStep(head=sentences.EQUAL, why=why)
 
     @property
@@ -510,7 +683,27 @@ class _Screen:
         documents = np.unique(top[top >= 0])
         return int(np.count_nonzero(np.isnan(audited.grades()[documents])))
 
-    def _pool_command(self, runs: list[int], depth: int) -> str:
+    def _positions(self, runs: list[int], depth: int) -> int:
+        """How many documents the top of these runs has, counted once for every run."""
+        if isinstance(self.report.audit, MissingPart):
+            return 0
+        return int(np.count_nonzero(self.report.audit.runs.retrieved.lists[runs, :, :depth] >= 0))
+
+    def _shares(self, runs: list[int], depth: int, judged_to: int) -> tuple[float, float]:
+        """The judged share of the top of these runs, now and once they are judged to a shallower depth."""
+        if isinstance(self.report.audit, MissingPart):
+            return float("nan"), float("nan")
+        audited = self.report.audit.runs
+        top = audited.retrieved.lists[runs, :, :depth]
+        judged = ~np.isnan(audited.grades())
+        later = judged.copy()
+        new = top[:, :, :judged_to]
+        later[new[new >= 0]] = True
+        there = np.count_nonzero(top >= 0) or 1
+        now, then = (np.count_nonzero(known[top[top >= 0]]) / there for known in (judged, later))
+        return float(now), float(then)
+
+    def _pool_command(self, runs: list[int], depth: int, budget: int | None = None) -> str:
         """The command that lists these documents; empty where no command would.
 
         That is so where runs are not files, and where judgments were cut to a pool of the other runs.
@@ -524,7 +717,8 @@ class _Screen:
         words = ["sounding", "pool", *files, "--depth", str(depth), "--qrels", qrels]
         for name in ("ties", "compat", "duplicates"):
             chosen = getattr(request.policies, name)
-            words += [f"--{name}", chosen] if chosen != getattr(DEFAULT_POLICIES, name) else []
+            words += ["--policy", f"{name}={chosen}"] if chosen != getattr(DEFAULT_POLICIES, name) else []
+        words += [] if budget is None else ["--budget", str(budget)]
         words += ["--qrels-format", request.qrels_format] if request.qrels_format else []
         words += ["--run-format", request.run_format] if request.run_format else []
         return shlex.join([*words, "-o", "to-judge.qrels"])

@@ -1,4 +1,4 @@
-"""What `sounding report` does: read the files, compute everything, write one page."""
+"""Run `sounding report`: read the files, compute what the sections need, write one page."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from contextlib import contextmanager
 
 import click
 
+from sounding.core.errors import DataError
 from sounding.core.workers import Progress
 from sounding.data.finding import find_runs
 from sounding.measures import parse_measures
 from sounding.measures.summaries import check_comparable
 from sounding.render.style import require_charts
 from sounding.report.command import ReportOptions
-from sounding.report.gather import fingerprints, known_sections, report
+from sounding.report.gather import check_about, fingerprints, known_sections, report
 from sounding.report.page import render_report
 from sounding.report.result import DEFAULT_MEASURES, SECTIONS
 from sounding.runs.pool import parse_until
@@ -46,6 +47,9 @@ def run(options: ReportOptions) -> None:
         runs = find_runs(options.runs)
         info = read_info(options.info)
         parse_until(options.until)
+        check_about(options.about, options.baselines)
+        if options.sections is not None and "slices" in sections and options.by is None:
+            raise DataError("--sections slices needs a file of topics and groups: --by FILE")
         procedure = Procedure(
             test=options.test, correction=options.correction, alpha=options.alpha, seed=options.seed
         )
@@ -61,7 +65,8 @@ def run(options: ReportOptions) -> None:
 
     with names_refused(options.qrels):
         made = report(
-            options.qrels, runs, measures, baselines=options.baselines, info=info, info_files=options.info,
+            options.qrels, runs, measures, baselines=options.baselines, about=options.about, by=options.by,
+            info=info, info_files=options.info,
             pool_depth=options.pool_depth, until=options.until, sections=sections, procedure=procedure,
             draws=options.draws, policies=policies, qrels_format=options.qrels_format,
             run_format=options.run_format, jobs=options.jobs, bars=bars,

@@ -1,4 +1,4 @@
-"""report(): everything that a page needs, each thing computed once, every run read and put in order once."""
+"""report(): compute everything that a page needs, each part once, and read and sort each run once."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from sounding.depth.result import DepthStudy
 from sounding.depth.sentences import Finding
 from sounding.depth.study import depth
 from sounding.evaluate.result import Scores
+from sounding.evaluate.topic_files import slices
 from sounding.measures import parse_measures
 from sounding.measures.cumulative import name_of
 from sounding.measures.summaries import check_comparable
@@ -58,6 +59,8 @@ def report(
     measures: Any = DEFAULT_MEASURES,
     *,
     baselines: Sequence[str] = (),
+    about: str | None = None,
+    by: str | None = None,
     info: Mapping[str, RunInfo] | None = None,
     info_files: Sequence[str] = (),
     pool_depth: int | None = None,
@@ -72,16 +75,20 @@ def report(
     command: str = "",
     bars: Bars | None = None,
 ) -> Report:
-    """Compute all that is known of a collection and its runs; `render_report` writes it as a page.
+    """Compute everything that a report shows about a collection and its runs; `render_report` writes it.
 
-    Judgments, runs and measures are what `evaluate` takes. `sections` says what is needed, `until` what full
-    judging means, `draws` how many pseudo-judgments the audit makes. `command` and `info_files` are repeated
-    in the report, so that others can make it again.
+    Judgments, runs and measures are what `evaluate` takes. `about` names a run: only its comparisons with
+    the other runs are tested, and the page is written about it. `by` is a file that puts topics into
+    groups. `sections` says what is needed, `until` what full judging means, `draws` how many
+    pseudo-judgments the audit makes. `command` and `info_files` are repeated in the report, so that others
+    can make it again.
     """
+    check_about(about, baselines)
     wanted = parse_measures(measures)
     check_comparable(wanted, policies)
     request = ReportRequest(
-        qrels=qrels, runs=runs, measures=wanted, baselines=tuple(baselines), info_files=tuple(info_files),
+        qrels=qrels, runs=runs, measures=wanted, baselines=tuple(baselines), about=about or "", by=by or "",
+        info_files=tuple(info_files),
         info=info, policies=policies, procedure=procedure or Procedure(seed=policies.seed),
         pool_depth=pool_depth, until=str(parse_until(until)), draws=draws, qrels_format=qrels_format,
         run_format=run_format, jobs=jobs, command=command,
@@ -91,8 +98,14 @@ def report(
     return gather(request, bars or (lambda total, label: nullcontext()), needed)
 
 
+def check_about(about: str | None, baselines: Sequence[str]) -> None:
+    """Refuse a page about one run with baselines: it compares that run with every other."""
+    if about and baselines:
+        raise DataError(f"--for {about} compares {about} with every other run; leave out --baseline")
+
+
 def known_sections(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the named sections in the report's order; an error for one that there is not."""
+    """Return the named sections in the order of the report; refuse an unknown name."""
     wanted = list(names)
     for name in wanted:
         if name not in SECTIONS:
@@ -124,7 +137,8 @@ def gather(request: ReportRequest, bars: Bars, parts: Collection[str] = PARTS) -
     findings: tuple[Finding, ...] = ()
     leaders: tuple[PairOverDepth, ...] = ()
     if not isinstance(over_depth, MissingPart):
-        findings, leaders = over_depth.findings(command=request.command), _leaders(over_depth, scores)
+        findings = over_depth.findings(command=request.command)
+        leaders = _leaders(over_depth, scores, request.about)
     return Report(
         request=request,
         scores=scores,
@@ -134,6 +148,7 @@ def gather(request: ReportRequest, bars: Bars, parts: Collection[str] = PARTS) -
         leaders=leaders,
         audit=audited,
         statements=() if isinstance(audited, MissingPart) else tuple(audited.verdict()),
+        slices=tuple(slices(scores, request.by)) if request.by else (),
         inputs=tuple(_inputs(request, places, taken)),
     )
 
@@ -150,9 +165,10 @@ def _wanted(name: str, parts: Collection[str], compute: Callable[[], Part]) -> P
 
 
 def _check_baselines(request: ReportRequest, runs: Sequence[Any]) -> None:
-    """Refuse a baseline that is none of the runs, where these are held and have names."""
+    """Refuse the name of a baseline, or of the run for --for, that no run has."""
     names = [run.name for run in runs if not isinstance(run, str)]
-    for name in request.baselines if len(names) == len(runs) else ():
+    wanted = [*request.baselines, *filter(None, [request.about])]
+    for name in wanted if len(names) == len(runs) else ():
         if name not in names:
             raise UnknownNameError("run", name, names)
 
@@ -196,9 +212,10 @@ def _compared(
     if count < 2:
         raise DataError("there is one run, and a comparison needs two")
     pairs = count * (count - 1) // 2
-    with bars(0, f"comparing {'runs with the baseline' if request.baselines else f'{pairs:,} pairs'}"):
+    references = (request.about,) if request.about else request.baselines
+    with bars(0, f"comparing {f'runs with {references[0]}' if references else f'{pairs:,} pairs'}"):
         found = compare(
-            qrels, runs, request.measures, baselines=request.baselines, info=request.info,
+            qrels, runs, request.measures, baselines=references, info=request.info,
             policies=request.policies, procedure=request.procedure, scores=scores, pool=pool,
             run_format=request.run_format, jobs=request.jobs,
         )  # fmt: skip
@@ -236,12 +253,13 @@ def _over_depth(
         )  # fmt: skip
 
 
-def _leaders(found: DepthStudy, scores: Scores) -> tuple[PairOverDepth, ...]:
-    """The best two runs over depth; nothing where there is one."""
+def _leaders(found: DepthStudy, scores: Scores, about: str) -> tuple[PairOverDepth, ...]:
+    """Return the best two runs over depth, or the run that the page is about and the best of the others."""
     if len(scores.runs) < 2 or len(scores.topics) < 2:
         return ()
-    best, second = (scores.runs[run] for run in scores.order()[:2])
-    return found.pair((best, second))[:1]
+    ranked = [scores.runs[run] for run in scores.order()]
+    first, second = ranked[:2] if not about else (about, next(run for run in ranked if run != about))
+    return found.pair((first, second))[:1]
 
 
 def _audited(request: ReportRequest, qrels: Qrels, runs: Sequence[Any], bars: Bars) -> Audit:
@@ -300,6 +318,7 @@ def fingerprints() -> Iterator[Fingerprints]:
 
 def _inputs(request: ReportRequest, places: Sequence[Place], taken: Fingerprints) -> Iterator[InputFile]:
     files = [(request.qrels, "judgments"), *((file, "info") for file in request.info_files)]
+    files += [(request.by, "groups of topics")] if request.by else []
     for source, role in [*files, *((place.source, "run") for place in places)]:
         name = str(source) if isinstance(source, str | Path) else getattr(source, "source", "in memory")
         is_file = isinstance(source, str | Path) and source != STDIN and Path(source).is_file()

@@ -27,7 +27,7 @@ from sounding.render.tables import (
     shown_cell,
     stands_left,
 )
-from sounding.report.first_screen import SHOWN, FirstScreen
+from sounding.report.first_screen import FirstScreen
 from sounding.report.result import Report
 from sounding.report.sections import Drawn, ReportPage, ReportSection, Shown, page_of
 from sounding.report.terms import explain, explained
@@ -65,7 +65,6 @@ def _html(report: ReportPage) -> str:
     return environment.get_template("page.html").render(
         report=report,
         screens=report.screens,
-        shown=SHOWN,
         fitness=[
             (claim, answer, TONES.get(answer, ""))
             for claim, answer in report.fitness
@@ -190,7 +189,7 @@ def leaderboard(screen: FirstScreen) -> Table:
     """The leaderboard of one measure as a table for papers and programs."""
     rows = [
         (one.run, one.value, one.low, one.high, one.best or None, one.worst or None, one.judged,
-         one.bracket or None, one.against or None)
+         " ".join(map(str, one.brackets)) or None, one.against or None)
         for one in screen.standings
     ]  # fmt: skip
     names = (
@@ -201,8 +200,8 @@ def leaderboard(screen: FirstScreen) -> Table:
         "best_rank",
         "worst_rank",
         "judged",
-        "tied_group",
-        "against_baseline",
+        "tied_groups",
+        "against",
     )
     columns = [column for column in columns_of(names, rows) if not all(map(_unknown, column.cells))]
     return Table(

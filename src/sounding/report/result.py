@@ -1,4 +1,4 @@
-"""What `report` gives: all that a page about a collection and its runs is made from."""
+"""The result of `report`: everything that a page about a collection and its runs is made from."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ SECTIONS: Mapping[str, str] = {
     "summary": "Summary",
     "pairs": "Compare two runs",
     "topics": "Topics",
+    "slices": "Slices",
     "measures": "All measures",
     "depth": "Depth",
     "collection": "Collection",
@@ -41,12 +42,14 @@ NEEDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
-    """What a report is asked about."""
+    """The question that a report answers: files, measures, and how to compute."""
 
     qrels: Any  # a file, or whatever else judgments are read from
     runs: Any
     measures: tuple[Measure, ...] = parse_measures(DEFAULT_MEASURES)
     baselines: tuple[str, ...] = ()
+    about: str = ""  # the run that the page is about
+    by: str = ""  # a file that puts topics into groups
     info_files: tuple[str, ...] = ()
     info: Mapping[str, RunInfo] | None = None
     policies: Policies = DEFAULT_POLICIES
@@ -70,7 +73,7 @@ class MissingPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputFile:
-    """A file that was read: enough to know it again."""
+    """A file that was read, with enough to recognize it."""
 
     name: str
     role: str
@@ -80,7 +83,7 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Report:
-    """What a report is made from; a part that nobody asked for, or that cannot be had, says why.
+    """Everything that a report is made from; a part that is missing says why.
 
     `sounding.report.page.render_report` writes it.
     """
@@ -94,8 +97,9 @@ class Report:
     audit: Audit | MissingPart
     statements: tuple[Statement, ...]  # of the audit
     inputs: tuple[InputFile, ...]
+    slices: tuple[tuple[str, Scores], ...] = ()  # the scores of each group of topics
 
     @property
     def leading(self) -> Measure:
-        """The measure by which runs are put in order: the first that was asked for."""
+        """The measure that ranks the runs: the first one asked for."""
         return self.scores.measures[0]

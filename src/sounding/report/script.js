@@ -251,6 +251,7 @@ for (const button of document.querySelectorAll(".all-runs")) {
     const card = button.closest(".card");
     card.classList.toggle("all", open);
     for (const row of card.querySelectorAll("tr.more")) row.hidden = !open;
+    for (const row of card.querySelectorAll("tr.gap")) row.hidden = open;
     rescale([...card.querySelectorAll("tr:not([hidden]) svg[data-ends]")]);
   });
 }

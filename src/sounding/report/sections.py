@@ -30,7 +30,7 @@ from sounding.render.tables import Cell, Column, Table, columns_of, with_notes
 from sounding.report import sentences
 from sounding.report.first_screen import FirstScreen, first_screens
 from sounding.report.result import SECTIONS, MissingPart, Report
-from sounding.report.topics import explorer_data, topic_table
+from sounding.report.topics import explorer_data, slice_table, topic_table
 
 if TYPE_CHECKING:
     from sounding.render.style import Chart
@@ -95,10 +95,14 @@ def page_of(report: Report, sections: Sequence[str] | None = None) -> ReportPage
     sections = report.request.sections if sections is None else sections
     runs, topics = len(report.scores.runs), len(report.scores.topics)
     return ReportPage(
-        title=f"{plural(runs, 'run')} on {plural(topics, 'topic')}",
+        title=sentences.title(runs, topics, report.request.about),
         screens=first_screens(report) if "summary" in sections else (),
         fitness=[(one.claim, one.answer) for one in report.statements if one.answer != "note"],
-        sections=[_section(report, name) for name in BLOCKS if name in sections],
+        sections=[
+            _section(report, name)
+            for name in BLOCKS
+            if name in sections and (name != "slices" or report.slices)
+        ],
         command=report.request.command,
         explorer=explorer_data(report) if "pairs" in sections else None,
         facts={
@@ -161,6 +165,14 @@ def _topics(report: Report) -> Iterator[Shown]:
         if measure.definition.aggregate == "mean":
             table = topic_table(report.scores, number, relevant)
             yield Shown(name=f"topics-{measure}", table=_first_rows(table), data=table, whole=table)
+
+
+def _slices(report: Report) -> Iterator[Shown]:
+    """Values of the runs in every group of topics, a table for each measure."""
+    for number, measure in enumerate(report.scores.measures):
+        if measure.definition.aggregate == "mean":
+            table = slice_table(report.scores, report.slices, number)
+            yield Shown(name=f"slices-{measure}", table=_first_rows(table), data=table, whole=table)
 
 
 def _pairs(report: Report) -> Iterator[Shown]:
@@ -357,6 +369,6 @@ def _listing(
 
 
 BLOCKS: Mapping[str, Callable[[Report], Iterator[Shown | Drawn]]] = {
-    "pairs": _pairs, "topics": _topics, "measures": _measures, "depth": _depth, "collection": _collection,
-    "methods": _methods,
+    "pairs": _pairs, "topics": _topics, "slices": _slices, "measures": _measures, "depth": _depth,
+    "collection": _collection, "methods": _methods,
 }  # fmt: skip

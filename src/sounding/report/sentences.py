@@ -1,9 +1,9 @@
-"""What a report says in sentences, with the numbers that fill them."""
+"""The sentences of a report, with the numbers that fill them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 
@@ -22,48 +22,40 @@ SECONDS = 30  # to judge a document (Voorhees 2002)
 NAMED = 3  # runs that a sentence names
 SAME = 1e-12  # means that differ by less differ by rounding only
 
-LEADS = {  # what each section is about
-    "pairs": "Pick any two runs; then every pair: difference, significance, judging, and what to do.",
-    "topics": "Which topics are hard, and which divide the runs.",
-    "measures": "Every run by every measure, with the least and the most that each value could become.",
-    "depth": "Whether the order of the runs depends on how far down the lists you look.",
-    "collection": "What the judgments can be trusted for: pool, growth, unique documents, leave-out, ties.",
-    "methods": "Every choice by name, its source, and how to reproduce this report.",
+LEADS = {  # what each section shows
+    "pairs": "Pick any two runs, or read the table of all pairs.",
+    "topics": "Which topics are hard, and on which the runs differ most.",
+    "slices": "Values by group of topics, and where another run is best.",
+    "measures": "Every run by every measure, with the lowest and highest value that it can still reach.",
+    "depth": "Whether the ranking of the runs depends on the evaluation depth.",
+    "collection": "What the judgments can be used for: pool, growth, unique documents, leave-out, ties.",
+    "methods": "Policies, tests, sources, files and versions: what you need to reproduce this report.",
 }
 NO_POOL = (
-    "No run is known to have contributed to the pool, so growth, unique relevant documents and leave-out are"
-    " not shown. List the pooled runs with --info."
+    "It is not known which runs were pooled, so growth, unique relevant documents and leave-out are missing."
+    " List the pooled runs with --info."
 )
-NOT_ASKED_FOR = "It was not asked for (--sections)."
+NOT_ASKED_FOR = "--sections does not ask for it."
 BOUNDED = "Values count unjudged documents as not relevant. Bounds show how far they can move."
 ADD_A_RUN = "Add a second run."
-WHY_A_RUN = "One run has nothing to be compared with."
+WHY_A_RUN = "A comparison needs two."
 RESOLVE = "Make the runs comparable."
 RESOLVE_WHY = "The verdict above says why they could not be compared."
-NOT_TESTED = "The first two runs could not be tested against each other."
+NOT_TESTED = "The two runs in question could not be tested against each other."
 JUDGE = "Judge the missing documents."
-TO_SEPARATE = "Topics to separate the first two"
-TO_SEPARATE_BASELINE = "Topics to separate the best run and the baseline"
-ADD_TOPICS = f"Add topics, to {FEW_TOPICS} at least."
-TOPICS_WHY = (
-    "Further judgments are unlikely to reverse the order of these two. The estimate is for this pair alone,"
-    " at 80% power."
-)
+ADD_TOPICS = f"Add topics: at least {FEW_TOPICS} in total."
 FEWER_PAIRS = "Add topics, or test fewer pairs (--baseline)."
-FEWER_PAIRS_WHY = (
-    "By themselves these two runs differ significantly, but not after the correction for all pairs."
-)
+FEWER_PAIRS_WHY = "Tested alone, these two runs differ significantly; corrected for all pairs, they do not."
 EQUAL = "Nothing: treat these runs as equal."
-EQUAL_WHY = (
-    "If the difference is what it seems, even 1,000 topics would not show it. Choose by cost or speed."
-)
+EQUAL_WHY = "Even 1,000 topics would not show a difference of this size. Choose by cost or speed."
 SAME_WHY = "They have the same mean. Choose by cost or speed."
 NOTHING = "Nothing: you can use this result."
+NOTHING_FOLLOWS = "No conclusion follows from that."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lead:
-    """What is known of two runs, the better one first."""
+    """The facts about two runs, the better one first."""
 
     first: str
     second: str
@@ -91,6 +83,13 @@ def names_of(runs: Sequence[str]) -> str:
     return runs[0] if len(runs) == 1 else f"{', '.join(runs[:-1])} and {runs[-1]}"
 
 
+def title(runs: int, topics: int, about: str) -> str:
+    """Give the page its title."""
+    if not about:
+        return f"{plural(runs, 'run')} on {plural(topics, 'topic')}"
+    return f"{about} among {plural(runs, 'run')} on {plural(topics, 'topic')}"
+
+
 # -- who wins --------------------------------------------------------------------------------------
 
 
@@ -100,30 +99,55 @@ def one_run(run: str, measure: str, value: float) -> str:
 
 
 def highest(run: str, sharing: int, measure: str, value: float) -> str:
-    """Name the leader where no test is possible; `sharing`: runs that have its value."""
+    """Name the leader where no test is possible; `sharing`: the number of runs with its value."""
     if sharing > 1:
-        return (
-            f"{sharing:,} runs share the highest {measure} ({value:.4f}); nothing can be concluded from that."
-        )
-    return f"{run} has the highest {measure} ({value:.4f}), but nothing can be concluded from that."
+        return f"{sharing:,} runs share the highest {measure} ({value:.4f}). {NOTHING_FOLLOWS}"
+    return f"{run} has the highest {measure} ({value:.4f}), but no conclusion follows from that."
+
+
+def place(run: str, number: int, runs: int, measure: str, value: float) -> str:
+    """Say at which place a run stands."""
+    return f"{run} ranks {number:,} of {runs:,} by {measure} ({value:.4f})."
+
+
+def beats(beaten: int, better: int, tied: int) -> str:
+    """Say how many runs one run beats, how many beat it, and how many comparisons are undecided."""
+    parts = [
+        f"it is significantly better than {plural(beaten, 'run')}" if beaten else "",
+        f"{plural(better, 'run')} {'is' if better == 1 else 'are'} significantly better than it"
+        if better
+        else "",
+        f"{tied:,} {'is' if tied == 1 else 'are'} statistically tied with it" if tied else "",
+    ]
+    return sentence("; ".join(filter(None, parts)))
+
+
+def undecided(judging: Sequence[str], topics: Sequence[str], close: Sequence[str]) -> str:
+    """Say why runs are tied: unjudged documents, too few topics, or a difference too small to matter."""
+    reasons = (
+        (judging, "more judgments may still reverse the order"),
+        (topics, "more topics would show which is better"),
+        (close, "the difference is too small to show"),
+    )
+    parts = [f"{names_of(runs)} ({why})" for runs, why in reasons if runs]
+    return f"Undecided: {'; '.join(parts)}." if parts else ""
+
+
+def uneven(runs: Sequence[str]) -> str:
+    """Name the runs whose significant difference may be due to uneven judging."""
+    return f"Uneven judging may explain the difference from {names_of(runs)}."
 
 
 def winner(first: str, tied: int, beaten: int, runs: int, measure: str, biased: bool) -> str:
     """Say who wins, or how many share the lead; `biased`: the leader was judged more completely."""
     if not tied:
-        others = (
-            "the other run"
-            if runs == 2
-            else "both other runs"
-            if runs == 3
-            else f"all {runs - 1:,} other runs"
-        )
+        others = {2: "the other run", 3: "both other runs"}.get(runs, f"all {runs - 1:,} other runs")
         if beaten < runs - 1:
             others = f"the {plural(beaten, 'run')} that could be tested"
         if biased:
             return (
                 f"{first} scores significantly higher than {others} by {measure},"
-                " but this may be due to uneven judging."
+                " but uneven judging may explain this."
             )
         return f"{first} wins: it is significantly better than {others} by {measure}."
     if tied == runs - 1:
@@ -166,9 +190,12 @@ def limit_why(topics: int) -> str:
 
 def nothing_why(first: str, second: str) -> str:
     """Say why a result can be used."""
-    return (
-        f"{first} is significantly better than {second}, and further judgments are unlikely to reverse that."
-    )
+    return f"{first} is significantly better than {second}, and more judging is unlikely to reverse that."
+
+
+def all_decided(run: str) -> str:
+    """Say that no comparison of a run is open."""
+    return f"{run} differs significantly from every other run, and more judging is unlikely to reverse that."
 
 
 def too_few(topics: int) -> str:
@@ -196,18 +223,18 @@ def _after_judging(known: Lead) -> str:
     condition = f"if {known.until} were judged"
     if known.stays < 0.5:
         likely = "very likely" if 1 - known.stays >= SURE else "probably"
-        return f"But {known.second} would {likely} be ahead {condition} ({_chance(1 - known.stays)})."
+        return f"But {known.second} would {likely} lead {condition} ({_chance(1 - known.stays)})."
     if known.stays >= SURE:
         return f"It would very likely stay ahead {condition} ({_chance(known.stays)})."
-    return f"Whether it would stay ahead {condition} is open (chance {_chance(known.stays)})."
+    return f"It may lose that lead {condition}: its chance to stay ahead is {_chance(known.stays)}."
 
 
 def _chance(chance: float) -> str:
-    """A chance in whole percent, rounded down, so that 94.9% is not shown as the 95% that counts as sure."""
+    """Return a chance in whole percent, rounded down: 94.9% must not look like 95%, which counts as sure."""
     return ">99%" if chance > 0.99 else "<1%" if chance < 0.01 else f"{math.floor(100 * chance + 1e-9)}%"
 
 
-ONLY_RELEVANT = "Only relevant documents were recorded, so the judged share says nothing about completeness."
+ONLY_RELEVANT = "Only relevant documents are on record, so the judged share does not measure completeness."
 
 
 def do_not_rank(tied: int, beaten: int, first: str, known: Lead | None) -> str:
@@ -250,9 +277,14 @@ def topics(count: int) -> str:
     return f"{count:,}" if count >= FEW_TOPICS else f"{count:,} (at least {FEW_TOPICS} are advised)"
 
 
-def about(number: int) -> str:
-    """Give an estimate as such."""
-    return f"≈ {number:,} in total" if number <= 1000 else "more than 1,000"
+def to_separate(first: str, second: str) -> str:
+    """Name the number of topics that would separate two runs."""
+    return f"Topics to separate {first} and {second}"
+
+
+def about(number: float) -> str:
+    """Give an estimated number of topics."""
+    return f"≈ {number:,.0f}" if number <= 1000 else "more than 1,000"
 
 
 def judge(documents: int) -> str:
@@ -269,14 +301,40 @@ def duration(documents: int) -> str:
 
 
 def judge_why(runs: Sequence[str], depth: int) -> str:
-    """Say which documents these are."""
-    which = f"the unjudged documents in the top {depth} of {names_of(runs)}"
-    return f"They are {which} and can still change who leads."
+    """Say which documents to judge, and why."""
+    which = "the first document" if depth == 1 else f"the top {depth}"
+    return f"They are the unjudged documents in {which} of {names_of(runs)} and can still change who leads."
 
 
-def more_topics(needed: int, first: str, second: str) -> str:
+def judge_first(runs: Sequence[str], depth: int) -> str:
+    """Say which documents to judge where even the first ranks have too many."""
+    return f"They are the highest-ranked unjudged documents in the top {depth} of {names_of(runs)}."
+
+
+def judged_share(depth: int, before: float, after: float) -> str:
+    """Say what judging buys: the judged share of the top documents, before and after."""
+    return (
+        f"The judged share of their top {depth} rises from {whole_percent(before)} to {whole_percent(after)}."
+    )
+
+
+def all_of_them(documents: int, runs: Sequence[str], depth: int) -> str:
+    """Say what judging everything would cost."""
+    return f"Judging the top {depth} of {names_of(runs)} completely takes {duration(documents)}."
+
+
+def more_topics(needed: float, first: str, second: str) -> str:
     """Say how many topics would separate two runs."""
-    return f"Add topics: about {needed:,} in total would separate {first} and {second}."
+    many = f"about {needed:,.0f}" if needed <= 1000 else "more than 1,000"
+    return f"Add topics: {many} in total would separate {first} and {second}."
+
+
+def topics_why(alone: float, pairs: int) -> str:
+    """Say why topics help more than judgments, and what the estimate is for."""
+    power = "The estimate is for 80% power"
+    if pairs > 1:
+        power += f" with all {pairs:,} pairs tested; tested alone, these two need about {alone:,.0f}"
+    return f"More judging is unlikely to reverse the order of these two. {power}."
 
 
 def how_to_read(
@@ -286,13 +344,13 @@ def how_to_read(
     parts = []
     if brackets:
         how = f"{test}, {correction} over {plural(pairs, 'pair')}"
-        parts.append(f"Runs in one bracket do not differ significantly from the best of them ({how}).")
-    if intervals:
-        parts.append("Ranks and intervals: 95%, over topics.")
-    if outlook:
         parts.append(
-            "A run's result stands if at least 95% of its comparisons very likely keep their outcome."
+            f"A line joins a run with the lower runs that do not differ significantly from it ({how})."
         )
+    if intervals:
+        parts.append("Ranks and intervals cover 95% of the variation between topics.")
+    if outlook:
+        parts.append("Stands: at least 95% of the run's comparisons very likely keep their outcome.")
     return " ".join(parts)
 
 
@@ -306,7 +364,23 @@ def hardest(topics: Sequence[str]) -> str:
 
 def most_divisive(topics: Sequence[str]) -> str:
     """Name the topics on which the runs differ most."""
-    return f"Most divisive topics (largest deviation between the runs): {', '.join(topics)}."
+    return f"Most divisive topics (largest deviation over the runs): {', '.join(topics)}."
+
+
+# -- slices ----------------------------------------------------------------------------------------
+
+
+def other_winners(winners: Mapping[str, str], overall: str) -> str:
+    """Name the groups of topics in which another run than the overall winner has the highest mean."""
+    others = [f"{run} in {label}" for label, run in winners.items() if run != overall]
+    if not others:
+        return f"{overall} has the highest mean in every group."
+    return f"{overall} has the highest mean overall; other runs lead in some groups: {names_of(others)}."
+
+
+def small_slices(labels: Sequence[str]) -> str:
+    """Warn of groups with few topics."""
+    return f"Fewer than {FEW_TOPICS} topics, so do not rank runs by them: {first_few(labels, 5)}."
 
 
 # -- pairs and depth ---------------------------------------------------------------------------------

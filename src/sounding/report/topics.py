@@ -1,14 +1,15 @@
-"""Values by topic: which topics are hard, which divide the runs, and the data behind any two runs."""
+"""Values by topic and by group of topics, and the data behind the choice of two runs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.text import natural_places
-from sounding.evaluate.result import Scores
+from sounding.evaluate.result import FEW_TOPICS, Scores
 from sounding.measures.regrading import Regrading
 from sounding.render.tables import Column, Table
 from sounding.report import sentences
@@ -50,6 +51,25 @@ def _extremes(scores: Scores, number: int) -> list[str]:
     hardest = [scores.topics[known[place]] for place in np.argsort(mean, kind="stable")[:NAMED]]
     divisive = [scores.topics[known[place]] for place in np.argsort(-spread, kind="stable")[:NAMED]]
     return [sentences.hardest(hardest), sentences.most_divisive(divisive)]
+
+
+def slice_table(scores: Scores, slices: Sequence[tuple[str, Scores]], number: int) -> Table:
+    """Return the mean of every run in every group of topics, the best overall first and each best in bold."""
+    order = scores.order([number])
+    columns = [Column("run", [scores.runs[run] for run in order])]
+    winners: dict[str, str] = {}
+    for label, part in [(f"all ({len(scores.topics):,})", scores), *slices]:
+        means = part.mean()[order, number]
+        best = frozenset(np.flatnonzero(means == np.nanmax(means, initial=-np.inf)).tolist())
+        name = label if part is scores else f"{label} ({len(part.topics):,})"
+        columns.append(Column(name, means.tolist(), best=best))
+        if best and part is not scores:
+            winners[label] = scores.runs[order[0 if 0 in best else min(best)]]
+    notes = [sentences.other_winners(winners, scores.runs[order[0]])] if winners else []
+    few = [label for label, part in slices if len(part.topics) < FEW_TOPICS]
+    notes += [sentences.small_slices(few)] if few else []
+    notes += [text for text in slices[0][1].remarks if text not in scores.remarks] if slices else []
+    return Table(columns, title=f"{scores.measures[number]} by group of topics", notes=notes)
 
 
 def explorer_data(report: Report) -> dict[str, Any] | None:

@@ -1,6 +1,6 @@
-"""Which document to judge next: one protocol, all strategies, minimal test collections.
+"""Choose which document to judge next: one protocol, all strategies, minimal test collections.
 
-Importing a family of strategies registers it; those of this package are all registered here.
+Importing a family of strategies registers it; all strategies of this package are registered here.
 """
 
 from sounding.selection import orders, samples  # noqa: F401 - they register their strategies

@@ -1,4 +1,4 @@
-"""Orders of judging: known beforehand, by what a document weighs, and by which runs were right so far."""
+"""Judging orders: fixed beforehand, by the weight of documents, and by which runs were right so far."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class FixedQueue(Queue):
         return None if self._weights is None else self._weights[self.next()]
 
     def next(self) -> int:
-        """The next position, or NONE."""
+        """Return the next position, or NONE."""
         return self._order[self._at] if self._at < len(self._order) else NONE
 
     def tell(self, position: int, relevant: Relevance) -> None:
-        """The document at hand has been seen to."""
+        """Move past the current document."""
         self._at += 1
 
 
 def heaviest_first(weights: Values) -> FixedQueue:
-    """The queue in which the heaviest document comes first; equal ones by doc id."""
+    """Return a queue with the heaviest document first; equal ones by document id."""
     order = np.argsort(-weights, kind="stable")
     return FixedQueue(order.tolist(), weights.tolist())
 
@@ -69,15 +69,15 @@ def reciprocal_rank_fusion(pool: TopicLists, _: np.random.Generator, *, c: float
 
 
 def by_best_rank(pool: TopicLists) -> Counts:
-    """Positions by best rank in any run, equal ones by doc id."""
+    """Return positions by best rank in any run, equal ones by document id."""
     return np.argsort(pool.best, kind="stable")
 
 
-Interest = Callable[[Values, Values], Values]  # in runs of these scores and residuals
+Interest = Callable[[Values, Values], Values]  # in runs with these scores and residuals
 
 
 def rbp_weights(p: float, depth: int) -> Values:
-    """(rank,): what a relevant document adds to RBP at each rank."""
+    """(rank,): Return what a relevant document adds to RBP at each rank."""
     if not 0 < p < 1:
         raise DataError(f"p is {p}; expected a number between 0 and 1")
     return (1 - p) * np.power(p, np.arange(depth))
@@ -93,7 +93,7 @@ def rbp_sum(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) -> Fixe
 
 
 class HeaviestQueue(Queue):
-    """The heaviest document first, of equal ones the first by doc id; judgments change the weights."""
+    """The heaviest document first, equal ones by document id; judgments change the weights."""
 
     def __init__(self, pool: TopicLists) -> None:
         self._pool = pool
@@ -102,11 +102,11 @@ class HeaviestQueue(Queue):
 
     @abstractmethod
     def _present_weights(self) -> Values:
-        """(document,) what each weighs by what is known."""
+        """(document,) Return the current weights."""
 
     @abstractmethod
     def _learn(self, runs: Counts, ranks: Counts, *, relevant: bool) -> None:
-        """Take in what a document is that these runs have at these ranks, from 0."""
+        """Update the run weights with one judged document, given the runs' ranks of it, from 0."""
 
     @property
     def weight(self) -> float | None:
@@ -114,11 +114,11 @@ class HeaviestQueue(Queue):
         return float(self._weights[self._front])
 
     def next(self) -> int:
-        """The heaviest document."""
+        """Return the heaviest document."""
         return self._front
 
     def tell(self, position: int, relevant: Relevance) -> None:
-        """What is known of the runs changes, and with it all weights."""
+        """Update the runs, and with them all weights."""
         self._open[position] = False
         if relevant is not None:
             self._learn(*self._pool.holders(position), relevant=relevant)
@@ -130,15 +130,15 @@ class HeaviestQueue(Queue):
 
 
 class InterestQueue(HeaviestQueue):
-    """By the weight in RBP, each run counting with its interest: a function of its score and residual."""
+    """By weight in RBP, where each run counts with its interest: a function of score and residual."""
 
     _changing = ("_open", "_score", "_residual")
 
     def __init__(self, pool: TopicLists, p: float, interest: Interest) -> None:
         self._interest = interest
         self._by_rank = rbp_weights(p, pool.places.shape[1])
-        self._score = np.zeros(len(pool.places))  # (run,) RBP of what was judged
-        self._residual = np.ones(len(pool.places))  # (run,) weight of what was not
+        self._score = np.zeros(len(pool.places))  # (run,) RBP of the judged documents
+        self._residual = np.ones(len(pool.places))  # (run,) weight of the unjudged ones
         super().__init__(pool)
 
     def _learn(self, runs: Counts, ranks: Counts, *, relevant: bool) -> None:
@@ -147,7 +147,7 @@ class InterestQueue(HeaviestQueue):
             self._score[runs] += self._by_rank[ranks]
 
     def _present_weights(self) -> Values:
-        # From the start each time: changes added up would drown the small weights of deep ranks.
+        # Recomputed each time: accumulated changes would drown the small weights of deep ranks.
         factor = self._interest(self._score, np.maximum(self._residual, 0))
         return self._pool.sums(factor[:, np.newaxis] * self._by_rank)
 
@@ -171,7 +171,7 @@ def rbp_projected(pool: TopicLists, _: np.random.Generator, *, p: float = 0.8) -
 
 
 class HedgeQueue(HeaviestQueue):
-    """By the mixture of the runs' opinions of a document; runs that were wrong lose their say."""
+    """By the mixture of the runs' opinions of a document; runs that were wrong lose influence."""
 
     _changing = ("_open", "_loss")
 
@@ -184,19 +184,19 @@ class HedgeQueue(HeaviestQueue):
         lengths = np.count_nonzero(pool.places < size, axis=1)
         below = logs.sum() - np.concatenate([[0.0], np.cumsum(logs)])[lengths]
         mean = np.divide(below, size - lengths, out=np.zeros(len(lengths)), where=lengths < size)
-        # (run,) what a document that the run lacks gains on average, somewhere below its list
+        # (run,) average gain of a document that the run lacks, somewhere below its list
         self._unlisted = np.where(lengths < size, (np.log(max(size, 1)) - mean) / 2, 0.0)
         self._loss = np.zeros(len(lengths))  # (run,)
         super().__init__(pool)
 
     def _learn(self, runs: Counts, ranks: Counts, *, relevant: bool) -> None:
-        """Every run gains where it ranked a relevant document high, and loses by the same amount else."""
+        """Add to every run's loss: a gain if it ranked a relevant document high, otherwise a loss."""
         gain = self._unlisted.copy()
         gain[runs] = self._listed[ranks]
         self._loss += -gain if relevant else gain
 
     def _present_weights(self) -> Values:
-        """(document,) its mean worth under the runs' present say."""
+        """(document,) Return its mean value under the runs' current influence."""
         say = self._beta ** (self._loss - self._loss.min(initial=np.inf))
         say /= max(say.sum(), np.finfo(float).tiny)
         excess = say[:, np.newaxis] * (self._listed - self._unlisted[:, np.newaxis])
@@ -216,15 +216,15 @@ def hedge(pool: TopicLists, _: np.random.Generator, *, beta: float = 0.1) -> Hed
     return HedgeQueue(pool, beta)
 
 
-# -- runs that bring relevant documents are heard first --------------------------------------------
+# -- runs that find relevant documents come first --------------------------------------------------
 
-Merit = Callable[[int, int], float]  # of a run that has given so many relevant and so many other documents
+Merit = Callable[[int, int], float]  # of a run with this many relevant and other documents
 
 
 class RunQueue(Queue):
-    """The best run gives its first document that was not judged; its merit then follows the judgment.
+    """The best run provides its first unjudged document; the judgment then changes its merit.
 
-    Of equally good runs the one that was drawn to come first does.
+    Equally good runs come in a drawn order.
     """
 
     _changing = ("_seen", "_at", "_given", "_runs")
@@ -234,22 +234,22 @@ class RunQueue(Queue):
         self._lists: list[list[int]] = [row[row < pool.size].tolist() for row in pool.places]
         self._seen = bytearray(pool.size)
         self._at = [0] * len(places)  # (run,) ranks that were passed
-        self._given = [(0, 0)] * len(places)  # (run,) relevant and other documents that it gave
-        # A heap, the best run first: merit with a minus, place drawn, run.
+        self._given = [(0, 0)] * len(places)  # (run,) relevant and other documents that it provided
+        # A heap with the best run first: negative merit, drawn place, run.
         self._runs = sorted((-merit(0, 0), place, run) for run, place in enumerate(places))
         self._front = self._first_unseen()
 
     @property
     def urgency(self) -> float:
-        """The merit of the best run where topics compete; 0 where they take turns."""
+        """The merit of the best run if topics compete; 0 if they take turns."""
         return -self._runs[0][0] if self._across and self._runs else 0.0
 
     def next(self) -> int:
-        """The document that the best run has next."""
+        """Return the next document of the best run."""
         return self._front
 
     def tell(self, position: int, relevant: Relevance) -> None:
-        """Judge the run that gave the document; one that could not be judged tells nothing of it."""
+        """Update the run that provided the document; one that could not be judged changes nothing."""
         self._seen[position] = 1
         if relevant is not None:
             _, place, run = self._runs[0]
@@ -259,7 +259,7 @@ class RunQueue(Queue):
         self._front = self._first_unseen()
 
     def _first_unseen(self) -> int:
-        """The first document of the best run that nobody has seen; runs that have none left are dropped."""
+        """Return the first unseen document of the best run; drop runs that have none left."""
         while self._runs:
             run = self._runs[0][2]
             own, at = self._lists[run], self._at[run]
@@ -308,9 +308,9 @@ def max_mean(pool: TopicLists, rng: np.random.Generator) -> RunQueue:
 
 
 class DeepeningQueue(FixedQueue):
-    """A topic's pool by rank; its urgency is the share of relevant documents expected in the next step."""
+    """A topic's pool by rank; its urgency is the expected share of relevant documents in the next step."""
 
-    urgency = np.inf  # without end in the first step
+    urgency = np.inf  # infinite in the first step
     _changing = ("_found",)
 
     def __init__(self, pool: TopicLists, initial: int, step: int) -> None:
@@ -318,11 +318,11 @@ class DeepeningQueue(FixedQueue):
         super().__init__(order.tolist())
         self._ranks: list[int] = pool.best[order].tolist()
         self._sizes = np.bincount(pool.best, minlength=pool.places.shape[1] + 1)[1:]
-        self._found = np.zeros(len(self._sizes), np.int64)  # (rank,) relevant documents first seen there
+        self._found = np.zeros(len(self._sizes), np.int64)  # (rank,) relevant documents first found there
         self._step, self._reached = step, min(initial, len(self._sizes))
 
     def tell(self, position: int, relevant: Relevance) -> None:
-        """Count what was found; where a step is done, expect what the next will bring."""
+        """Count what was found; after a step, estimate what the next will find."""
         self._found[self._ranks[self._at] - 1] += bool(relevant)
         super().tell(position, relevant)
         while self._at < len(self._order) and self._ranks[self._at] > self._reached:

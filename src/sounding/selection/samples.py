@@ -1,6 +1,6 @@
-"""Random parts of the pool, with the chance that every document had: for estimates of a measure.
+"""Random samples of the pool with known selection probabilities, to estimate measures.
 
-What was sampled is judged completely, or the chances are not those that are recorded here.
+A sample must be judged completely, or its probabilities are not those recorded here.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from sounding.selection.orders import FixedQueue
 from sounding.selection.strategies import State, TopicQueues, find_strategy, judge_all, register
 
 DEFAULT_STRATA = "10:1,30:0.2,100:0.05"
-LEAST = 2  # documents of a stratum, where it has as many: one tells no spread
+LEAST = 2  # documents of a stratum, if it has that many: one shows no spread
 
 
 class SampleQueue(FixedQueue):
-    """The documents that were drawn, in random order, with the design of the sample."""
+    """The drawn documents in random order, with the design of the sample."""
 
     def __init__(self, drawn: Sequence[int], strata: Counts | None, chances: Values) -> None:
         super().__init__(drawn)
         self.drawn, self.strata, self.chances = drawn, strata, chances  # the last two by position
 
     def design(self, position: int) -> tuple[int | None, float | None]:
-        """The stratum of a document of the pool, drawn or not, and its chance of being drawn."""
+        """Return the stratum of a document of the pool, drawn or not, and its selection probability."""
         stratum = None if self.strata is None else int(self.strata[position])
         return stratum, float(self.chances[position])
 
@@ -100,11 +100,11 @@ def drawn_in_turn(
     rng: np.random.Generator,
     **parameters: Any,
 ) -> SampleQueue:
-    """Draw a sample of a topic to which runs came after it was first drawn: what was drawn stays.
+    """Draw a sample of a topic whose runs arrived in several steps; earlier draws stay.
 
-    `ends` are how many runs there were at the end of each draw but the last. Each is made with the same
-    parameters among the documents that its runs are the first to bring, with chances and strata of its own:
-    whatever a later run brings, a document keeps its lot.
+    `ends` are the numbers of runs at the end of each draw but the last. Each draw uses the same parameters on
+    the documents that its runs are the first to bring, with its own probabilities and strata: later runs do
+    not change whether a document was drawn.
     """
     strata, chances, order = np.zeros(pool.size, np.int64), np.zeros(pool.size), []
     old = np.zeros(pool.size, np.bool_)
@@ -131,11 +131,11 @@ def make_sample(
     where_possible: bool = False,
     **parameters: Any,
 ) -> TopicQueues:
-    """Make a sample of a pool whose runs came one after the other: what was drawn from the first ones stays.
+    """Make a sample of a pool whose runs arrived one after the other; earlier draws stay.
 
-    `draws` has, by topic, how many runs there were at the end of each draw but the last; a topic that is not
-    there is drawn at once. Without any it is what `make_strategy` makes. A topic that it cannot be drawn from
-    is refused, or has nothing drawn (`where_possible`).
+    `draws` has, by topic, the numbers of runs at the end of each draw but the last; other topics are drawn at
+    once. Without it, the result is that of `make_strategy`. A topic that cannot be sampled is refused, or has
+    nothing drawn (`where_possible`).
     """
     kind = find_strategy(name)
 
@@ -153,7 +153,7 @@ def make_sample(
 
 
 def parse_strata(text: str) -> tuple[list[int], list[float]]:
-    """Last ranks and rates of strata such as `10:1,30:0.2`."""
+    """Parse last ranks and rates of strata such as `10:1,30:0.2`."""
     ends, rates = [], []
     for part in text.split(","):
         end, _, rate = part.strip().partition(":")
@@ -173,7 +173,7 @@ def parse_strata(text: str) -> tuple[list[int], list[float]]:
 
 
 def capped_chances(weights: Values, total: float) -> Values:
-    """Chances proportional to positive weights, none above 1, that sum to `total` where they can."""
+    """Return probabilities proportional to weights, none above 1, that sum to `total` if possible."""
     chances = np.zeros(len(weights))
     certain: NDArray[np.bool_] = np.zeros(len(weights), np.bool_)
     while True:
@@ -187,16 +187,16 @@ def capped_chances(weights: Values, total: float) -> Values:
 
 
 def judged_chances(drawn: Values, topic: Counts, judged: NDArray[np.bool_]) -> Values:
-    """(document,): the chance of having been drawn and judged, of documents that were drawn.
+    """(document,): Return the probability of having been drawn and judged, for drawn documents.
 
-    Of each topic a random part of what was drawn is taken to have been judged; 0: nothing of the topic was.
+    A random part of what was drawn of each topic is assumed to have been judged; 0: nothing of the topic was.
     """
     known = np.bincount(topic[judged], minlength=int(topic.max(initial=0)) + 1)
     return drawn * (known[topic] / np.bincount(topic)[topic]) if len(topic) else drawn
 
 
 def _stratified(stratum: Counts, rates: Sequence[float], rng: np.random.Generator) -> SampleQueue:
-    """Simple random samples of the strata."""
+    """Draw simple random samples of the strata."""
     chances = np.zeros(len(stratum))
     drawn = []
     for number, rate in enumerate(rates):
@@ -208,6 +208,6 @@ def _stratified(stratum: Counts, rates: Sequence[float], rng: np.random.Generato
 
 
 def check_rate(rate: float) -> None:
-    """Refuse what is no share."""
+    """Raise an error if a rate is not a share."""
     if not 0 < rate <= 1:
         raise DataError(f"a sampling rate of {rate}; expected more than 0 and at most 1")

@@ -1,8 +1,8 @@
-"""What is judged next: the protocol that every way of choosing documents follows, and all ways by name.
+"""The protocol of all strategies for selecting documents to judge, and their registry by name.
 
-Pools, samples, the simulation of judging and the judging server speak to a `Strategy` and do not know
-which one it is. What a strategy does next depends on the runs, its parameters, its seed and the judgments
-that stand, and on nothing else: what was taken back has left no trace, and a clock is never asked.
+Pools, samples, simulations and the judging server use a `Strategy` without knowing which one. Its next step
+depends only on the runs, its parameters, its seed and the valid judgments: a judgment that was taken back
+leaves no trace, and no clock is read.
 
 A family of strategies registers itself here when it is imported, which `sounding.selection` does.
 """
@@ -33,34 +33,34 @@ State = dict[str, Any]  # plain data: text, numbers, lists and dicts of these
 
 
 class Pick(NamedTuple):
-    """A document to be judged, and what the strategy knows of it."""
+    """A document to judge, and what the strategy knows about it."""
 
     document: int  # its number in what the runs retrieved
     topic: int
-    order: int  # its place among all that are judged, from 1
-    pool_rank: int  # its best rank in a run that contributes
-    weight: float | None = None  # by which it was chosen
-    stratum: int | None = None  # part of the pool that it was sampled from
-    probability: float | None = None  # chance that it had of being sampled
+    order: int  # its place among all judged documents, from 1
+    pool_rank: int  # its best rank in a contributing run
+    weight: float | None = None  # the reason for its selection
+    stratum: int | None = None  # part of the pool from which it was sampled
+    probability: float | None = None  # its probability of being sampled
 
 
 class Strategy(Protocol):
-    """A way of choosing what to judge."""
+    """A way of selecting documents to judge."""
 
     def next(self, topics: Sequence[int] | None = None, count: int = 1) -> list[Pick]:
-        """Return the next documents to judge, of these topics (None: of all); fewer where no more are left.
+        """Return the next documents to judge, of these topics (None: all); fewer if no more are left.
 
-        Asking changes nothing. Several at once are what would follow if none of them were relevant.
+        The call changes nothing. Several at once are those that would follow if none of them were relevant.
         """
 
     def judge(self, document: int, grade: float | None) -> None:
-        """Take in a judgment; None: it could not be judged, stays unjudged and does not come again."""
+        """Record a judgment; None: the document could not be judged and will not be returned again."""
 
     def undo(self, document: int) -> None:
-        """Take a judgment back: everything is as if it had never been made."""
+        """Take a judgment back, as if it had never been made."""
 
     def state(self) -> State:
-        """Return plain data from which `restore` makes the same strategy."""
+        """Return plain data from which `restore` builds the same strategy."""
 
 
 # -- the registry ----------------------------------------------------------------------------------
@@ -72,17 +72,17 @@ class Kind:
 
     name: str
     title: str
-    function: Callable[..., Any] = field(repr=False)  # that makes it, or the queue of each topic
+    function: Callable[..., Any] = field(repr=False)  # creates it, or the queue of each topic
     by_topic: bool
     parameters: Mapping[str, Any]  # with their defaults
-    adaptive: bool  # what comes next depends on what was judged
-    sampled: bool  # a random part of the pool, with known chances
+    adaptive: bool  # the next document depends on the judgments
+    sampled: bool  # a random sample of the pool, with known probabilities
     drawn: bool  # the seed matters
     restored: Callable[[Retrieved, State], Strategy] | None = field(default=None, repr=False)
-    # None: judgments in their order make the same strategy again
+    # None: replaying the judgments restores the strategy
 
     def complete(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all parameters, those that are not given by default."""
+        """Return all parameters, with defaults for those not given."""
         for name in given:
             if name not in self.parameters:
                 raise UnknownNameError(f"parameter of the strategy {self.name}:", name, self.parameters)
@@ -91,7 +91,7 @@ class Kind:
 
 STRATEGIES: dict[str, Kind] = {}
 
-# What people call strategies in papers and mail.
+# Names of strategies in papers and everyday use.
 ALIASES = {
     "mtf": "move-to-front", "global-mtf": "global-move-to-front", "gmtf": "global-move-to-front",
     "mm": "max-mean", "uniform": "uniform-sample", "stratified": "stratified-sample",
@@ -111,12 +111,12 @@ def register(
     drawn: bool = False,
     restored: Callable[[Retrieved, State], Strategy] | None = None,
 ) -> Callable[[Maker], Maker]:
-    """Make a strategy known by the function that makes it, which gives its title and its parameters.
+    """Register a strategy by the function that creates it, which defines its title and parameters.
 
-    The function makes the queue of a topic from its lists and a random generator of the topic's own or, where
-    it is not `by_topic`, the strategy from pool and seed. Its parameters are keyword-only; one that follows
-    the judgments has `level` as well: the lowest relevant grade. `drawn`: it makes use of the generator, as
-    samples always do. `restored` makes the strategy from its state where the judgments alone do not.
+    The function creates the queue of a topic from its lists and the topic's own random generator or, unless
+    `by_topic`, the strategy from pool and seed. Its parameters are keyword-only; a strategy that follows the
+    judgments also has `level`, the lowest relevant grade. `drawn`: it uses the generator, as samples always
+    do. `restored` creates the strategy from its state if the judgments alone do not suffice.
     """
 
     def add(function: Maker) -> Maker:
@@ -137,7 +137,7 @@ def register(
 
 
 def find_strategy(name: str) -> Kind:
-    """Return the strategy of that name or alias; an error with the nearest names where there is none."""
+    """Return the strategy of that name or alias; otherwise an error with similar names."""
     known = ALIASES.get(name, name)
     if known not in STRATEGIES:
         raise UnknownNameError("strategy", name, STRATEGIES)
@@ -145,9 +145,9 @@ def find_strategy(name: str) -> Kind:
 
 
 def make_strategy(name: str, pool: Retrieved, *, seed: int = 0, **parameters: Any) -> Strategy:
-    """Make a strategy over the documents of a pool, before anything is judged.
+    """Create a strategy over the documents of a pool, before anything is judged.
 
-    `pool` has the runs that contribute, cut to the depth of the pool.
+    `pool` has the contributing runs, cut to the depth of the pool.
     """
     kind = find_strategy(name)
     chosen = kind.complete(parameters)
@@ -158,7 +158,7 @@ def make_strategy(name: str, pool: Retrieved, *, seed: int = 0, **parameters: An
 
 
 def restore(state: State, pool: Retrieved) -> Strategy:
-    """Return the strategy that gave this state, over the same pool."""
+    """Return the strategy with this state, over the same pool."""
     if state["pool"] != fingerprint(pool):
         raise DataError("this state belongs to another pool; give the runs and the depth it was made with")
     name, batches = state["strategy"], state.get("batches")
@@ -172,13 +172,13 @@ def restore(state: State, pool: Retrieved) -> Strategy:
 
 
 def judge_all(strategy: Strategy, judgments: Iterable[tuple[int, float | None]]) -> None:
-    """Give a strategy judgments that were made before."""
+    """Pass earlier judgments to a strategy."""
     for document, grade in judgments:
         strategy.judge(document, grade)
 
 
 def fingerprint(pool: Retrieved) -> int:
-    """Return a number that tells pools apart: by their topics, documents and lists."""
+    """Return a number that identifies a pool by its topics, documents and lists."""
     marks = zlib.crc32(byte_order("\n".join(pool.topics)))
     marks = zlib.crc32(pool.docs.words().tobytes(), marks)
     return zlib.crc32(pool.lists.tobytes(), marks)
@@ -192,36 +192,36 @@ Relevance = bool | None  # None: it could not be judged
 class Queue(ABC):
     """The documents of a topic in the order in which they should be judged.
 
-    A queue is told the relevance of the document that it gave, and of no other: whoever knows more
-    waits until the queue comes to it. So its order depends on what is known, not on when it was known.
+    A queue receives the relevance only of the document that it returned; other known judgments wait until the
+    queue reaches them. So its order depends on what is known, not on when it became known.
     """
 
     _changing: ClassVar[tuple[str, ...]] = ()  # lists and arrays that judgments change
 
     @property
     def urgency(self) -> float:
-        """How much sooner than those of other topics its next document should be judged."""
+        """How much sooner its next document should be judged than those of other topics."""
         return 0.0
 
     @property
     def weight(self) -> float | None:
-        """The weight of the next document, where there is one."""
+        """The weight of the next document, if any."""
         return None
 
     def design(self, position: int) -> tuple[int | None, float | None]:
-        """Stratum and probability of a document that was sampled; None: this is no sample."""
+        """Return stratum and probability of a sampled document; None if this is not a sample."""
         return None, None
 
     @abstractmethod
     def next(self) -> int:
-        """The position of the next document; NONE: no more are left."""
+        """Return the position of the next document; NONE if no more are left."""
 
     @abstractmethod
     def tell(self, position: int, relevant: Relevance) -> None:
-        """What the document that `next` gave turned out to be."""
+        """Record the relevance of the document that `next` returned."""
 
     def copy(self) -> Self:
-        """A queue that goes its own way from here."""
+        """Return an independent copy."""
         other = copy(self)
         for name in self._changing:
             setattr(other, name, copy(getattr(self, name)))
@@ -229,13 +229,13 @@ class Queue(ABC):
 
 
 QueueMaker = Callable[..., Queue]
-Turn = tuple[float, float, int]  # urgency with a minus, share judged, topic: the smallest is due
+Turn = tuple[float, float, int]  # negative urgency, share judged, topic: the smallest is next
 
 
 class TopicQueues:
-    """A strategy with a queue for each topic: the most urgent topic comes next, or else the least judged.
+    """A strategy with a queue for each topic: the most urgent topic comes next, otherwise the least judged.
 
-    How far a topic is judged is a share of the documents in its queue.
+    The share of a topic's queue that is judged decides.
     """
 
     def __init__(
@@ -247,7 +247,7 @@ class TopicQueues:
         maker: QueueMaker,
         more: Mapping[str, Any] | None = None,
     ) -> None:
-        """`more` is what its state says beside what `make_strategy` needs."""
+        """Create the queues; `more` is what its state holds beside the arguments of `make_strategy`."""
         self._identity = {"strategy": name, "seed": seed, "parameters": dict(parameters), **(more or {})}
         own = dict(parameters)
         self._level = float(own.pop("level", 1))
@@ -255,27 +255,28 @@ class TopicQueues:
         self._starts: list[int] = pool.starts.tolist()
         self._position = places_of(self._pools, len(pool.docs))
         self._fresh = [
-            # Randomness that the other topics do not touch.
+            # Random numbers that do not depend on other topics.
             maker(one, np.random.default_rng([seed, zlib.crc32(byte_order(one.topic))]), **own)
             for one in self._pools
         ]
         self._queues = [queue.copy() for queue in self._fresh]
         self._grades: dict[int, float | None] = {}
         self._known: list[dict[int, Relevance]] = [{} for _ in self._pools]
-        self._turns: list[Turn] = []  # a heap; entries that are no longer a topic's own are passed over
+        self._turns: list[Turn] = []  # a heap; outdated entries are skipped
         self._turn: list[Turn | None] = [None] * len(self._pools)
         for topic in range(len(self._pools)):
             self._move_on(topic)
 
     def next(self, topics: Sequence[int] | None = None, count: int = 1) -> list[Pick]:
-        """The next documents to judge."""
+        """Return the next documents to judge."""
         if topics is None and count == 1:
             topic = self._due()
             return [] if topic is None else [self._pick(topic, self._queues[topic], 0)]
         chosen = range(len(self._pools)) if topics is None else dict.fromkeys(topics)
         turns = [turn for topic in chosen if (turn := self._turn[topic]) is not None]
         heapq.heapify(turns)
-        ahead: dict[int, tuple[Queue, int]] = {}  # queues that go on, and how many each has given
+        # queues that are advanced, and how many documents each has returned
+        ahead: dict[int, tuple[Queue, int]] = {}
         picks: list[Pick] = []
         while turns and len(picks) < count:
             topic = turns[0][2]
@@ -292,7 +293,7 @@ class TopicQueues:
         return picks
 
     def judge(self, document: int, grade: float | None) -> None:
-        """Take in a judgment; None: it could not be judged."""
+        """Record a judgment; None: it could not be judged."""
         if not 0 <= document < len(self._position):
             raise DataError(f"no document {document}; the runs have 0 to {len(self._position) - 1}")
         if document in self._grades:
@@ -317,12 +318,12 @@ class TopicQueues:
             self._move_on(topic)
 
     def state(self) -> State:
-        """Plain data from which the same strategy can be made."""
+        """Return plain data from which the same strategy can be built."""
         judgments = [[document, grade] for document, grade in self._grades.items()]
         return {**self._identity, "pool": fingerprint(self._pool), "judgments": judgments}
 
     def design(self, document: int) -> tuple[int | None, float | None]:
-        """Stratum and probability of a document of the pool, drawn or not; None: this is no sample."""
+        """Return stratum and probability of a document of the pool, drawn or not; None if not a sample."""
         return self._fresh[bisect_right(self._starts, document) - 1].design(self._position[document])
 
     def _pass_over_known(self, topic: int, queue: Queue) -> None:
@@ -333,7 +334,7 @@ class TopicQueues:
             position = queue.next()
 
     def _move_on(self, topic: int) -> None:
-        """Bring a topic's queue to its next unknown document, and the topic to its place among the others."""
+        """Advance a topic's queue to its next unknown document, and update the topic's turn."""
         self._pass_over_known(topic, self._queues[topic])
         turn = self._turn_of(topic, self._queues[topic], 0)
         self._turn[topic] = turn
@@ -347,7 +348,7 @@ class TopicQueues:
         return -queue.urgency, share, topic
 
     def _due(self) -> int | None:
-        """The topic whose turn it is; None: nothing is left."""
+        """Return the topic whose turn it is; None if nothing is left."""
         while self._turns and self._turns[0] != self._turn[self._turns[0][2]]:
             heapq.heappop(self._turns)
         return self._turns[0][2] if self._turns else None
@@ -368,10 +369,10 @@ class TopicQueues:
 def judging(
     strategy: Strategy, grades: Values, budget: int | None = None, progress: Progress | None = None
 ) -> Iterator[Pick]:
-    """Have a strategy judge what it chooses, one document after the other; give each once it is judged.
+    """Let a strategy judge what it selects, one document after the other, and yield each.
 
-    `grades` are those of every document; NaN: nobody judged it, and it counts as not relevant. It ends where
-    nothing is left, or the budget is spent.
+    `grades` are those of every document; NaN: nobody judged it, and it counts as not relevant. Ends when
+    nothing is left or the budget is spent.
     """
     number = 0
     while (budget is None or number < budget) and (due := strategy.next()):
@@ -385,11 +386,11 @@ def judging(
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Replay:
-    """The documents in the order in which a strategy had them judged."""
+    """The documents in the order in which a strategy selected them."""
 
     picks: tuple[Pick, ...]
     grades: Values  # (pick,) NaN: not judged, which counted as not relevant
-    relevant: int  # documents that are relevant, found or not
+    relevant: int  # number of relevant documents, found or not
     level: float
 
     @property
@@ -399,11 +400,11 @@ class Replay:
 
     @property
     def unknown(self) -> int:
-        """How many of the documents are not in the judgments."""
+        """The number of documents that are not in the judgments."""
         return int(np.count_nonzero(np.isnan(self.grades)))
 
     def found_at(self, judged: int) -> float:
-        """Return the share of the relevant documents that so many judgments found; NaN: there are none."""
+        """Return the share of the relevant documents that this many judgments found; NaN: there are none."""
         if not self.relevant:
             return float("nan")
         return int(np.count_nonzero(self.grades[:judged] >= self.level)) / self.relevant
@@ -417,7 +418,7 @@ def replay(
     level: float = 1,
     progress: Progress | None = None,
 ) -> Replay:
-    """Return what a strategy has judged within a budget (None: until nothing is left), see `judging`.
+    """Replay a strategy within a budget (None: until nothing is left), see `judging`.
 
     The relevant documents among the grades are what there is to find: set those outside the pool to NaN.
     """
@@ -439,7 +440,7 @@ def in_batches(
     before: Mapping[int, float | None] | None = None,
     **parameters: Any,
 ) -> Strategy:
-    """Make a strategy that hands out shuffled batches: each holds the next `size` documents of a topic.
+    """Create a strategy that returns shuffled batches of the next `size` documents of a topic.
 
     `before` holds judgments by document number that were made before the first batch.
     """
@@ -448,15 +449,15 @@ def in_batches(
 
 
 class Batches:
-    """A strategy that hands out another one's documents in batches of one topic, in random order.
+    """A strategy that returns another one's documents in batches of one topic, in random order.
 
-    An order that follows the judgments tells assessors where a document came from: who sees documents of a
-    run that was right before can guess how the next one will turn out. The larger a batch is, the less its
-    order tells, and the later the strategy learns what was found.
+    An order that follows the judgments reveals to assessors where a document came from: whoever sees
+    documents of a run that was right before can guess the next one. The larger a batch, the less its order
+    reveals, and the later the strategy learns the outcome.
 
-    A topic's next batch is put together when its last one is done; a batch that was begun is finished
-    before another topic's begins. Which documents were in a batch depends on the order of the judgments;
-    those `before` were made when there was no batch yet.
+    A topic's next batch is formed when its last one is done; a batch that was begun is finished before
+    another topic's begins. The documents of a batch depend on the order of the judgments; those `before` were
+    made when there was no batch yet.
     """
 
     def __init__(
@@ -475,7 +476,7 @@ class Batches:
         self._begin()
 
     def next(self, topics: Sequence[int] | None = None, count: int = 1) -> list[Pick]:
-        """The next documents to judge; no more than the batches hold that are at hand."""
+        """Return the next documents to judge; no more than the current batches hold."""
         wanted = None if topics is None else set(topics)
         begun = [topic for topic in self._begun if wanted is None or topic in wanted]
         due = [] if begun and count == 1 else [pick.topic for pick in self._inner.next(topics, count)]
@@ -484,7 +485,7 @@ class Batches:
         return [pick._replace(order=judged + place) for place, pick in enumerate(ahead[:count], 1)]
 
     def judge(self, document: int, grade: float | None) -> None:
-        """Take in a judgment; None: it could not be judged."""
+        """Record a judgment; None: it could not be judged."""
         self._inner.judge(document, grade)
         self._grades[document] = grade
         topic = bisect_right(self._starts, document) - 1
@@ -496,7 +497,7 @@ class Batches:
             self._fill(topic)
 
     def undo(self, document: int) -> None:
-        """Take a judgment back: the others are taken in again, in their order."""
+        """Take a judgment back by replaying the others in order."""
         if document not in self._grades and document not in self._before:
             raise DataError(f"document {document} has not been judged: nothing to take back")
         self._before.pop(document, None)
@@ -505,7 +506,7 @@ class Batches:
         judge_all(self, standing.items())
 
     def state(self) -> State:
-        """Plain data from which the same strategy can be made."""
+        """Return plain data from which the same strategy can be built."""
         judgments = [[document, grade] for document, grade in self._grades.items()]
         before = [[document, grade] for document, grade in self._before.items()]
         batches = {"size": self._size, "seed": self._seed, "before": before}
@@ -515,8 +516,8 @@ class Batches:
         self._inner = self._make()
         judge_all(self._inner, self._before.items())
         self._grades: dict[int, float | None] = {}
-        self._open: list[dict[int, Pick]] = [{} for _ in self._names]  # (topic,) what is left of its batch
-        self._made = [0] * len(self._names)  # (topic,) batches so far
+        self._open: list[dict[int, Pick]] = [{} for _ in self._names]  # (topic,) the rest of its batch
+        self._made = [0] * len(self._names)  # (topic,) number of batches so far
         self._begun: dict[int, None] = {}  # topics whose batch is being judged, in that order
         for topic in range(len(self._names)):
             self._fill(topic)

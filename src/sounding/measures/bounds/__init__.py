@@ -1,8 +1,8 @@
-"""The least and the most that a value can be, over every way in which more judgments could turn out.
+"""The smallest and largest possible value of a measure, over all outcomes of further judging.
 
-A completion gives any of the unjudged documents a grade of the scale; the others stay unjudged, which
-counts as grade 0 in nearly every measure. Unjudged are all documents of the ranking that nobody judged,
-below the cut-off too, and as many outside it as the caller says. docs/bounds.md has the arguments.
+A completion gives any of the unjudged documents a grade of the scale; the others stay unjudged, which counts
+as grade 0 in nearly every measure. Unjudged are all documents of the ranking that nobody judged, also below
+the cut-off, and as many outside it as the caller says. docs/bounds.md has the proofs.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["Bounds", "Kind", "Unknowns", "bounds"]
 
 
 def bounds(measure: Measure, ranking: Ranking, unknowns: Unknowns) -> Bounds:
-    """The least and the most that the measure can be for each topic, and what kind of bounds they are.
+    """Return the smallest and largest possible value for each topic, and the kind of these bounds.
 
-    Where the measure tells what was judged (`is_about_judging`) nothing is unknown: lower = upper = value.
-    With `judged_only` there are none but the range of the measure: a value without the unjudged
-    documents is not that of any completion, and can lie outside all of them. Nor with scale 'topic': one
-    document can change what all gains of its topic are a share of.
+    A measure of what was judged (`is_about_judging`) has no uncertainty: lower = upper = value. With
+    `judged_only` the bounds are the range of the measure: a value without the unjudged documents is not that
+    of any completion, and can lie outside all of them. The same holds for scale 'topic': one document can
+    change the reference of all gains of its topic.
     """
     if ranking.ties is not None:
         raise DataError(

@@ -1,6 +1,6 @@
-"""Bounds that contain the truth for measures in which a new judgment moves many parts at once: Q, Bpref.
+"""Bounds that contain the truth for measures in which a judgment changes many parts: Q and Bpref.
 
-The parts are bounded each by itself: no completion lies outside, and perhaps none attains the ends.
+Each part is bounded by itself: no completion lies outside, but perhaps none attains the limits.
 """
 
 from __future__ import annotations
@@ -30,12 +30,11 @@ from sounding.runs.ranking import Counts, Ranking, Values
 
 @bounded("Bpref", "GMBpref")
 def binary_preference(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Bpref: each relevant document with as few, or as many, non-relevant ones above as there can be.
+    """Bound Bpref: each relevant document with as few, or as many, non-relevant ones above as possible.
 
-    With R' relevant documents in the end, one with n judged non-relevant above adds at most
-    1 - min(n, R') / R'. With x unjudged ones above it adds at least
-    1 - min(n + x, R') / min(N + x, R'), and as a function of R' a term of this form, divided by R',
-    rises and then falls: it is least at an end of the range of R'.
+    With R' relevant documents in the end, one with n judged non-relevant above adds at most 1 - min(n, R') /
+    R'. With x unjudged ones above it adds at least 1 - min(n + x, R') / min(N + x, R'), and as a function of
+    R' a term of this form, divided by R', rises and then falls: it is smallest at an end of the range of R'.
     """
     rel = measure.get("rel")
     space = room(run, None, unknowns)
@@ -57,7 +56,10 @@ def binary_preference(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bou
 
 
 def _most_preferred(run: Ranking, rel: float, nonrelevant_above: Counts, unknowns: Unknowns) -> Values:
-    """The largest mean of 1 - min(n, R') / R' over all R'; the unjudged turn relevant from the top."""
+    """Return the largest mean of 1 - min(n, R') / R' over all R'.
+
+    Unjudged ones turn relevant from the top.
+    """
     space = room(run, None, unknowns)
     hit, hole = run.select(run.grade >= rel), holes(run, None)
     others = run.select(run.grade < rel)
@@ -72,7 +74,7 @@ def _most_preferred(run: Ranking, rel: float, nonrelevant_above: Counts, unknown
     for topic, relevant in enumerate(run.relevant(rel).tolist()):
         at_hits = nonrelevant_above[hit_starts[topic] : hit_starts[topic + 1]]
         at_holes = others_above[hole_starts[topic] : hole_starts[topic + 1]]
-        # Once all retrieved are relevant, a document n down adds less and less from R' = 2n on.
+        # Once all retrieved are relevant, a document at n adds less and less from R' = 2n on.
         deepest = max([0, *at_hits[-1:].tolist(), *at_holes[-1:].tolist()])
         turned = np.arange(min(int(space.cap[topic]), max(len(at_holes), 2 * deepest)) + 1)
         total = relevant + turned
@@ -82,7 +84,7 @@ def _most_preferred(run: Ranking, rel: float, nonrelevant_above: Counts, unknown
 
 
 def _shortfalls(above: Counts, total: Counts, most: Counts) -> Values:
-    """The sum of max(0, total - above) over the first `most`, for each total; `above` is ascending."""
+    """Sum max(0, total - above) over the first `most`, for each total; `above` is ascending."""
     sums = np.concatenate([[0], np.cumsum(above)])
     number = np.minimum(np.searchsorted(above, total), most)
     return (number * total - sums[number]).astype(np.float64)
@@ -90,10 +92,10 @@ def _shortfalls(above: Counts, total: Counts, most: Counts) -> Values:
 
 @bounded("Q")
 def q_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Q: the most with the ideal as judged, the least with the ideal of all that may be relevant.
+    """Bound Q: from above with the ideal as judged, from below with the ideal of all possible documents.
 
-    With norm 'c' and ideal 'ii' the pool stays as it is, and so do the number and the ideal it gives;
-    with both nothing but the sum changes, and the bounds are exact if only relevant documents gain.
+    With norm 'c' and ideal 'ii' the pool stays as it is, and so do its number and ideal; with both, only the
+    sum changes, and the bounds are exact if only relevant documents gain.
     """
     judgments, k, rel = run.judgments, measure.k, measure.get("rel")
     options = scale(judgments, rel)
@@ -108,7 +110,7 @@ def q_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     space = room(run, k, unknowns)
     beside = float(possible[options < rel].max(initial=0.0))
     more = max(float(possible[options >= rel].max()) - beside, 0.0)
-    # A cap is one on relevant documents: others may gain something all the same.
+    # The cap is one on relevant documents: others may still gain something.
     gaining = space.within + space.elsewhere if beside else space.cap
     least = terms.as_judged(np.zeros_like(gaining) if pool is not None else gaining)
     turned, most = terms.with_more(beside, more, at_most_1=pool is None)
@@ -123,13 +125,13 @@ def q_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
 
 
 def _q_gain(measure: Measure, run: Ranking, grade: Values) -> Values:
-    """What documents of these grades gain in Q, on the scale of all judgments."""
-    none = np.empty(0, np.int64)  # whose topic a document is does not count
+    """Return the gains in Q of documents of these grades, on the scale of all judgments."""
+    none = np.empty(0, np.int64)  # the topic of a document does not matter
     return q_gain(run.judgments, grade, none, measure.get("gain"), measure.arguments["gains"], "judgments")
 
 
 def _q_divisor(measure: Measure, run: Ranking, more: Counts) -> Counts:
-    """What Q divides by once so many more documents are relevant; `more` is (topic, any)."""
+    """Return the divisor of Q once `more` documents are relevant; `more` is (topic, any)."""
     rel, norm, k = measure.get("rel"), measure.get("norm"), measure.k
     if norm == "c" and k is not None:
         return np.broadcast_to(relevant_by_norm(run, k, rel, norm, "Q")[:, np.newaxis], more.shape)
@@ -138,7 +140,7 @@ def _q_divisor(measure: Measure, run: Ranking, more: Counts) -> Counts:
 
 
 class _Terms(NamedTuple):
-    """What Q adds up at relevant documents, by topic and rank down to k."""
+    """The terms of Q at relevant documents, by topic and rank down to k."""
 
     ranks: Counts  # (rank,)
     hit: NDArray[np.bool_]  # (topic, rank) judged relevant
@@ -149,7 +151,7 @@ class _Terms(NamedTuple):
 
     @staticmethod
     def of(measure: Measure, run: Ranking, levels: Levels) -> _Terms:
-        """The terms of one run."""
+        """Return the terms of one run."""
         near = first_documents(run, measure.k)
         ranks = np.arange(1, int(near.retrieved.max(initial=0)) + 1)
         hit = np.zeros((len(run.topics), len(ranks)), np.bool_)
@@ -161,25 +163,24 @@ class _Terms(NamedTuple):
         return _Terms(ranks, hit, gain, unjudged, levels, measure.get("beta"))
 
     def weight(self, more: Counts) -> Table:
-        """1 / (rank + beta * ideal) when so many more documents of a topic have the largest gain."""
+        """Return 1 / (rank + beta * ideal) if `more` documents of a topic have the largest gain."""
         ideal = np.zeros(self.hit.shape)
         for step, judged in zip(self.levels.step, self.levels.judged, strict=True):
             ideal += step * np.minimum(self.ranks, (judged + more)[:, np.newaxis])
         return 1 / (self.ranks + self.beta * ideal)
 
     def as_judged(self, more: Counts) -> Values:
-        """The sum when nothing retrieved turns relevant, and the ideal has so many more documents."""
+        """Return the sum if nothing retrieved turns relevant, and the ideal has `more` documents."""
         reached = np.cumsum(self.hit + self.beta * self.gain, axis=1)
         return (self.hit * reached * self.weight(more)).sum(axis=1)
 
     def with_more(self, beside: float, more: float, *, at_most_1: bool) -> tuple[Counts, Table]:
-        """Numbers of unjudged documents that turn relevant, and no less than the sum with so many.
+        """Return numbers of unjudged documents that turn relevant, and an upper bound of the sum for each.
 
-        Any unjudged document may gain `beside`; one that is relevant gains so much `more`. With the
-        weights of the ranks held fixed, a number of relevant documents add most where they stand highest,
-        as for AP. Where others gain too, what has been gained above a document can outweigh its rank, and
-        this part is taken at the ranks where it is largest. A term is at most 1 where the ideal is that
-        of all judgments.
+        Any unjudged document may gain `beside`; a relevant one gains `more` in addition. With fixed weights
+        of ranks, relevant documents add most if they rank highest, as for AP. If others gain too, the gain
+        above a document can outweigh its rank, and this part is taken at the ranks where it is largest. A
+        term is at most 1 if the ideal is that of all judgments.
         """
         step = 1 + self.beta * more
         nth = np.cumsum(self.unjudged, axis=1)

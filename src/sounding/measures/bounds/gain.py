@@ -1,9 +1,9 @@
-"""Bounds of nDCG: discounted gains over the best that could be, both of which grow with what is found.
+"""Bounds of nDCG: discounted gains over the ideal, both of which grow with new relevant documents.
 
 Gains go in steps from one level to the next. With m_l documents of at least level l among the first k, the
-largest DCG has them at the highest unjudged ranks, level by level, and the ideal depends on the m_l alone.
-So the most is a maximum over the numbers m_1 >= m_2 >= ..., and the least needs but one number, since
-there an unjudged document has either the largest gain or none. docs/bounds.md has the arguments.
+largest DCG has them at the highest unjudged ranks, level by level, and the ideal depends only on the m_l. So
+the upper bound is a maximum over the numbers m_1 >= m_2 >= ..., and the lower bound needs only one number,
+because there an unjudged document has either the largest gain or none. docs/bounds.md has the proofs.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from sounding.measures.totals import share
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values, distinct
 
 Table = NDArray[np.float64]  # (topic, number of documents from 0)
-_TABLED = 1 << 16  # ranks whose discounts are added up one by one
-CLOSE = 1e-15  # ratios that differ by less, relatively, are one
+_TABLED = 1 << 16  # ranks whose discounts are summed one by one
+CLOSE = 1e-15  # ratios that differ by less, relatively, are equal
 
 
 @bounded("nDCG")
 def normalized_discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """nDCG, where no grade gains less than nothing; with norm 'b' the ideal stays as it is."""
+    """Bound nDCG, if no grade has a negative gain; with norm 'b' the ideal stays as it is."""
     form, k = dcg_form(measure), measure.k
     if form.gain(scale(run.judgments, form.rel)).min() < 0:
         return whole_range(measure, run, unknowns)
@@ -47,7 +47,7 @@ def normalized_discounted_cumulative_gain(measure: Measure, run: Ranking, unknow
 
 @bounded("IDCG")
 def ideal_discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """The ideal DCG: as it is, or with the largest gain on every document that may have it."""
+    """Bound the ideal DCG: as it is, or with the largest gain on every document that may have it."""
     form, k = dcg_form(measure), measure.k
     if form.gain(scale(run.judgments, form.rel)).min() < 0:
         return whole_range(measure, run, unknowns)
@@ -57,7 +57,7 @@ def ideal_discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: U
 
 
 class Levels(NamedTuple):
-    """The gains above 0 that a document can have, ascending, as steps from one to the next."""
+    """The possible gains above 0 of a document, ascending, as steps from one to the next."""
 
     step: Values  # (level,) above 0
     judged: Counts  # (level, topic) judged documents that gain at least this
@@ -71,7 +71,7 @@ class Levels(NamedTuple):
     def of(
         judgments: Judgments, possible: Values, own: Values, pool: NDArray[np.bool_] | None = None
     ) -> Levels:
-        """The levels of gains that are possible, and how many judgments (of a pool) have these own gains."""
+        """Return the possible levels of gains, and how many judgments (of a pool) have each."""
         gain = distinct(possible[possible > 0])
         topics = len(judgments.topics)
         reached = [own >= level if pool is None else (own >= level) & pool for level in gain]
@@ -80,7 +80,7 @@ class Levels(NamedTuple):
 
 
 def _levels(judgments: Judgments, form: DcgForm) -> Levels:
-    """The levels of a form of DCG; computed once for all runs."""
+    """Return the levels of a form of DCG; computed once for all runs."""
 
     def compute() -> Levels:
         return Levels.of(judgments, form.gain(scale(judgments, form.rel)), form.gain(judgments.grades))
@@ -89,19 +89,19 @@ def _levels(judgments: Judgments, form: DcgForm) -> Levels:
 
 
 class Discounts(NamedTuple):
-    """Sums of the discounts of the first ranks, however many."""
+    """Sums of the discounts of the first ranks, for any number."""
 
     form: DcgForm
-    first: Values  # (number,) the sums of so many, as far as they are worth a table
+    first: Values  # (number,) the sums, as far as they are worth a table
 
     @staticmethod
     def of(form: DcgForm, most: int) -> Discounts:
-        """The sums for up to `most` ranks."""
+        """Return the sums for up to `most` ranks."""
         ranks = np.arange(1, min(most, _TABLED) + 1)
         return Discounts(form, np.concatenate([[0.0], np.cumsum(form.discount(ranks))]))
 
     def summed(self, number: Counts) -> Table:
-        """The sum over so many ranks, for each number."""
+        """Return the sum over each number of ranks."""
         last = len(self.first) - 1
         result = self.first[np.minimum(number, last)]
         far = number > last
@@ -110,9 +110,9 @@ class Discounts(NamedTuple):
         return result
 
     def _between(self, start: Values, end: Values) -> Values:
-        """The sum over the ranks after `start` to `end`, by the formula of Euler and Maclaurin.
+        """Sum over the ranks after `start` to `end`, by the Euler-Maclaurin formula.
 
-        So far down a discount hardly bends: what the two corrections leave is below rounding.
+        That far down a discount is nearly linear: after two corrections the error is below rounding.
         """
         from scipy.special import expi
 
@@ -129,7 +129,7 @@ class Discounts(NamedTuple):
 
 
 class Ideals(NamedTuple):
-    """The best DCG at k, level by level, when more documents reach a level."""
+    """The ideal DCG at k, level by level, if more documents reach a level."""
 
     levels: Levels
     discounts: Discounts
@@ -137,24 +137,24 @@ class Ideals(NamedTuple):
 
     @staticmethod
     def of(levels: Levels, form: DcgForm, k: int | None, space: Room) -> Ideals:
-        """What is needed for as many documents as may turn relevant."""
+        """Prepare for as many documents as may turn relevant."""
         most = int((levels.judged.max(axis=0, initial=0) + space.cap).max(initial=0))
         most = most if k is None else min(k, most)
         return Ideals(levels, Discounts.of(form, most), most)
 
     def at_level(self, level: int, more: Counts) -> Table:
-        """What a level adds to the ideal when so many more documents reach it; `more` is (topic, any)."""
+        """Return what a level adds to the ideal if `more` documents reach it; `more` is (topic, any)."""
         number = self.levels.judged[level][:, np.newaxis] + more
         return self.levels.step[level] * self.discounts.summed(np.minimum(number, self.most))
 
     def together(self, more: Counts) -> Table:
-        """The ideal when so many more documents have the largest gain; `more` is (topic, any)."""
+        """Return the ideal if `more` documents have the largest gain; `more` is (topic, any)."""
         levels = range(len(self.levels.step))
         return sum((self.at_level(level, more) for level in levels), np.zeros(more.shape))
 
 
 def _discounts_at_holes(run: Ranking, k: int | None, form: DcgForm) -> Table:
-    """The sum of the discounts at the first unjudged ranks of each topic; past their number it stays."""
+    """Sum the discounts at the first unjudged ranks of each topic; constant past their number."""
     open_ranks = holes(run, k)
     table = np.zeros((len(run.topics), int(open_ranks.nth.max(initial=0)) + 1))
     table[open_ranks.topic, open_ranks.nth] = form.discount(open_ranks.rank)
@@ -162,12 +162,12 @@ def _discounts_at_holes(run: Ranking, k: int | None, form: DcgForm) -> Table:
 
 
 def _greatest(value: Values, gained: Table, ideals: Ideals, space: Room) -> Values:
-    """The largest ratio, by Dinkelbach's method.
+    """Return the largest ratio, by Dinkelbach's method.
 
-    A ratio of at least x exists where some choice has gained - x * ideal >= 0. The choice for which this
-    is largest has a ratio of its own, the next x, until none is larger. Gained and ideal are sums over
-    levels, so each level has its own best number. These fall from level to level by themselves: fewer
-    judged documents reach a higher one, and the first places of an ideal cost most.
+    A ratio of at least x exists if some choice has gained - x * ideal >= 0. The choice for which this is
+    largest has its own ratio, the next x, until none is larger. Gained and ideal are sums over levels, so
+    each level has its own best number. These fall from level to level by themselves: fewer judged documents
+    reach a higher one, and the first places of an ideal cost most.
     """
     number = np.arange(gained.shape[1])[np.newaxis, :]
     allowed = number <= space.most_within[:, np.newaxis]
@@ -194,11 +194,11 @@ def _greatest(value: Values, gained: Table, ideals: Ideals, space: Room) -> Valu
 def _least(
     value: Values, gained: Table, levels: Levels, ideals: Ideals, space: Room, k: int | None
 ) -> Values:
-    """The least ratio: documents elsewhere have the largest gain first, then the lowest unjudged ones."""
+    """Return the smallest ratio: documents elsewhere gain most first, then the lowest unjudged ones."""
     elsewhere = space.most_elsewhere
     left = space.left_within
     if k is not None and len(levels.step):
-        # Once k documents have the largest gain the ideal stays.
+        # Once k documents have the largest gain, the ideal is constant.
         left = np.minimum(left, np.maximum(k - levels.judged[-1] - elsewhere, 0))
     number = np.arange(int(left.max(initial=0)) + 1)[np.newaxis, :]
     above = np.maximum(space.within[:, np.newaxis] - number, 0)

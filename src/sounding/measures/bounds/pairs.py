@@ -1,4 +1,4 @@
-"""Whether two runs stay in order whatever the unjudged documents are."""
+"""Decide whether two runs stay in order whatever the unjudged documents are."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 
 Kind = Literal["difference", "rule", "separate"]
 Table = NDArray[np.float64]  # (pair, topic), or (run, topic)
-OwnBounds = tuple[Table, Table]  # the least and the most of each run by itself, (run, topic)
+OwnBounds = tuple[Table, Table]  # the smallest and largest value of each run by itself, (run, topic)
 
-CLOSE = 1e-12  # of the largest value: a bound this near to 0 may be 0
-NEGLIGIBLE = 1e-12  # of all weight: a rank with less is not looked up in the other run
+CLOSE = 1e-12  # relative to the largest value: a bound this near to 0 may be 0
+NEGLIGIBLE = 1e-12  # share of all weight: a rank with less is not looked up in the other run
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PairBounds:
-    """The least and the most that the difference of two runs' means can be: run_a - run_b."""
+    """The smallest and largest possible difference of two runs' means: run_a - run_b."""
 
     lower: Values  # (pair,) NaN: no common topic
     upper: Values  # (pair,)
-    # difference: document by document, and attained; rule: Carterette's for AP, or what is better of it
-    # and separate bounds; separate: the runs' own bounds against each other
+    # difference: document by document, and attained; rule: Carterette's for AP, or the better of it and
+    # separate bounds; separate: the runs' own bounds against each other
     kind: Kind
     settled: NDArray[np.bool_]  # (pair,) 0 is outside: the same run is ahead whatever is judged
     equal: NDArray[np.bool_]  # (pair,) both bounds are 0: the runs stay equal whatever is judged
@@ -44,7 +44,7 @@ class PairBounds:
 
     @property
     def final(self) -> NDArray[np.bool_]:
-        """(pair,): no judgment reverses the pair: one run stays ahead, or the two stay equal."""
+        """(pair,): whether no judgment reverses the pair: one run stays ahead, or the two stay equal."""
         return self.settled | self.equal
 
 
@@ -56,10 +56,10 @@ def pair_bounds(
     *,
     progress: Progress | None = None,
 ) -> PairBounds:
-    """Return the bounds of the differences of some pairs of runs, and which pairs they settle.
+    """Return the bounds of the differences of pairs of runs, and which pairs they settle.
 
-    `own` are the runs' own bounds, over the universe that the listings have; None: they are computed.
-    `progress` is told of pairs.
+    `own` are the runs' own bounds, over the universe of the listings; None: they are computed. `progress` is
+    called for pairs.
     """
     if measure.definition.aggregate == "text":
         raise DataError(f"{measure} gives a text, and texts have no difference")
@@ -88,12 +88,12 @@ def _with_same_lists(found: PairBounds, listings: Listings, pairs: Pairs) -> Pai
 
 
 def as_asked(measure: Measure, policies: Policies) -> Measure:
-    """The measure as the policy for unjudged documents has it."""
+    """Return the measure under the policy for unjudged documents."""
     return measure.replace(judged_only=True) if policies.unjudged == "condensed" else measure
 
 
 def has_closer_bounds(measure: Measure) -> bool:
-    """Whether the documents of two runs may tell more of a difference than the runs' own bounds."""
+    """Return whether the documents of two runs may give closer bounds than the runs' own bounds."""
     plain = not (measure.get("assessed") or measure.get("judged_only"))
     return _has_rule(measure) or (plain and measure.additive and measure.definition.basis == "utility")
 
@@ -102,17 +102,17 @@ def has_closer_bounds(measure: Measure) -> bool:
 
 
 def is_additive(measure: Measure, listings: Listings) -> bool:
-    """Whether a value is the sum over documents of a gain times a weight of the rank, and nothing else."""
+    """Return whether a value is just the sum over documents of a gain times a weight of the rank."""
     if not measure.additive or measure.definition.basis != "utility":
         return False
     if measure.get("assessed") or measure.get("judged_only"):
         return False
-    # Gains below 0, or that depend on which grades occur, have no exact bounds of their own either.
+    # Negative gains, or gains that depend on which grades occur, have no exact bounds either.
     return _own_kind(measure, listings) == "exact"
 
 
 def has_bounds(measure: Measure, listings: Listings) -> bool:
-    """Whether anything is known of how far a value can move."""
+    """Return whether anything is known about how far a value can move."""
     return _own_kind(measure, listings) != "none"
 
 
@@ -122,19 +122,19 @@ def _own_kind(measure: Measure, listings: Listings) -> str:
 
 
 def worth_of_ranks(measure: Measure, listings: Listings) -> Values:
-    """(rank from 0,): what a document of the best grade adds to an additive measure; 0 at rank 0."""
+    """(rank from 0,): Return what a document of the best grade adds to an additive measure; 0 at rank 0."""
     options = scale(listings.judgments, measure.get("rel"))
     at_the_top = measure(_lone_documents(listings.judgments, np.ones(len(options), np.int64), options))
     best = options[at_the_top.argmax()]
     ranks = np.arange(1, listings.deepest + 1)
     worth = measure(_lone_documents(listings.judgments, ranks, np.full(len(ranks), best)))
     whole = np.zeros(1 + max(len(ranks), listings.longest))
-    whole[1 : len(worth) + 1] = worth  # what a depth limit cuts off is worth nothing
+    whole[1 : len(worth) + 1] = worth  # ranks beyond a depth limit are worth nothing
     return whole
 
 
 def _lone_documents(judgments: Judgments, rank: Counts, grade: Values) -> Ranking:
-    """One document a topic. An additive utility asks of judgments only which grades there are."""
+    """Build a ranking with one document per topic; an additive utility only needs the existing grades."""
     count = len(rank)
     starts = np.zeros(count + 1, np.int64)
     starts[-1] = len(judgments.grades)
@@ -150,7 +150,7 @@ def _lone_documents(judgments: Judgments, rank: Counts, grade: Values) -> Rankin
 
 
 def _by_difference(measure: Measure, listings: Listings, pairs: Pairs) -> PairBounds:
-    """Exact bounds: every unjudged document is as relevant, or as little, as suits one of the two runs."""
+    """Return exact bounds: every unjudged document has the relevance that suits one of the two runs."""
     values = np.array([measure(ranking) for ranking in listings.rankings])
     worth = worth_of_ranks(measure, listings)
     most = cap(measure, listings.rankings[0], listings.policies, listings.deepest)
@@ -169,10 +169,10 @@ def _by_difference(measure: Measure, listings: Listings, pairs: Pairs) -> PairBo
 def _rises(
     listings: Listings, pairs: Pairs, lists: Mapping[int, Listed], worth: Values
 ) -> tuple[Table, Table]:
-    """By how much unjudged documents can move a pair towards its first run, and towards its second.
+    """Return how far unjudged documents can move a pair towards its first run, and towards its second.
 
-    That is the worth of all of a run's documents, less what they must be worth to the other as well. A
-    negligible document is taken to be nobody else's, which can only widen the bounds.
+    That is the worth of all of a run's documents, minus what they must be worth to the other too. A
+    negligible document is treated as in no other run, which can only widen the bounds.
     """
     topics = len(listings.judgments.topics)
     alone = np.zeros((len(listings.rankings), topics))
@@ -190,7 +190,7 @@ def _rises(
 def _capped_rise(
     listings: Listings, pairs: Pairs, lists: Mapping[int, Listed], worth: Values, most: Counts
 ) -> Table:
-    """By how much so many documents a topic can move a pair towards its first run."""
+    """Return how far a limited number of documents per topic can move a pair towards its first run."""
     rises = np.zeros((len(pairs), len(most)))
     for number, first, rank in listings.meetings(pairs, lists):
         gain = worth[first.rank] - worth[rank]
@@ -208,7 +208,7 @@ def _capped_rise(
 
 
 def _has_rule(measure: Measure) -> bool:
-    """Whether Carterette's rule applies: AP over R, or over min(k, R)."""
+    """Return whether Carterette's rule applies: AP over R, or over min(k, R)."""
     if measure.name != "AP" or measure.get("assessed") or measure.get("judged_only"):
         return False
     return measure.k is None or measure.get("norm") in ("a", "b")
@@ -217,11 +217,11 @@ def _has_rule(measure: Measure) -> bool:
 def _by_rule(
     measure: Measure, listings: Listings, pairs: Pairs, own: OwnBounds, progress: Progress | None
 ) -> PairBounds:
-    """The rule of Carterette, Allan & Sitaraman (2006), Equation 3, made valid for means over topics.
+    """Apply the rule of Carterette, Allan & Sitaraman (2006), Equation 3, valid for means over topics.
 
-    The margin N is the least that the difference of the two sums of precisions can be. On a topic with
-    R relevant documents the difference is then at least N / R, for any R from those judged to those
-    possible. The runs' own bounds are taken where they say more.
+    The margin N is the smallest possible difference of the two sums of precisions. On a topic with R relevant
+    documents the difference is then at least N / R, for any R from those judged to those possible. The runs'
+    own bounds are used if they are closer.
     """
     margin_a, margin_b = margins(listings, pairs, k=measure.k, level=measure.get("rel"), progress=progress)
     known_relevant = listings.judgments.relevant(measure.get("rel"))
@@ -243,7 +243,7 @@ def _by_rule(
 
 
 def _divided(margin: Table, least: Counts, most: Counts) -> Table:
-    """The least that a margin comes to when divided by a number of documents between these."""
+    """Return the smallest value of a margin divided by a number of documents between these."""
     return np.where(margin >= 0, margin / np.maximum(most, 1), margin / np.maximum(least, 1))
 
 
@@ -251,9 +251,10 @@ def _divided(margin: Table, least: Counts, most: Counts) -> Table:
 
 
 def own_bounds(measure: Measure, listings: Listings) -> OwnBounds:
-    """Return the least and the most of each run's values by itself, (run, topic); NaN: the topic is skipped.
+    """Return the smallest and largest value of each run by itself, (run, topic); NaN: skipped topic.
 
-    What may be relevant is the same for all runs: whatever one of them retrieved, and what is elsewhere.
+    The documents that may be relevant are the same for all runs: what any of them retrieved, and what is
+    elsewhere.
     """
     low, high = np.empty((2, len(listings.rankings), len(listings.judgments.topics)))
     for run, (ranking, others) in enumerate(zip(listings.rankings, listings.outside(), strict=True)):
@@ -268,10 +269,10 @@ def own_bounds(measure: Measure, listings: Listings) -> OwnBounds:
 def separate_bounds(
     measure: Measure, low: Table, high: Table, pairs: Pairs, counted: NDArray[np.bool_]
 ) -> PairBounds:
-    """The least of one run less the most of the other, and the reverse.
+    """Return the smallest value of one run minus the largest of the other, and the reverse.
 
-    `low` and `high` bound the values, (run, topic), NaN where a run has none; both runs' must be over the
-    same universe. `counted` says which topics count for both runs, (pair, topic).
+    `low` and `high` bound the values, (run, topic), NaN if a run has none; both must be over the same
+    universe. `counted` says which topics count for both runs, (pair, topic).
     """
     first, second = pairs[:, 0], pairs[:, 1]
     valued = ~np.isnan(low) & ~np.isnan(high)
@@ -292,20 +293,20 @@ def separate_bounds(
 
 
 def _known(listings: Listings, pairs: Pairs) -> NDArray[np.bool_]:
-    """(pair, topic): the topic counts for both runs."""
+    """(pair, topic): Return whether the topic counts for both runs."""
     missing = np.array([ranking.missing for ranking in listings.rankings])
     return counted_topics(missing, pairs, listings.policies)
 
 
 def counted_topics(missing: NDArray[np.bool_], pairs: Pairs, policies: Policies) -> NDArray[np.bool_]:
-    """(pair, topic): the topic counts for both runs, where these topics are missing, (run, topic)."""
+    """(pair, topic): Return whether the topic counts for both runs, given missing ones, (run, topic)."""
     if policies.missing != "skip":
         return np.ones((len(pairs), missing.shape[1]), np.bool_)
     return ~(missing[pairs[:, 0]] | missing[pairs[:, 1]])
 
 
 def _mean(table: Table, known: NDArray[np.bool_]) -> Values:
-    """(pair,): the mean over the topics that count; NaN without any."""
+    """(pair,): Return the mean over the topics that count; NaN without any."""
     total = np.where(known, table, 0.0).sum(axis=1)
     counted = np.count_nonzero(known, axis=1)
     return np.divide(total, counted, out=np.full(len(total), np.nan), where=counted > 0)
@@ -322,10 +323,10 @@ def _pair_bounds(lower: Values, upper: Values, kind: Kind, size: float) -> PairB
 def margins(
     listings: Listings, pairs: Pairs, *, k: int | None, level: float, progress: Progress | None = None
 ) -> tuple[Table, Table]:
-    """(pair, topic): the margin of run_a over run_b, and that of run_b over run_a.
+    """(pair, topic): Return the margin of run_a over run_b, and that of run_b over run_a.
 
-    A difference of sums is never less than its margin: what is judged, less all that the unjudged
-    documents could add to the run behind, but for what they would then add to both.
+    A difference of sums is never less than its margin: the judged part, minus all that the unjudged documents
+    could add to the other run, except for what they would then add to both.
     """
     depths = _Depths(len(listings.judgments.topics), min(k or listings.deepest, listings.deepest))
     runs = np.unique(pairs).tolist()
@@ -359,23 +360,23 @@ class _Depths:
         return listed.where(listed.rank <= self.deepest)
 
     def above(self, topic: Numbers, rank: Numbers) -> Table:
-        """How many of these documents stand at each depth or above."""
+        """Count these documents at each depth or above."""
         width = self.deepest + 1
         counts = np.bincount(topic * np.int64(width) + rank, minlength=self.topics * width)
         return np.cumsum(counts.reshape(self.topics, width)[:, 1:], axis=1, dtype=np.float64)
 
     def above_in_both(self, listed: Listed, rank: Numbers) -> Table:
-        """How many documents stand at each depth or above in two runs; rank 0: not in the second."""
+        """Count documents at each depth or above in two runs; rank 0: not in the second."""
         met = rank > 0
         return self.above(listed.topic[met], np.maximum(listed.rank, rank)[met])
 
     def rise(self, unjudged: Table, relevant: Table) -> Values:
-        """What the sum of precisions gains when all unjudged documents turn relevant: pairs with one."""
+        """Return what the sum of precisions gains if all unjudged documents turn relevant: pairs with one."""
         return self.total(unjudged * (unjudged + 1 + 2 * relevant) / 2)
 
     def total(self, pairs: Table) -> Values:
-        """The sum of 1 / (lower rank) over pairs of documents, of which so many stand above each depth."""
+        """Sum 1 / (lower rank) over pairs of documents, given the number of pairs above each depth."""
         depth = np.arange(1, self.deepest + 1)
         step = 1 / depth - 1 / (depth + 1)
-        step[-1] = 1 / self.deepest  # what is below the last depth counts nothing
+        step[-1] = 1 / self.deepest  # ranks below the last depth count nothing
         return pairs @ step

@@ -1,15 +1,15 @@
-"""Bounds of average precision, at the cost of the judged documents alone.
+"""Bounds of average precision, at a cost that depends only on the judged documents.
 
-For a fixed number of unjudged documents that turn relevant, the sum of precisions is largest when they
-stand as high as possible and least when they stand as low as possible or were not retrieved at all. So
+For a fixed number of unjudged documents that turn relevant, the sum of precisions is largest if they
+rank as high as possible and smallest if they rank as low as possible or were not retrieved at all. So
 only their number is left to choose. Unjudged documents between two judged ones form a gap; within a gap
-the sum is a closed formula of harmonic numbers, and two facts spare looking at each of them:
+the sum is a closed formula of harmonic numbers, and two facts avoid checking each document:
 
 - Filled from the top, the sum is convex in how many of a gap are relevant, while the divisor is linear:
   the quotient is largest at an end of some gap.
 - Filled from the bottom, every further document adds at least as much as the one before, over the whole
-  ranking: the quotient falls, then rises. One gap holds the lowest point; bisection finds it there.
-  (A divisor that stays, at k or at the size of a pool, only lets the quotient rise from there on.)
+  ranking: the quotient falls, then rises. One gap holds the minimum; bisection finds it there.
+  (A constant divisor, at k or at the size of a pool, only makes the quotient rise from there on.)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sounding.runs.ranking import Counts, Ranking, Values
 
 @bounded("AP", "GMAP")
 def average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """AP, divided by R, by min(k, R), or by the relevant documents of a pool, which stay the same."""
+    """Bound AP, divided by R, by min(k, R), or by the constant number of relevant documents of a pool."""
     k, rel, norm = measure.k, measure.get("rel"), measure.get("norm")
     relevant = run.relevant(rel)
     most = None
@@ -45,7 +45,7 @@ def average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bou
 
 @bounded("Yaap")
 def yet_another_average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """The log odds of (1 + s) / (2 + R), which is a quotient of the same kind as AP."""
+    """Bound the log odds of (1 + s) / (2 + R), a quotient of the same kind as AP."""
     found = Gaps.of(run, None, measure.get("rel"))
     space = room(run, None, unknowns)
     quotient = Quotient(1 + found.precisions, 2 + run.relevant(measure.get("rel")))
@@ -54,14 +54,14 @@ def yet_another_average_precision(measure: Measure, run: Ranking, unknowns: Unkn
 
 
 class Quotient(NamedTuple):
-    """A sum of precisions over a number of relevant documents, as both are before anything turns relevant."""
+    """A sum of precisions over a number of relevant documents, before anything turns relevant."""
 
     sum: Values  # (topic,)
     relevant: Counts  # (topic,)
-    most: Counts | None = None  # (topic,) the divisor never exceeds this; None: there is no limit
+    most: Counts | None = None  # (topic,) the divisor never exceeds this; None: no limit
 
     def divisor(self, topic: Counts, more: Counts) -> Counts:
-        """What the sum is divided by once so many more documents are relevant; at least 1."""
+        """Return the divisor once `more` documents are relevant; at least 1."""
         count = self.relevant.take(topic) + more
         return np.maximum(count if self.most is None else np.minimum(count, self.most.take(topic)), 1)
 
@@ -72,7 +72,7 @@ class Quotient(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """Stretches of unjudged documents among the first k, by topic and rank; none is empty."""
+    """Ranges of unjudged documents among the first k, by topic and rank; none is empty."""
 
     topic: Counts
     before: Counts  # the rank above the first document; 0 at the top
@@ -86,7 +86,7 @@ class Gaps(NamedTuple):
 
     @staticmethod
     def of(run: Ranking, k: int | None, rel: float) -> Gaps:
-        """The gaps of a ranking; the end of a ranking closes one, like a judged document."""
+        """Return the gaps of a ranking; its end closes a gap, like a judged document."""
         near = first_documents(run, k)
         topics = np.arange(len(run.topics))
         judged = near.judged()
@@ -125,10 +125,10 @@ class Gaps(NamedTuple):
 
 
 def running_sums(values: Values, starts: Counts) -> tuple[Values, Values]:
-    """The sum of a topic's values down to each of them, and over all; topic t has starts[t]:starts[t + 1].
+    """Sum a topic's values down to each of them, and over all; topic t has starts[t]:starts[t + 1].
 
-    One running sum over all topics would lose digits as it grows. So each topic first takes off what the
-    one before it left, and what rounding leaves of that is an offset, subtracted in the end.
+    One running sum over all topics would lose digits as it grows. So each topic first subtracts the total of
+    the one before it, and the remaining rounding error is an offset that is subtracted in the end.
     """
     some = (starts[1:] > starts[:-1]).nonzero()[0]
     whole = np.zeros(len(starts) - 1)
@@ -144,13 +144,13 @@ def running_sums(values: Values, starts: Counts) -> tuple[Values, Values]:
 
 
 def greatest(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
-    """The largest quotient: unjudged documents turn relevant from the top, gap after gap."""
+    """Return the largest quotient: unjudged documents turn relevant from the top, gap after gap."""
     topic, harmonic = gaps.topic, gaps.harmonic
     above = gaps.before - gaps.judged  # unjudged documents above the gap
     taken = gaps.last - gaps.before
     if (space.most_within < space.within).any():
         taken = np.minimum(np.maximum(space.most_within.take(topic) - above, 0), taken)
-    # At rank r all above are relevant but the judged ones that are not: the precision is 1 - those / r.
+    # At rank r all above are relevant except the judged non-relevant ones: the precision is 1 - those / r.
     stretch = harmonic.take(gaps.before + taken) - harmonic.take(gaps.before)
     added = taken * (1 + gaps.below) - (gaps.judged - gaps.relevant) * stretch
     sums, _ = running_sums(added, gaps.starts)
@@ -163,13 +163,13 @@ def greatest(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
 
 
 def least(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
-    """The least quotient: documents elsewhere turn relevant first, then those retrieved from the bottom."""
+    """Return the smallest quotient: first documents elsewhere turn relevant, then those at the bottom."""
     topic, elsewhere, left = gaps.topic, space.most_elsewhere, space.left_within
     result = quotient.sum / quotient.divisor(quotient.every, elsewhere)
     filled = (gaps.starts[1:] > gaps.starts[:-1]).nonzero()[0]
     bottom = gaps.starts[filled + 1] - 1
     if ((gaps.relevant[bottom] + 1) / gaps.last[bottom] + gaps.below[bottom] >= result[filled]).all():
-        return result  # not even the lowest document lowers the value: with many elsewhere the usual case
+        return result  # not even the lowest document lowers the value; usual if there are many elsewhere
     rise = _Rise.of(gaps, quotient, space)
     first_adds = (gaps.relevant + 1) / gaps.last + rise.lift
     falls = first_adds < rise.reached / quotient.divisor(topic, elsewhere[topic] + rise.below)
@@ -181,15 +181,15 @@ def least(gaps: Gaps, quotient: Quotient, space: Room) -> Values:
 
 
 class _Rise(NamedTuple):
-    """What there is before a gap is filled, when all unjudged documents below it are relevant."""
+    """The state before a gap is filled, if all unjudged documents below it are relevant."""
 
-    lift: Values  # (gap,) what a relevant document adds to the precisions of those below the gap
+    lift: Values  # (gap,) what a relevant document adds to the precisions below the gap
     reached: Values  # (gap,) the sum of precisions
     below: Counts  # (gap,) unjudged documents below
 
     @staticmethod
     def of(gaps: Gaps, quotient: Quotient, space: Room) -> _Rise:
-        """The state at every gap, from the bottom up."""
+        """Return the state at every gap, from the bottom up."""
         topic = gaps.topic
         stretch = gaps.harmonic[gaps.last] - gaps.harmonic[gaps.before]
         down_to, whole = running_sums(stretch, gaps.starts)
@@ -201,7 +201,7 @@ class _Rise(NamedTuple):
 
 
 def _lowest(gaps: Gaps, rise: _Rise, quotient: Quotient, space: Room, gap: Counts) -> Values:
-    """The least quotient while one of these gaps is filled from its bottom, as far as the room goes."""
+    """Return the smallest quotient while these gaps are filled from the bottom, as far as allowed."""
     harmonic, topic, last, relevant = gaps.harmonic, gaps.topic[gap], gaps.last[gap], gaps.relevant[gap]
     lift, reached, below = rise.lift[gap], rise.reached[gap], rise.below[gap]
     before = space.most_elsewhere[topic] + below

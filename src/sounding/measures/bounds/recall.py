@@ -1,7 +1,7 @@
-"""Bounds of measures that follow from two counts: relevant documents found, and relevant documents in all.
+"""Bounds of measures of two counts: relevant documents found, and relevant documents in all.
 
-Nearly all of them rise with a relevant document among those looked at and fall with one elsewhere. So
-the least has only documents elsewhere turn relevant, the most only those looked at.
+Nearly all of them rise with a relevant document among those considered and fall with one elsewhere. So at the
+minimum only documents elsewhere turn relevant, at the maximum only those considered.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from sounding.measures.registry import Measure
 from sounding.measures.totals import found, share
 from sounding.runs.ranking import Counts, Ranking, Values
 
-_FEW_TO_A_RANK = 0.2  # from this multiple of R on each number of relevant documents is tried
+_FEW_TO_A_RANK = 0.2  # from this multiple of R on, every number of relevant documents is tried
 
 
 def _f(measure: Measure, found: Values, relevant: Counts, size: Counts | int) -> Values:
-    """F of a set of documents."""
+    """Return F of a set of documents."""
     beta = measure.get("beta")
     return share((beta + 1) * found, beta * relevant.astype(np.float64) + size)
 
 
 def _relative_precision(measure: Measure, found: Values, relevant: Counts, size: Counts | int) -> Values:
-    """Precision as a share of the best possible."""
+    """Return precision as a share of the best possible."""
     return share(found, np.minimum(size, relevant))
 
 
-# From the relevant documents found, those in all, and the documents looked at: k, or all that were retrieved.
+# Functions of the relevant documents found, those in all, and the documents considered: k, or all retrieved.
 _FORMULAS: Mapping[str, Callable[..., Values]] = {
     "R": lambda measure, found, relevant, size: share(found, relevant),
     "SetR": lambda measure, found, relevant, size: share(found, relevant),
@@ -45,7 +45,7 @@ _FORMULAS: Mapping[str, Callable[..., Values]] = {
 
 @bounded(*_FORMULAS)
 def found_or_missed(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """The formula when what turns relevant is elsewhere, and when it is among those looked at."""
+    """Apply the formula with new relevant documents elsewhere, and among those considered."""
     k, rel = measure.k, measure.get("rel")
     formula = partial(_FORMULAS[measure.name], measure, size=run.retrieved if k is None else k)
     space, hits, relevant = room(run, k, unknowns), found(run, rel, k), run.relevant(rel)
@@ -58,7 +58,7 @@ def found_or_missed(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bound
 
 @bounded("SetP")
 def set_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Precision of the set, or as a share of the best possible."""
+    """Bound the precision of the set, or its share of the best possible."""
     if not measure.get("relative"):
         return relevance(measure, run, unknowns)
     return found_or_missed(Measure.of("SetRelP", rel=measure.get("rel")), run, unknowns)
@@ -66,21 +66,21 @@ def set_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
 
 @bounded("NumRel")
 def number_relevant(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Relevant documents of the topic."""
+    """Bound the number of relevant documents of the topic."""
     value = measure(run)
     return Bounds(value, value + room(run, None, unknowns).cap, "exact")
 
 
 @bounded("NumRelNotRet")
 def number_relevant_not_retrieved(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Relevant documents that were not retrieved."""
+    """Bound the number of relevant documents that were not retrieved."""
     value = measure(run)
     return Bounds(value, value + room(run, None, unknowns).most_elsewhere, "exact")
 
 
 @bounded("NumNonrel", "NumNonrelRet", "NumNonrelNotRet")
 def number_nonrelevant(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Documents that were judged not relevant: none of the unjudged, or all."""
+    """Bound the number of documents judged not relevant: none of the unjudged, or all."""
     value, space = measure(run), room(run, None, unknowns)
     retrieved = 0 if measure.name == "NumNonrelNotRet" else space.within
     others = 0 if measure.name == "NumNonrelRet" else space.elsewhere
@@ -89,7 +89,7 @@ def number_nonrelevant(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bo
 
 @bounded("Utility")
 def utility(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Worth of the set: linear in what is found and in what is missed."""
+    """Bound the utility of the set, which is linear in what is found and in what is missed."""
     value = measure(run)
     space = room(run, None, unknowns)
     if_found = measure.get("a") - measure.get("b")
@@ -100,7 +100,7 @@ def utility(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
 
 
 def _largest(within: float, elsewhere: float, space: Room) -> Values:
-    """The largest sum when a relevant document adds one number within and another elsewhere."""
+    """Return the largest sum if a relevant document adds one number within and another elsewhere."""
     pairs = sorted([(within, space.within), (elsewhere, space.elsewhere)], key=lambda pair: -pair[0])
     left = space.cap
     total = np.zeros(len(left))
@@ -114,9 +114,9 @@ def _largest(within: float, elsewhere: float, space: Room) -> Values:
 
 @bounded("Rprec", "RprecMult")
 def r_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Precision at a multiple of R, for every number of documents that may turn relevant.
+    """Bound precision at a multiple of R, for every number of documents that may turn relevant.
 
-    That number says at which rank to look. Above it stand as many of them as fit, or as few as must.
+    That number determines the rank. Above it are as many of them as fit, or as few as necessary.
     """
     rel = measure.get("rel")
     times = 1.0 if measure.name == "Rprec" else float(measure.get("x"))
@@ -128,7 +128,7 @@ def r_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
         within, elsewhere, cap = (int(c[topic]) for c in (space.within, space.elsewhere, space.cap))
         length = int(run.retrieved[topic])
         at_ranks = _numbers_by_rank(relevant, length, within, cap, times)
-        # Past the end the least falls until all elsewhere are relevant.
+        # Past the end the minimum falls until all elsewhere are relevant.
         turned = np.concatenate([at_ranks, np.arange(min(cap, elsewhere), cap + 1)])
         depth = (times * (relevant + turned) + 0.9).astype(np.int64)
         rank = run.rank[rows]
@@ -141,13 +141,13 @@ def r_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
 
 
 def _numbers_by_rank(relevant: int, length: int, within: int, cap: int, times: float) -> Counts:
-    """Numbers of documents that turn relevant, among which both bounds are attained down to the end.
+    """Return numbers of documents that turn relevant, among which both bounds are attained.
 
-    Past the end the most falls, once all within are relevant. Where many numbers lead to one rank, the
-    most has the last of them and the least the first, so those around each change of rank are enough.
+    Past the end the maximum falls, once all within are relevant. If many numbers lead to one rank, the
+    maximum has the last of them and the minimum the first, so those around each change of rank suffice.
     """
     if times >= _FEW_TO_A_RANK:
         return np.arange(min(cap, max(within, int(length / times) + 2)) + 1)
-    with np.errstate(over="ignore"):  # no number is too large to be cut down to the cap
+    with np.errstate(over="ignore"):  # no number is too large to be cut to the cap
         first = np.ceil((np.arange(length + 2) - 0.9) / times) - relevant
     return np.clip(np.add.outer(first, np.arange(-2, 3)).ravel(), 0, cap).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What bounds are taken over, where unjudged documents stand, and which function bounds which measure."""
+"""Define what bounds range over, where unjudged documents are, and which function bounds which measure."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ Kind = Literal["exact", "contains", "none"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unknowns:
-    """What else may turn out relevant, beside the unjudged documents that the run retrieved itself."""
+    """What else may be relevant, beside the unjudged documents that the run itself retrieved."""
 
     outside: Counts  # (topic,) unjudged documents that the run did not retrieve
-    at_most: Counts | None = None  # (topic,) how many unjudged documents may be relevant in all; None: any
+    # (topic,) how many unjudged documents may be relevant in all; None: any number
+    at_most: Counts | None = None
 
     def __post_init__(self) -> None:
         for name in ("outside", "at_most"):
@@ -32,11 +33,11 @@ class Unknowns:
 
 
 class Bounds(NamedTuple):
-    """The least and the most that a value can be, for every topic."""
+    """The smallest and largest possible value, for every topic."""
 
     lower: Values
     upper: Values
-    kind: Kind  # exact: attained; contains: the truth is inside, perhaps by far; none: the measure's range
+    kind: Kind  # exact: attained; contains: the truth is inside; none: the measure's range
     # RBP and ERR only. What the unjudged documents within k can add, which is upper - lower; and what
     # documents after them, at ranks beyond k or beyond the end, could add to an endless ranking.
     residual_unjudged: Values | None = None
@@ -48,7 +49,7 @@ _BOUNDERS: dict[str, Bounder] = {}
 
 
 def bounded(*names: str) -> Callable[[Bounder], Bounder]:
-    """Register the bounds of these measures; the function reads their parameters off the measure."""
+    """Register the bounds of these measures; the function reads their parameters from the measure."""
 
     def register(function: Bounder) -> Bounder:
         for name in names:
@@ -61,9 +62,9 @@ def bounded(*names: str) -> Callable[[Bounder], Bounder]:
 
 
 def bounder(name: str) -> Bounder:
-    """The function that gives the bounds of a measure; where there is none, the range of the measure.
+    """Return the function that bounds a measure; if there is none, the range of the measure.
 
-    Families are loaded in turn until one knows the measure: AP alone should not pay for all of them.
+    Families are loaded in turn until one knows the measure, so that AP alone does not load them all.
     """
     for family in ("precision", "gain", "utility", "recall", "contained"):
         if name in _BOUNDERS:
@@ -73,7 +74,7 @@ def bounder(name: str) -> Bounder:
 
 
 def whole_range(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Nothing better than where the measure always lies."""
+    """Return the range of the measure."""
     low, high = measure.definition.bounds
     if measure.definition.aggregate == "text":
         low = high = np.nan
@@ -81,7 +82,7 @@ def whole_range(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
 
 
 def known(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """The value itself: no judgment that is still to come is part of it."""
+    """Return the value itself: no future judgment can change it."""
     value = measure(run)
     return Bounds(value, value.copy(), "exact")
 
@@ -98,22 +99,22 @@ class Room(NamedTuple):
 
     @property
     def most_within(self) -> Counts:
-        """The most relevant ones among the first k."""
+        """The largest number of new relevant ones among the first k."""
         return np.minimum(self.within, self.cap)
 
     @property
     def most_elsewhere(self) -> Counts:
-        """The most relevant ones that are not among the first k."""
+        """The largest number of new relevant ones that are not among the first k."""
         return np.minimum(self.elsewhere, self.cap)
 
     @property
     def left_within(self) -> Counts:
-        """The most among the first k once as many as possible elsewhere are relevant."""
+        """The largest number among the first k once as many as possible elsewhere are relevant."""
         return np.minimum(self.within, self.cap - self.most_elsewhere)
 
 
 def room(run: Ranking, k: int | None, unknowns: Unknowns) -> Room:
-    """The room for further relevant documents, with a cut-off at k."""
+    """Return the room for further relevant documents, with a cut-off at k."""
     unjudged = run.retrieved - run.judged()
     within = looked_at(run, k) - run.judged(k)
     elsewhere = unjudged - within + unknowns.outside
@@ -130,10 +131,10 @@ class Holes(NamedTuple):
 
 
 def holes(run: Ranking, k: int | None) -> Holes:
-    """Every unjudged document among the first k."""
+    """Return every unjudged document among the first k."""
     depth = looked_at(run, k)
     ends = np.cumsum(depth)
-    above = ends - depth  # how many documents the topics before have
+    above = ends - depth  # number of documents of the topics before
     topics, ranks = run.topic, run.rank
     if k is not None:
         near = (ranks <= k).nonzero()[0]
@@ -147,14 +148,14 @@ def holes(run: Ranking, k: int | None) -> Holes:
 
 
 def first_documents(run: Ranking, k: int | None) -> Ranking:
-    """The first k documents of every topic."""
+    """Return the first k documents of every topic."""
     return run if k is None or run.retrieved.max(initial=0) <= k else run.cut(k)
 
 
 def filled(run: Ranking, k: int | None, grade: float, most: Counts) -> Ranking:
-    """The first k documents, in which the first `most` unjudged ones of each topic have this grade.
+    """Give the first `most` unjudged documents of each topic, among the first k, this grade.
 
-    The judgments stay as they are, so this is for measures that do not ask what was not retrieved.
+    The judgments stay as they are, so this is for measures that do not need what was not retrieved.
     """
     near = first_documents(run, k)
     new = holes(near, None)
@@ -167,7 +168,7 @@ def filled(run: Ranking, k: int | None, grade: float, most: Counts) -> Ranking:
 
 
 def scale(judgments: Judgments, rel: float | None = None) -> Values:
-    """The grades that a document may get, ascending: whole ones from 0 to the highest, and all that occur.
+    """Return the possible grades, ascending: whole ones from 0 to the highest, and all that occur.
 
     A `rel` above the highest grade counts as possible too.
     """

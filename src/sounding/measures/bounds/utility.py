@@ -1,7 +1,7 @@
-"""Bounds of measures that never fall when a document gets a better grade: nothing or everything.
+"""Bounds of measures that never fall when a document gets a better grade.
 
-The least is the value itself, in which an unjudged document gains nothing. The most has the best grade on
-every unjudged document among the first k; where only so many may be relevant, on the highest-ranked ones.
+The minimum is the value itself, in which an unjudged document gains nothing. The maximum has the best grade
+on every unjudged document among the first k; with a cap, on the highest-ranked ones.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ _LEAST_PATIENCE = 0.5  # from this T on INST never falls: docs/bounds.md
 
 @bounded("P", "Success", "RR", "NumRelRet", "NumRet")
 def relevance(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Measures that ask for relevance alone."""
+    """Bound measures that only depend on relevance."""
     return _nothing_or_all(measure, run, unknowns, max(measure.get("rel"), run.judgments.highest))
 
 
 @bounded("SDCG", "INSQ", "NERR8", "NERR9", "NERR10", "NERR11")
 def graded(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """Measures whose gains follow the grades."""
+    """Bound measures whose gains follow the grades."""
     return _nothing_or_all(measure, run, unknowns, run.judgments.highest)
 
 
 @bounded("INST")
 def inst(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """INST; with a cap the bounds are those without."""
+    """Bound INST; a cap does not change the bounds."""
     if measure.get("T") < _LEAST_PATIENCE:
         return whole_range(measure, run, unknowns)
     kind: Kind = "exact" if unknowns.at_most is None else "contains"
@@ -55,7 +55,7 @@ def inst(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
 
 @bounded("DCG")
 def discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """DCG, where no grade gains less than nothing."""
+    """Bound DCG, if no grade has a negative gain."""
     form = dcg_form(measure)
     options = scale(run.judgments, form.rel)
     gain = form.gain(options)
@@ -66,12 +66,12 @@ def discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: Unknown
 
 @bounded("RBP")
 def rank_biased_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """RBP, with its residual in two parts; the tail is p^n times the largest gain."""
+    """Bound RBP, with its residual in two parts; the tail is p^n times the largest gain."""
     options = scale(run.judgments, measure.get("rel"))
     gain = rbp_gain(
         run.judgments, options, measure.get("rel"), measure.get("gain"), measure.arguments["gains"]
     )
-    if gain.max() > 1:  # a document of a grade that no judgment has would change what gains are divided by
+    if gain.max() > 1:  # a document of a grade that no judgment has would change the divisor of gains
         return whole_range(measure, run, unknowns)
     tail = gain.max() * measure.get("p") ** looked_at(run, measure.k).astype(np.float64)
     return _with_residuals(_nothing_or_all(measure, run, unknowns, float(options[gain.argmax()])), tail)
@@ -79,7 +79,10 @@ def rank_biased_precision(measure: Measure, run: Ranking, unknowns: Unknowns) ->
 
 @bounded("ERR")
 def expected_reciprocal_rank(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
-    """ERR, with its residual in two parts; the tail is what is left when the unjudged have satisfied most."""
+    """Bound ERR, with its residual in two parts.
+
+    The tail is what remains after the best unjudged documents.
+    """
     judgments = run.judgments
     stops = _satisfied(measure, judgments.highest, scale(judgments))
     best = float(stops.max())
@@ -91,9 +94,9 @@ def expected_reciprocal_rank(measure: Measure, run: Ranking, unknowns: Unknowns)
 
 
 def depth_for_residual(measure: Measure, wanted: float, *, highest: float | None = None) -> int:
-    """The least cut-off k at which documents beyond it can add no more than `wanted`: RBP and ERR.
+    """Return the smallest cut-off k beyond which documents can add at most `wanted`: RBP and ERR.
 
-    For ERR it supposes that nothing above satisfies the reader. Without the highest grade of the scale a
+    For ERR it assumes that nothing above satisfies the reader. Without the highest grade of the scale a
     single document may satisfy for certain, and k is at least what any scale needs.
     """
     if not 0 < wanted < math.inf:
@@ -109,12 +112,12 @@ def depth_for_residual(measure: Measure, wanted: float, *, highest: float | None
 
 
 def dcg_form(measure: Measure) -> DcgForm:
-    """The gains and discounts of a measure of the DCG family."""
+    """Return the gains and discounts of a measure of the DCG family."""
     return DcgForm(measure.get("dcg"), measure.arguments["gains"], measure.get("rel"))
 
 
 def _nothing_or_all(measure: Measure, run: Ranking, unknowns: Unknowns, best: float) -> Bounds:
-    """The value as it is, and with the best grade on as many unjudged documents as may have it."""
+    """Return the value as it is, and with the best grade on as many unjudged documents as may have it."""
     return Bounds(measure(run), measure(_best_case(measure, run, unknowns, best)), "exact")
 
 
@@ -127,21 +130,21 @@ def _with_residuals(found: Bounds, tail: Values) -> Bounds:
 
 
 def _satisfied(measure: Measure, highest: float, grade: Values) -> Values:
-    """The probability with which documents of these grades satisfy the reader of ERR."""
+    """Return the probability that documents of these grades satisfy the reader of ERR."""
     top = highest if measure.get("max_rel") is None else measure.get("max_rel")
     cut = np.minimum(grade, top)
     return scaled(cut, "exponential", top) if measure.get("gain") == "exponential" else cut / (top + 1)
 
 
 def endless(stops: float, depth: Values) -> Values:
-    """ERR of endless best documents after `depth` ranks: the sum over j of s (1 - s)^j / (depth + 1 + j)."""
+    """Return ERR of endless best documents after `depth`: the sum over j of s (1 - s)^j / (depth + 1 + j)."""
     from scipy.special import hyp2f1
 
     return stops / (depth + 1) * hyp2f1(1, depth + 1, depth + 2, 1 - stops)
 
 
 def _first_depth(tail: Callable[[int], float], wanted: float) -> int:
-    """The least k from 1 at which a tail that falls with k is at most `wanted`."""
+    """Return the smallest k from 1 at which a tail that falls with k is at most `wanted`."""
     high = 1
     while tail(high) > wanted:
         high *= 2

@@ -1,4 +1,4 @@
-"""Mean and standard deviation of a measure when every unjudged document is relevant by chance."""
+"""Mean and standard deviation of a measure when every unjudged document has a probability of relevance."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ Method = Literal["best", "sampling", "ratio", "paper"]
 
 
 def level_of(measure: Measure) -> float:
-    """The lowest grade that is relevant to a measure; 1 where the measure takes grades as they are."""
+    """Return the lowest grade that is relevant to a measure; 1 if the measure uses grades."""
     level = measure.get("rel")
     return 1.0 if level is None else float(level)
 
 
 def is_known(measure: Measure) -> bool:
-    """Whether unjudged documents have no say in the value, whatever they are.
+    """Return whether unjudged documents cannot change the value.
 
-    So it is for what tells what was judged (`is_about_judging`), for what passes over them (`judged_only`),
-    and for estimates from a sample, which have their own way with the rest.
+    This holds for measures of what was judged (`is_about_judging`), for measures that ignore unjudged
+    documents (`judged_only`), and for estimates from a sample, which treat the rest in their own way.
     """
     return (
         is_about_judging(measure)
@@ -53,14 +53,14 @@ def is_known(measure: Measure) -> bool:
 
 
 def is_drawn(measure: Measure, method: Method = "best") -> bool:
-    """Whether the moments are those of drawn completions, since no exact form is known or wanted."""
+    """Return whether the moments come from drawn completions, because no exact form is known or wanted."""
     if is_known(measure) or method in ("ratio", "paper"):
         return False
     return method == "sampling" or _exact_form(measure) is None
 
 
 def as_judged(measure: Measure, ranking: Ranking) -> Expected:
-    """The value itself, of a measure that is known."""
+    """Return the value itself, for a measure that is known."""
     return _exactly(known(measure(ranking)), "known")
 
 
@@ -73,12 +73,12 @@ def expected(
     rng: np.random.Generator,
     method: Method = "best",
 ) -> Expected:
-    """Mean and deviation of a measure for every topic of a ranking, under the chances of its documents.
+    """Return mean and deviation of a measure for every topic, under the probabilities of its documents.
 
-    Exact where that can be: counts, sums over documents, RR and Success, AP, recall, nDCG at k. Everything
-    else is the measure itself on `draws` completions of the judgments, and `error` says how well the mean is
-    then known. The method `sampling` does so for all measures; `ratio` and `paper` are approximations of AP
-    and recall. Chances must be those of the measure's own level of relevance, see `level_of`.
+    Exact if possible: counts, sums over documents, RR and Success, AP, recall, nDCG at k. Otherwise the
+    measure is computed on `draws` completions of the judgments, and `error` is the standard error of the
+    mean. The method `sampling` does so for all measures; `ratio` and `paper` are approximations of AP and
+    recall. Probabilities must be those of the measure's own level of relevance, see `level_of`.
     """
     if measure.definition.aggregate == "text":
         raise DataError(f"{measure} gives a text, and there is no mean of texts")

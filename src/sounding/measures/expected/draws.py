@@ -1,7 +1,7 @@
-"""Completed judgments drawn at random, for measures whose moments nobody has in closed form.
+"""Draw completed judgments at random, for measures without a closed form of their moments.
 
 A completion judges every unjudged document: relevant ones get the grade `level`, others 0. Many completions
-are one ranking to a measure: each draw has its own copy of every topic, and one call serves them all.
+form one ranking: each draw has its own copy of every topic, and one call evaluates them all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sounding.measures.expected.sums import Moments
 from sounding.relevance.priors import Chances, Outside
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 
-LARGEST_BATCH = 1 << 21  # documents of all draws that are held at once
+LARGEST_BATCH = 1 << 21  # documents of all draws held at once
 
 
 def sampled_moments(
@@ -30,13 +30,13 @@ def sampled_moments(
     rng: np.random.Generator,
     largest_batch: int = LARGEST_BATCH,
 ) -> tuple[Moments, Values]:
-    """Mean and deviation over so many completions, and the standard error of the mean."""
+    """Return mean and deviation over `draws` completions, and the standard error of the mean."""
     if draws < 2:
         raise DataError(f"{draws} draws say nothing of how far values stray; give at least 2")
     sampler = Sampler.of(measure, chances, ranking)
     batches = sampler.rankings(draws, rng, largest_batch)
     values = np.concatenate([measure(batch).reshape(-1, len(ranking.topics)) for batch in batches])
-    # Differences to one draw: where nothing is left to chance they are 0, and so is the deviation.
+    # Differences to one draw: without uncertainty they are 0, and so is the deviation.
     beyond = values - values[0]
     deviation = beyond.std(axis=0, ddof=1)
     return Moments(values[0] + beyond.mean(axis=0), deviation), deviation / np.sqrt(draws)
@@ -46,8 +46,8 @@ def sampled_moments(
 class Sampler:
     """What all draws for one measure share.
 
-    Rows are the retrieved documents that the measure looks at, judged or not. Those below its cut-off, and
-    those not retrieved, only add to the number of relevant documents: alike ones are drawn as one number.
+    Rows are the retrieved documents that the measure considers, judged or not. Those below its cut-off, and
+    those not retrieved, only add to the number of relevant documents: equal ones are drawn as one number.
     """
 
     ranking: Ranking
@@ -55,14 +55,14 @@ class Sampler:
     level: float
     topic: Counts  # (row,)
     rank: Counts
-    grade: Values  # what the document has, or will have if it turns out relevant
+    grade: Values  # the grade of the document, or the grade it gets if it turns out relevant
     open: Counts  # rows that are not judged
     chance: Values  # (open row,)
-    others: Outside  # alike documents are drawn as one number
+    others: Outside  # documents of equal probability are drawn as one number
 
     @staticmethod
     def of(measure: Measure, chances: Chances, ranking: Ranking) -> Sampler:
-        """The sampler that a measure needs."""
+        """Return the sampler that a measure needs."""
         gains = measure.get("gains")
         every = measure.definition.counts_nonrelevant or (gains is not None and 0 in dict(gains))
         unjudged = chances.unjudged
@@ -82,7 +82,10 @@ class Sampler:
         )  # fmt: skip
 
     def rankings(self, draws: int, rng: np.random.Generator, largest: int) -> Iterator[Ranking]:
-        """Completions, as many to a ranking as `largest` documents allow: what is drawn stays the same."""
+        """Yield completions, as many per ranking as `largest` documents allow.
+
+        This does not change the draws.
+        """
         documents, numbers = rng.spawn(2)
         others = self.others
         likely = others.count.sum() if self.every else (others.count * others.probability).sum()
@@ -94,7 +97,7 @@ class Sampler:
             yield self._completed(relevant, among_others)
 
     def _completed(self, relevant: NDArray[np.bool_], among_others: Counts) -> Ranking:
-        """One ranking of all draws: (draw, open row) relevant or not, (draw, group) how many are."""
+        """Return one ranking of all draws: (draw, open row) relevant or not, (draw, group) how many are."""
         draws, topics = len(relevant), len(self.ranking.topics)
         shown = np.ones((draws, len(self.topic)), np.bool_)
         grade = np.broadcast_to(self.grade, shown.shape)
@@ -122,7 +125,7 @@ class Sampler:
         )
 
     def judgments(self, found: Counts, draws: int) -> Judgments:
-        """The judgments of all draws when `found` more documents of each topic are relevant."""
+        """Return the judgments of all draws if `found` more documents of each topic are relevant."""
         old = self.ranking.judgments
         kept = np.ones(len(old.grades), np.bool_) if self.every else old.grades > 0
         grades, topic = old.grades[kept], old.topic[kept]
@@ -134,7 +137,8 @@ class Sampler:
             unjudged += np.bincount(self.others.topic, self.others.count, topics).astype(np.int64)
             not_relevant = np.tile(unjudged, draws) - found
         starts = np.concatenate([[0], np.cumsum(np.tile(size, draws) + found + not_relevant)])
-        # Better grades come first, then the new ones, then the others, and what is new and not relevant.
+        # Better grades come first, then the new relevant ones, then the others, then the new ones not
+        # relevant.
         place = np.arange(len(grades)) - (np.cumsum(size) - size)[topic]
         here = np.arange(draws)[:, np.newaxis] * topics + topic
         places = starts[here] + place + np.where(grades >= self.level, 0, found[here])
@@ -154,12 +158,12 @@ class Sampler:
 
 
 def _numbered(sizes: Counts) -> Counts:
-    """0, 1, ... up to each size, one after the other."""
+    """Return 0, 1, ... up to each size, one after the other."""
     return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 def _totals(numbers: NDArray[np.bool_] | Counts, topic: Counts, topics: int) -> Counts:
-    """The sum over the columns of each topic, for every draw: (draw, topic)."""
+    """Sum over the columns of each topic, for every draw: (draw, topic)."""
     draws = len(numbers)
     where = (np.arange(draws)[:, np.newaxis] * topics + topic).ravel()
     return np.bincount(where, numbers.ravel(), draws * topics).astype(np.int64).reshape(draws, topics)

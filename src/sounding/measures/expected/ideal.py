@@ -1,8 +1,8 @@
-"""Measures whose sum is divided by the best sum possible, which grows with the relevant documents: nDCG@k.
+"""Exact moments of measures that are divided by the best possible sum: nDCG@k.
 
-All unjudged documents that turn out relevant have one grade, so the best sum depends only on how many there
-are, and not even on that once there are k. So it is enough to know, for every number m below k and for all
-from k on, how likely it is and which sum goes with it: one pass over the documents.
+All unjudged documents that turn out relevant have the same grade, so the best sum depends only on their
+number, and not even on that from k on. So it suffices to know, for every number m below k and for all from k
+on, how likely it is and which sum goes with it: one pass over the documents.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from sounding.measures.graded import DcgForm, ideal_dcg_of
 from sounding.relevance.priors import Chances, Outside
 from sounding.runs.ranking import Counts, Ranking, Values
 
-DEEPEST = 100  # further down the table of best sums is more work than draws are
+DEEPEST = 100  # deeper, the table of best sums costs more than draws
 
-ByNumber = NDArray[np.float64]  # (topic, number of relevant ones among the unjudged, the last: or more)
+ByNumber = NDArray[np.float64]  # (topic, number of relevant ones among the unjudged; the last: or more)
 
 
 def has_ideal(measure: Measure) -> bool:
-    """Whether the measure is nDCG or RelP of a cut-off that is worth the table."""
+    """Return whether the measure is nDCG or RelP with a cut-off that is worth the table."""
     if measure.k is None or measure.k > DEEPEST:
         return False
-    # Where documents that are not relevant gain something too, their number counts as well.
+    # If documents that are not relevant also gain something, their number matters too.
     return measure.name == "RelP" or (measure.name == "nDCG" and 0 not in _gains(measure))
 
 
@@ -37,7 +37,7 @@ def _gains(measure: Measure) -> dict[float, float]:
 
 
 def ideal_moments(measure: Measure, chances: Chances, ranking: Ranking) -> Moments:
-    """Exact moments of the sum over the best sum, which is 0 where that is 0."""
+    """Return exact moments of the sum over the best sum, which is 0 if that is 0."""
     sampler = Sampler.of(measure, chances, ranking)
     joint = _Joint.nothing(len(ranking.topics), measure.k or 0)
     terms = Terms.of(_sum_of(measure), chances, ranking)
@@ -53,7 +53,7 @@ def ideal_moments(measure: Measure, chances: Chances, ranking: Ranking) -> Momen
 
 
 def _sum_of(measure: Measure) -> Measure:
-    """The measure without what divides it."""
+    """Return the measure without its divisor."""
     if measure.name == "RelP":
         return Measure.of("P", k=measure.k, rel=measure.get("rel"))
     form = _form(measure)
@@ -65,7 +65,7 @@ def _form(measure: Measure) -> DcgForm:
 
 
 def _best_sums(measure: Measure, sampler: Sampler, shape: tuple[int, ...]) -> ByNumber:
-    """The best sum of each topic when so many more documents are relevant."""
+    """Return the best sum of each topic if this many more documents are relevant."""
     topics, numbers = shape
     judgments = sampler.judgments(np.repeat(np.arange(numbers), topics), numbers)
     if measure.name == "RelP":
@@ -77,30 +77,30 @@ def _best_sums(measure: Measure, sampler: Sampler, shape: tuple[int, ...]) -> By
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Joint:
-    """How many of the documents so far are relevant, and by how much their sum then differs from its mean.
+    """The number of relevant documents so far, and the deviation of their sum from its mean.
 
-    Means and squares are kept as those of the numbers, and mixed without taking differences of squares:
-    where the sum hardly varies, that is what comes out.
+    Means and squares are kept by number, and mixed without subtracting squares: if the sum hardly varies, the
+    result is still accurate.
     """
 
     chance: ByNumber
     mean: ByNumber  # of the difference
-    scatter: ByNumber  # its variance times the chance
+    scatter: ByNumber  # its variance times the probability
 
     @staticmethod
     def nothing(topics: int, most: int) -> _Joint:
-        """No document yet."""
+        """Start without documents."""
         chance = np.zeros((topics, most + 1))
         chance[:, 0] = 1
         return _Joint(chance, np.zeros_like(chance), np.zeros_like(chance))
 
     def with_document(self, p: Values, weight: Values) -> _Joint:
-        """One more document of each topic, relevant with probability p, and then worth `weight`."""
+        """Add a document to each topic, relevant with probability p, and then worth `weight`."""
         without = self.moved(0, 1 - p, -p * weight)
         return without.mixed(self.moved(1, p, (1 - p) * weight))
 
     def with_others(self, numbers: ByNumber) -> _Joint:
-        """Documents that add to the number and not to the sum."""
+        """Add documents that change the number but not the sum."""
         result = self.moved(0, numbers[:, :1], 0.0)
         for more in range(1, numbers.shape[1]):
             if numbers[:, more].any():
@@ -108,7 +108,7 @@ class _Joint:
         return result
 
     def moved(self, more: int, chance: Values, difference: Values | float) -> _Joint:
-        """All numbers raised by so many, which happens with this chance and changes the sum."""
+        """Raise all numbers by `more`, which happens with this probability and changes the sum."""
         stay = self.chance.shape[1] - 1 - more
         none = np.zeros((len(self.chance), more))
         # What reaches the last number stays there.
@@ -125,7 +125,7 @@ class _Joint:
         )
 
     def mixed(self, other: _Joint) -> _Joint:
-        """Either of two."""
+        """Return the mixture of two."""
         chance = self.chance + other.chance
         part = np.divide(other.chance, chance, out=np.zeros_like(chance), where=chance > 0)
         gap = other.mean - self.mean
@@ -133,7 +133,7 @@ class _Joint:
         return _Joint(chance, self.mean + part * gap, scatter)
 
     def moments(self, total: Values, best: ByNumber) -> Moments:
-        """Mean and deviation of (total + difference) / best."""
+        """Return mean and deviation of (total + difference) / best."""
         inverse = np.divide(1, best, out=np.zeros_like(best), where=best > 0)
         value = (total + self.mean) * inverse
         mean = (self.chance * value).sum(axis=1)
@@ -142,7 +142,7 @@ class _Joint:
 
 
 def _convolved(left: ByNumber, right: ByNumber) -> ByNumber:
-    """The chances of the sum of two numbers; what reaches the last one stays there."""
+    """Return the probabilities of the sum of two numbers; what reaches the last one stays there."""
     result = np.zeros_like(left)
     last = left.shape[1] - 1
     for number in range(last + 1):
@@ -154,7 +154,7 @@ def _convolved(left: ByNumber, right: ByNumber) -> ByNumber:
 
 
 def _numbers(others: Outside, shape: tuple[int, ...]) -> ByNumber:
-    """How likely each number of relevant documents is among these."""
+    """Return how likely each number of relevant documents is among these."""
     result = np.zeros(shape)
     result[:, 0] = 1
     nth = np.arange(len(others.topic)) - np.searchsorted(others.topic, others.topic)
@@ -168,7 +168,7 @@ def _numbers(others: Outside, shape: tuple[int, ...]) -> ByNumber:
 
 
 def _binomial(count: Counts, probability: Values, last: int) -> ByNumber:
-    """The chances of 0, 1, ... and of `last` or more successes."""
+    """Return the probabilities of 0, 1, ... and of `last` or more successes."""
     from scipy.special import gammaln, xlog1py, xlogy
 
     n, p, number = count[:, np.newaxis], probability[:, np.newaxis], np.arange(last)

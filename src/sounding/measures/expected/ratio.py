@@ -1,10 +1,10 @@
-"""Measures whose sum is divided by the number R of relevant documents, itself uncertain: AP and recall.
+"""Exact moments of sums divided by the uncertain number R of relevant documents: AP and recall.
 
-With x_i = 1 where document i is relevant, the sum is Z = sum of x_i / r_i + sum over pairs of x_i x_j /
-max(r_i, r_j) for AP, r the rank, and Z = sum of x_i over the first k for recall. Since 1/R is the integral of
-t^(R-1) over t from 0 to 1, and 1/R^2 that of -ln t t^(R-1), the moments of Z/R are integrals of the moments
-of Z t^R. Weighting with t^R leaves the x_i independent: it turns p into p t / (1 - p + p t), and the weights
-have the mean g(t) = product of (1 - p + p t). So each t costs one pass over the documents.
+With x_i = 1 if document i is relevant, the sum is Z = sum of x_i / r_i + sum over pairs of x_i x_j / max(r_i,
+r_j) for AP, r the rank, and Z = sum of x_i over the first k for recall. Since 1/R is the integral of t^(R-1)
+over t from 0 to 1, and 1/R^2 that of -ln t t^(R-1), the moments of Z/R are integrals of the moments of Z t^R.
+Weighting with t^R leaves the x_i independent: it turns p into p t / (1 - p + p t), and the weights have the
+mean g(t) = product of (1 - p + p t). So each t costs one pass over the documents.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Approximation = Literal["ratio", "paper"]
 
 NODES = 24
 _REACH = 36.0  # beyond 36 / E[R] from t = 1 the integrand is below e^-36 of its height
-_BLOCK = 1 << 16  # documents looked at in one go: what fits the cache is faster
-_CHUNK = 16  # factors multiplied before a logarithm is taken: no product of so many becomes 0
+_BLOCK = 1 << 16  # documents processed at a time: faster if they fit in the cache
+_CHUNK = 16  # factors multiplied before taking a logarithm: no product of this many underflows
 
 
 def is_ratio(measure: Measure) -> bool:
-    """Whether the measure is a sum divided by R, for which there are exact moments."""
+    """Return whether the measure is a sum divided by R, for which there are exact moments."""
     if measure.name == "AP":
         return measure.k is None or measure.get("norm") == "a"
     return measure.name in ("GMAP", "R", "SetR")
@@ -40,30 +40,30 @@ def is_ratio(measure: Measure) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Block:
-    """Some topics: their documents within the cut-off as a matrix, filled up with impossible ones."""
+    """Some topics: their documents within the cut-off as a matrix, padded with impossible ones."""
 
-    topics: Counts  # which ones
+    topics: Counts  # their numbers
     probability: Matrix
     inverse: Matrix | None  # 1 / rank; None: recall, where every document counts 1
-    others: Outside  # documents that count in R and not in Z: below the cut-off, or not retrieved
+    others: Outside  # documents that count in R but not in Z: below the cut-off, or not retrieved
 
     def sums(self, weight: Matrix, other_weight: Values) -> Values:
-        """The total of a weight over all documents of each topic."""
+        """Sum a weight over all documents of each topic."""
         return weight.sum(axis=1) + self.sum_of_others(other_weight)
 
     def sum_of_others(self, weight: Values) -> Values:
-        """The total of a weight over the other documents of each topic."""
+        """Sum a weight over the other documents of each topic."""
         total = np.bincount(self.others.topic, self.others.count * weight, len(self.topics))
         return total.astype(np.float64, copy=False)
 
     def chance_of_none(self) -> Values:
-        """The probability that R = 0."""
+        """Return the probability that R = 0."""
         with np.errstate(divide="ignore"):
             logs = self.sums(np.log1p(-self.probability), np.log1p(-self.others.probability))
         return np.exp(logs)
 
     def form(self, chance: Matrix, spread: Matrix, other_spread: Values, a: Values) -> tuple[Values, Values]:
-        """Mean of Z, and variance of Z - a R, for these chances, whose variances are `spread`."""
+        """Return the mean of Z and the variance of Z - a R for probabilities with variances `spread`."""
         of_others = self.sum_of_others(other_spread) * a**2
         if self.inverse is None:
             return chance.sum(axis=1), spread.sum(axis=1) * (1 - a) ** 2 + of_others
@@ -85,13 +85,13 @@ class _Block:
         return mean, np.einsum("ij,ij->i", spread, slope) + of_others
 
     def log_of_product(self, factor: Matrix, other_factor: Values) -> Values:
-        """The logarithm of g."""
+        """Return the logarithm of g."""
         products = np.multiply.reduce(factor.reshape(len(factor), -1, _CHUNK), axis=2)
         return self.sums(np.log(products), np.log(other_factor))
 
 
 def ratio_moments(measure: Measure, chances: Chances, ranking: Ranking) -> Moments:
-    """Exact moments of Z/R, which is 0 where R = 0; rounding aside, to 1e-12."""
+    """Return exact moments of Z/R, which is 0 if R = 0; accurate to 1e-12 up to rounding."""
     mean, deviation = np.zeros(len(ranking.topics)), np.zeros(len(ranking.topics))
     for block in _blocks(measure, chances, len(ranking.topics)):
         mean[block.topics], deviation[block.topics] = _integrals(block)
@@ -101,7 +101,7 @@ def ratio_moments(measure: Measure, chances: Chances, ranking: Ranking) -> Momen
 def approximate_moments(
     measure: Measure, chances: Chances, ranking: Ranking, approximation: Approximation
 ) -> Moments:
-    """E[Z] / E[R], with the deviation of Z - E[Z]/E[R] R (`ratio`: the delta method) or of Z (`paper`).
+    """Return E[Z] / E[R], with the deviation of Z - E[Z]/E[R] R (`ratio`: delta method) or of Z (`paper`).
 
     Both are divided by E[R]. The latter is what Carterette, Allan & Sitaraman (2006) print.
     """
@@ -119,7 +119,7 @@ def approximate_moments(
 
 
 def _center(block: _Block) -> tuple[Values, Values]:
-    """E[Z] / E[R], 0 where nothing can be relevant, and E[R]."""
+    """Return E[Z] / E[R], 0 if nothing can be relevant, and E[R]."""
     nothing = np.zeros(len(block.others.probability))
     mean, _ = block.form(
         block.probability, np.zeros_like(block.probability), nothing, np.zeros(len(block.topics))
@@ -129,10 +129,10 @@ def _center(block: _Block) -> tuple[Values, Values]:
 
 
 def _integrals(block: _Block) -> tuple[Values, Values]:
-    """Mean and deviation of Z/R.
+    """Return mean and deviation of Z/R.
 
-    What is integrated are the moments of (Z - aR)/R, with a near the mean: they need no difference of
-    large numbers, and the deviation is as good as the mean where hardly anything is uncertain.
+    The integrals are over the moments of (Z - aR)/R, with a near the mean: they avoid differences of large
+    numbers, and the deviation stays accurate if hardly anything is uncertain.
     """
     a, relevant = _center(block)
     p, q = block.probability, block.others.probability
@@ -140,7 +140,7 @@ def _integrals(block: _Block) -> tuple[Values, Values]:
     first, second = np.zeros(len(a)), np.zeros(len(a))
     for t, width in integral_nodes(relevant):
         column = t[:, np.newaxis]
-        factor = p * column + not_p  # and not p (t - 1) + 1, which for p = 1 is not t to the last bit
+        factor = p * column + not_p  # not p (t - 1) + 1, which for p = 1 differs from t in the last bit
         other_t = t[block.others.topic]
         other_factor = q * other_t + not_q
         weight = np.exp(block.log_of_product(factor, other_factor)) * width / t
@@ -159,11 +159,11 @@ def _integrals(block: _Block) -> tuple[Values, Values]:
 
 
 def integral_nodes(relevant: Values) -> Iterator[tuple[Values, Values]]:
-    """Where to look between t = 0 and 1, and what each place stands for; `relevant` is E[R].
+    """Yield the nodes between t = 0 and 1 and their weights; `relevant` is E[R].
 
-    The integrand has derivatives of at most E[R]^n: over a stretch of 36 / E[R] that many Gauss-Legendre
-    nodes leave less than 1e-12, and what lies before it is nothing. Where the stretch begins at t = 0,
-    -ln t has no derivatives there; a power of the node's place bends that away, the more the less R is.
+    The integrand has derivatives of at most E[R]^n: over a range of 36 / E[R] this number of Gauss-Legendre
+    nodes leaves less than 1e-12, and the part before it is negligible. If the range begins at t = 0, -ln t
+    has no derivatives there; a power of the node's position removes that, the more the smaller R is.
     """
     length = np.minimum(1, _REACH / np.maximum(relevant, 1))
     power = np.where(relevant < 12, 4, np.where(relevant < 20, 3, np.where(relevant < 28, 2, 1)))
@@ -173,7 +173,7 @@ def integral_nodes(relevant: Values) -> Iterator[tuple[Values, Values]]:
 
 
 def _blocks(measure: Measure, chances: Chances, topics: int) -> Iterator[_Block]:
-    """All topics, those with equally many documents together."""
+    """Yield all topics, grouped by their number of documents."""
     possible = chances.probability > 0
     near = possible if measure.k is None else possible & (chances.rank <= measure.k)
     others = _others(chances, possible & ~near)
@@ -201,7 +201,7 @@ def _blocks(measure: Measure, chances: Chances, topics: int) -> Iterator[_Block]
 
 
 def _width(size: int) -> int:
-    """The next whole number of chunks."""
+    """Round up to a whole number of chunks."""
     return max(_CHUNK, -(-int(size) // _CHUNK) * _CHUNK)
 
 
@@ -212,7 +212,7 @@ def _filled(inside: NDArray[np.bool_], values: Values) -> Matrix:
 
 
 def _others(chances: Chances, below: NDArray[np.bool_]) -> Outside:
-    """The documents that are not in Z, judged relevant ones among them, alike ones together."""
+    """Return the documents that are not in Z, including judged relevant ones, grouped if equal."""
     elsewhere = chances.elsewhere.nonzero()[0]
     judged = Outside(elsewhere, np.ones(len(elsewhere)), chances.elsewhere[elsewhere])
     retrieved = Outside.each(chances.topic[below], chances.probability[below])
@@ -220,7 +220,7 @@ def _others(chances: Chances, below: NDArray[np.bool_]) -> Outside:
 
 
 def _of_topics(others: Outside, chosen: Counts, topics: int) -> Outside:
-    """The documents of these topics, which are numbered anew."""
+    """Return the documents of these topics, which are renumbered."""
     number = np.full(topics, -1)
     number[chosen] = np.arange(len(chosen))
     keep = number[others.topic] >= 0

@@ -25,7 +25,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """Mean over topics: what is expected of it, how far it strays, and how well the mean is known."""
+    """The mean over topics: its expectation, its standard deviation, and the error of the former."""
 
     mean: float
     deviation: float
@@ -38,11 +38,11 @@ class Expected:
 
     mean: Values
     deviation: Values
-    error: Values  # standard error of `mean` where it was sampled; 0 where it was computed
+    error: Values  # standard error of `mean` if it was sampled; 0 if it was computed
     method: str  # known, exact, ratio, paper or sampling
 
     def over_topics(self, counted: NDArray[np.bool_] | None = None) -> Overall:
-        """The mean over topics (those `counted`), whose relevance is independent; NaN where there is none."""
+        """Return the mean over (`counted`) topics, whose relevance is independent; NaN if there are none."""
         chosen = np.ones(len(self.mean), np.bool_) if counted is None else counted
         number = int(chosen.sum())
         if not number:
@@ -55,17 +55,17 @@ class Expected:
 
 
 def known(values: Values) -> Moments:
-    """Values that chance has no part in."""
+    """Return moments of values without uncertainty."""
     return Moments(values, np.zeros(len(values)))
 
 
 def is_additive(measure: Measure) -> bool:
-    """Whether the value is a sum over the retrieved documents, with nothing that divides it by R."""
+    """Return whether the value is a sum over the retrieved documents that is not divided by R."""
     return measure.additive and measure.definition.basis != "recall"
 
 
 def additive_moments(measure: Measure, chances: Chances, ranking: Ranking) -> Moments:
-    """The sum of the means of all terms, and the root of the sum of their variances."""
+    """Return the sum of the means of all terms, and the root of the sum of their variances."""
     terms = Terms.of(measure, chances, ranking)
     p = terms.probability
     mean = terms.judged + ranking.total(terms.topic, p * terms.if_relevant + (1 - p) * terms.if_not)
@@ -75,20 +75,20 @@ def additive_moments(measure: Measure, chances: Chances, ranking: Ranking) -> Mo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terms:
-    """What an additive measure consists of: the judged documents' part, and unjudged ones that count."""
+    """The parts of an additive measure: that of the judged documents, and the unjudged ones that count."""
 
     judged: Values  # (topic,)
     topic: Counts  # (document,)
     probability: Values
-    if_relevant: Values  # what the document adds then
+    if_relevant: Values  # what the document then adds
     if_not: Values
 
     @staticmethod
     def of(measure: Measure, chances: Chances, ranking: Ranking) -> Terms:
-        """The terms, by the measure itself.
+        """Compute the terms with the measure itself.
 
-        What a document adds is what the measure gives for a ranking in which nothing else is judged. One
-        call of the kernel does all: behind the topics stands one more for every document and relevance.
+        A document adds what the measure gives for a ranking in which nothing else is judged. One call of the
+        kernel computes all: after the topics comes one more for every document and relevance.
         """
         unjudged = chances.unjudged
         rows = (unjudged if measure.k is None else unjudged & (chances.rank <= measure.k)).nonzero()[0]
@@ -98,7 +98,7 @@ class Terms:
 
 
 def _with_lone_documents(chances: Chances, ranking: Ranking, rows: Counts) -> Ranking:
-    """The ranking with each of these rows as a topic of its own: all of them relevant, then all not."""
+    """Return the ranking with each of these rows as its own topic: first all relevant, then all not."""
     old = ranking.judgments
     topics, number = len(ranking.topics), 2 * len(rows)
     lone = np.tile(rows, 2)
@@ -130,7 +130,7 @@ def _with_lone_documents(chances: Chances, ranking: Ranking, rows: Counts) -> Ra
 class _Counted(NamedTuple):
     """What a measure counts among the unjudged documents, once all are judged."""
 
-    relevant: bool  # or those that are not
+    relevant: bool  # otherwise those that are not relevant
     retrieved: bool
     outside: bool
 
@@ -145,7 +145,7 @@ COUNTS: Mapping[str, _Counted] = {
 
 
 def count_moments(measure: Measure, chances: Chances, ranking: Ranking) -> Moments:
-    """What was judged so, with the chances of all others added up."""
+    """Return the judged count plus the probabilities of all others."""
     counted = COUNTS[measure.name]
     unjudged = chances.unjudged & counted.retrieved
     others = Outside.each(chances.topic[unjudged], chances.probability[unjudged])
@@ -161,7 +161,7 @@ FIRST = frozenset({"RR", "Success"})
 
 
 def first_moments(measure: Measure, chances: Chances, ranking: Ranking) -> Moments:
-    """Sum over ranks of the chance that the first relevant document is there, times what it is worth."""
+    """Sum over ranks the probability that the first relevant document is there, times its value."""
     near = chances.probability > 0
     if measure.k is not None:
         near &= chances.rank <= measure.k

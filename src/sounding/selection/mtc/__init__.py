@@ -1,1 +1,1 @@
-"""Minimal test collections: what to judge next, how sure the order of the runs is, and when to stop."""
+"""Minimal test collections: what to judge next, how certain the ranking of the runs is, when to stop."""

@@ -1,4 +1,4 @@
-"""How sure the order of the runs is: of two runs, of neighbors, of the ranking; and when it is proven."""
+"""Quantify how certain the ranking is: of two runs, of neighbors, of all; and when it is proven."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from sounding.runs.topic_lists import ByDocument, TopicLists
 from sounding.selection.mtc.moments import Matrix
 from sounding.selection.mtc.weights import Beliefs
 
-# What is so small beside that of which it is the difference comes from rounding.
+# Differences this small relative to their operands are rounding errors.
 _NOTHING = 1e-14  # variances
 _SAME = 1e-13  # values
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Confidence:
-    """The expected value of every run, and the chance that one run's value is not above another's.
+    """The expected value of every run, and the probability that one run's value is not above another's.
 
-    Two runs whose values cannot differ are as likely either way: a chance of one half.
+    Two runs whose values cannot differ have probability one half either way.
     """
 
     runs: tuple[str, ...]
     judgments: int
-    version: int  # how many of them the prior was fitted to
+    version: int  # number of judgments to which the prior was fitted
     values: Values  # (run,) expected
     deviations: Values  # (run,)
-    not_above: Matrix  # (run, other) chance that the run's value is at most the other's; NaN: not stated
+    not_above: Matrix  # (run, other) probability that the run's value is at most the other's; NaN: not stated
     method: str
-    reason: str = ""  # why no chance is stated, as a sentence goes on; empty: they are
+    reason: str = ""  # why no probability is stated, to continue a sentence; empty: it is stated
 
     def stated(self, basis: Basis) -> Confidence:
-        """The same without chances and deviations where runs and judgments are too few to state any."""
+        """Remove probabilities and deviations if there are too few runs and judgments to state any."""
         if not (reason := basis.shortfall()):
             return self
         return replace(
@@ -48,38 +48,41 @@ class Confidence:
 
     @property
     def order(self) -> Counts:
-        """The runs, best first; of equal ones the first given."""
+        """Return the runs, best first; equal ones in the given order."""
         return np.argsort(-self.values, kind="stable")
 
     def of_pairs(self) -> Matrix:
-        """(run, other) how sure it is that the better of two runs is better; NaN on the diagonal."""
+        """(run, other) Return how certain it is that the better of two runs is better.
+
+        NaN on the diagonal.
+        """
         place = np.argsort(self.order)
         result = np.where(place[:, np.newaxis] < place, 1 - self.not_above, 1 - self.not_above.T)
         np.fill_diagonal(result, np.nan)
         return result
 
     def adjacent(self) -> Values:
-        """How sure each run of the ranking is to be above the next."""
+        """Return how certain each run of the ranking is to be above the next."""
         return 1 - self.not_above[self.order[:-1], self.order[1:]]
 
     def of_ranking(self) -> float:
-        """The mean over all pairs; NaN where there is but one run."""
+        """Return the mean over all pairs; NaN for a single run."""
         pairs = self.of_pairs()[np.triu_indices(len(self.runs), 1)]
         return float(pairs.mean()) if len(pairs) else float("nan")
 
     def of_these(self, pairs: Counts) -> float:
-        """The mean over some pairs (pair, 2); NaN where there are none."""
+        """Return the mean over these pairs (pair, 2); NaN if there are none."""
         return float(self.of_pairs()[pairs[:, 0], pairs[:, 1]].mean()) if len(pairs) else float("nan")
 
     def open_pairs(self, wanted: float) -> Counts:
-        """(pair, 2) the pairs of runs whose order is not known to be as sure as wanted, first by number."""
+        """(pair, 2) Return the pairs of runs whose order is less certain than wanted, lower number first."""
         first, second = np.triu_indices(len(self.runs), 1)
         unsure = ~(self.of_pairs()[first, second] >= wanted)
         return np.stack([first[unsure], second[unsure]], axis=1)
 
 
 def normal_chances(mean: Values, covariance: Matrix) -> Matrix:
-    """The chance that each value is at most each other one, were differences normally distributed."""
+    """Return the probability that each value is at most each other one, under a normal distribution."""
     first, second = np.triu_indices(len(mean), 1)
     own = np.diagonal(covariance)
     both = own[first] + own[second]
@@ -98,9 +101,10 @@ def normal_chances(mean: Values, covariance: Matrix) -> Matrix:
 
 
 def drawn_chances(values: NDArray[np.floating], wider: float = 1.0) -> Matrix:
-    """The share of draws (draw, run) in which each value is below each other one, equal ones half.
+    """Return the share of draws (draw, run) in which each value is below each other one; ties count half.
 
-    Differences count as so much further from their mean; a draw in which two runs are equal stays equal.
+    Differences are moved away from their mean by the factor `wider`; a draw in which two runs are equal stays
+    equal.
     """
     draws, runs = values.shape
     middle = values.mean(axis=0)
@@ -108,7 +112,7 @@ def drawn_chances(values: NDArray[np.floating], wider: float = 1.0) -> Matrix:
     for run in range(runs - 1):
         difference = values[:, run : run + 1] - values[:, run + 1 :]
         expected = middle[run] - middle[run + 1 :]
-        # Were an equal draw moved with the others, it would always count against the run that is ahead.
+        # Moving an equal draw with the others would always count against the leading run.
         equal = difference == 0
         below = np.count_nonzero((expected + wider * (difference - expected) < 0) & ~equal, axis=0)
         chance = (below + np.count_nonzero(equal, axis=0) / 2) / draws
@@ -119,21 +123,21 @@ def drawn_chances(values: NDArray[np.floating], wider: float = 1.0) -> Matrix:
 
 # -- when no further judgment can change the order of two runs -------------------------------------
 #
-# The stopping rule that needs no chances. For relevant documents S and unjudged ones T, the sum over pairs in
-# S of c_ij = a_ij - b_ij, less all that pairs with a document of T could still take away, is a gap that
-# whatever is judged later leaves. A positive gap on one topic proves the order there. Topics are divided by
-# different numbers, so for the mean over topics a gap that helps is divided by the most that its divisor can
-# become, and one that hurts by the least.
+# The stopping rule without probabilities. For relevant documents S and unjudged ones T, take the sum over
+# pairs in S of c_ij = a_ij - b_ij, minus everything that pairs with a document of T could still remove. No
+# later judgment can close this gap, so a positive gap on a topic proves the order there. Topics have
+# different divisors, so for the mean over topics a gap that helps is divided by its largest possible divisor,
+# and one that hurts by its smallest.
 
-ROUNDING = 1e-12  # a gap below this may be none: equal values are not proven to differ
+ROUNDING = 1e-12  # a smaller gap may be zero: equal values are not proven to differ
 
 
 def least_gaps(
     form: Form, lists: TopicLists, beliefs: Beliefs, first: int, second: int
 ) -> tuple[float, float]:
-    """What is left of (Z of the first run less Z of the second), and of the reverse, at the worst.
+    """Return the worst case of (Z of the first run minus Z of the second), and of the reverse.
 
-    This is Carterette, Allan & Sitaraman (2006), equation 3: left side less right side; every pair of
+    This is Carterette, Allan & Sitaraman (2006), equation 3: left side minus right side; every pair of
     documents counts once.
     """
     possible = (beliefs.unjudged | (beliefs.probability == 1))[:-1]
@@ -160,16 +164,16 @@ def proven_pairs(
     pairs: Counts,
     progress: Progress | None = None,
 ) -> NDArray[np.bool_]:
-    """(run, other) whether the run's mean over topics is above the other's, whatever the unjudged are.
+    """(run, other) Return whether the run's mean is above the other's, whatever the unjudged documents are.
 
-    Only these pairs (pair, 2), a run and another that it may be above, are looked at.
+    Only these pairs (pair, 2), a run and another that it may be above, are checked.
     """
     runs = len(lists[0].places)
     result = np.zeros((runs, runs), np.bool_)
     topics = list(zip(lists, beliefs, elsewhere, strict=True))
     least, most = _divisors(form, beliefs, elsewhere)
     for run, other in pairs.tolist():
-        # What fails at the worst is not proven, and costs far less to look at than a proof.
+        # A pair that fails in the worst case is not proven; this check costs far less than a proof.
         if sum(_lead_at_worst(form, *topic, run, other) for topic in topics) > 0:
             gaps = np.array([least_gaps(form, one, belief, run, other)[0] for one, belief, _ in topics])
             result[run, other] = np.where(gaps >= 0, gaps / most, gaps / least).sum() > ROUNDING
@@ -179,7 +183,7 @@ def proven_pairs(
 
 
 def _lists_of_two(form: Form, lists: TopicLists, run: int, other: int) -> tuple[TopicLists, ByDocument]:
-    """The lists of both runs, and (2, document) what each document adds by itself to the sum of either."""
+    """Return the lists of both runs, and (2, document) what each document alone adds to either sum."""
     two = TopicLists(lists.documents, lists.places[[run, other]])
     return two, two.by_document(form.weights * two.filled)
 
@@ -187,7 +191,7 @@ def _lists_of_two(form: Form, lists: TopicLists, run: int, other: int) -> tuple[
 def _lead_at_worst(
     form: Form, lists: TopicLists, beliefs: Beliefs, elsewhere: float, run: int, other: int
 ) -> float:
-    """By how much a run is ahead where just those unjudged documents are relevant that help the other."""
+    """Return the lead of a run if exactly those unjudged documents are relevant that help the other."""
     two, weight = _lists_of_two(form, lists, run, other)
     helps_other = np.append(weight[1] > weight[0], False)
     relevant = np.where(beliefs.unjudged, helps_other, beliefs.probability)[:, np.newaxis]
@@ -196,7 +200,7 @@ def _lead_at_worst(
 
 
 def _divisors(form: Form, beliefs: Sequence[Beliefs], elsewhere: Sequence[float]) -> tuple[Values, Values]:
-    """(topic,) the least and the most that N can be; with nothing relevant yet one document must turn so."""
+    """(topic,) Return the smallest and largest N; with nothing relevant yet, one document must become so."""
     known = np.array([float((one.probability[~one.unjudged] == 1).sum()) for one in beliefs])
     known += np.array(elsewhere)
     most = known + np.array([float(one.unjudged.sum()) for one in beliefs])
@@ -205,11 +209,11 @@ def _divisors(form: Form, beliefs: Sequence[Beliefs], elsewhere: Sequence[float]
 
 
 def best_documents(differences: NDArray[np.float64], chance: float, count: int) -> Counts:
-    """So many documents whose relevance is expected to add most to the sum over pairs of them.
+    """Return `count` documents whose relevance is expected to add most to the sum over their pairs.
 
-    `differences` holds c_ij; all documents are relevant with one chance. This is Algorithm 1 of the paper:
-    one after the other, each time the document that adds most. For differences that come from two rankings
-    no other set of that size has a larger expected sum.
+    `differences` holds c_ij; all documents are relevant with the same probability. This is Algorithm 1 of the
+    paper: it repeatedly adds the document that adds most. For differences that come from two rankings, no
+    other set of that size has a larger expected sum.
     """
     chosen: list[int] = []
     weight = np.diagonal(differences) * chance

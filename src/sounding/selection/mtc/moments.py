@@ -1,4 +1,4 @@
-"""What is expected of every run's value on a topic, and how the values of two runs vary together."""
+"""Compute the expected value of every run on a topic, and the covariance of two runs' values."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class TopicMoments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """What the moments are made of: the expected sum of every run, and what each document adds to it."""
+    """Components of the moments: the expected sum of every run, and what each document adds to it."""
 
     total: Values  # (run,) E[Z]
-    growth: ByRank  # l: what Z is expected to gain once this document turns out relevant
+    growth: ByRank  # l: expected gain of Z if this document turns out relevant
     relevant: float  # E[R]
 
 
 def expected_sums(form: Form, lists: TopicLists, probability: Values, elsewhere: float) -> Sums:
-    """E[Z], its growth and E[R]; `probability` has one more 0 at its end, `elsewhere` adds to R."""
+    """Return E[Z], its growth and E[R]; `probability` ends with an extra 0, `elsewhere` adds to R."""
     relevant = float(probability.sum()) + elsewhere
     if not form.pairs:
         growth = form.weights * lists.filled
@@ -51,7 +51,7 @@ def expected_sums(form: Form, lists: TopicLists, probability: Values, elsewhere:
 
 
 def covariance_of_sums(lists: TopicLists, growth: ByRank, spread: Values) -> tuple[Matrix, Values]:
-    """The first part of cov(Z_a, Z_b), and cov(Z_a, R)."""
+    """Return the first part of cov(Z_a, Z_b), and cov(Z_a, R)."""
     own = spread[lists.places]
     weighted = own * growth
     with_number = weighted.sum(axis=1)
@@ -70,9 +70,9 @@ def approximate_moments(
     *,
     paper: bool = False,
 ) -> TopicMoments:
-    """Moments with N at its mean: it varies along a straight line, or as in the `paper` not at all.
+    """Return moments with N at its mean: linearized, or constant as in the `paper`.
 
-    `terms` are those of pairs of documents; None leaves them out: a few hundredths of the variance of a
+    `terms` are those of pairs of documents; None omits them: a few hundredths of the variance of a
     difference. The paper is Carterette, Allan & Sitaraman (2006), equation 4 and what follows it.
     """
     divisor, slope = form.divisor(sums.relevant)
@@ -92,11 +92,11 @@ def approximate_moments(
     return TopicMoments(mean, covariance)
 
 
-_WIDTH = 512  # pairs of runs looked at in one go: what fits the cache is faster
+_WIDTH = 512  # pairs of runs processed at a time: faster if they fit in the cache
 
 
 def pair_terms(lists: TopicLists, weights: Values, spread: Values) -> Matrix:
-    """The terms of all pairs of runs; `weights` fall with the rank, `spread` has one more 0 at its end."""
+    """Return the terms of all pairs of runs; `weights` fall with the rank, `spread` ends with an extra 0."""
     runs = len(lists.places)
     inverse = weights * lists.filled
     if len(lists.shared) and runs > 1:
@@ -109,7 +109,10 @@ def pair_terms(lists: TopicLists, weights: Values, spread: Values) -> Matrix:
 
 
 def _between_runs(lists: TopicLists, weights: Values, inverse: ByRank, spread: Values) -> Matrix:
-    """The terms of two different runs; pairs that share most come first, so that a step is a prefix."""
+    """Return the terms of two different runs.
+
+    Pairs that share most come first, so that steps are prefixes.
+    """
     runs = len(lists.places)
     first, second, count, other, rank = _shared_documents(lists, inverse)
     pair = np.repeat(np.arange(len(count)), count)
@@ -131,9 +134,9 @@ def _between_runs(lists: TopicLists, weights: Values, inverse: ByRank, spread: V
 
 
 def _shared_documents(lists: TopicLists, inverse: ByRank) -> tuple[Counts, Counts, Counts, Values, Counts]:
-    """Pairs of runs (first, second), how many documents they share, and one row for each of these.
+    """Return pairs of runs (first, second), how many documents they share, and a row for each of these.
 
-    A row has the second run's weight of the document and its rank in the first, in whose order rows stand.
+    A row has the second run's weight of the document and its rank in the first, in whose order rows are.
     """
     runs = len(lists.places)
     weight = np.zeros((runs, lists.size + 1))
@@ -151,7 +154,7 @@ def _shared_documents(lists: TopicLists, inverse: ByRank) -> tuple[Counts, Count
 
 
 def _sum_over_documents(part: NDArray[np.float64], count: Counts) -> Values:
-    """(column,) the sum over rows j of weight_j times the sum over rows i above of v_i min(b_i, b_j)."""
+    """(column,) Sum over rows j of weight_j times the sum over earlier rows i of v_i min(b_i, b_j)."""
     other, spread, weight = (np.ascontiguousarray(table) for table in part)
     least = np.empty_like(other)
     total = np.zeros(len(count))
@@ -166,7 +169,7 @@ def _sum_over_documents(part: NDArray[np.float64], count: Counts) -> Values:
 def without_document(
     terms: Matrix, lists: TopicLists, weights: Values, spread: Values, document: int
 ) -> Matrix:
-    """The terms once this document is certain; `spread` is still that of before."""
+    """Return the terms once this document is certain; `spread` is still the previous one."""
     runs, ranks = lists.holders(document)
     share = np.minimum(weights[ranks][:, np.newaxis], weights) * lists.filled[runs]
     share[np.arange(len(runs)), ranks] = 0
@@ -186,7 +189,7 @@ def without_document(
 
 
 def exact_moments(form: Form, lists: TopicLists, probability: Values, elsewhere: float) -> TopicMoments:
-    """Means and covariances of all runs' values on a topic; a value is 0 where nothing is relevant."""
+    """Return means and covariances of all runs' values on a topic; a value is 0 if nothing is relevant."""
     sums = expected_sums(form, lists, probability, elsewhere)
     uncertain = (probability > 0) & (probability < 1)
     if form.divided_by == "nothing" or not uncertain.any():
@@ -199,7 +202,7 @@ def exact_moments(form: Form, lists: TopicLists, probability: Values, elsewhere:
 def _by_integral(
     form: Form, lists: TopicLists, probability: Values, elsewhere: float, center: Values, relevant: float
 ) -> TopicMoments:
-    """The moments of (Z - center R) / R, which are no differences of large numbers, moved by the center."""
+    """Return the moments of (Z - center R) / R, shifted by the center, to avoid cancellation."""
     first, second = np.zeros(len(center)), np.zeros((len(center),) * 2)
     none = float(np.prod(1 - probability)) if not elsewhere else 0.0
     for t, width in integral_nodes(np.array([relevant])):
@@ -219,9 +222,9 @@ def _by_integral(
 
 
 def _by_number(form: Form, lists: TopicLists, probability: Values, elsewhere: float) -> TopicMoments:
-    """The moments of Z / N as sums over as many roots of 1 as R has values.
+    """Return the moments of Z / N as sums over roots of unity, one for each value of R.
 
-    An odd number of roots leaves out -1, where a chance of one half would divide by 0.
+    An odd number of roots avoids -1, where a probability of one half would divide by 0.
     """
     weight = lists.by_document(form.weights * lists.filled)
     chance = probability[:-1]

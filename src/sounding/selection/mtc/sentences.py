@@ -13,7 +13,7 @@ NAMED = 3  # runs that a sentence names
 
 
 def how_note(parameters: SessionParameters, *, stated: bool = True) -> str:
-    """How chances, weights and, where it is stated, confidence were found."""
+    """Describe how probabilities, weights and, if stated, confidence were computed."""
     text = f"Prior {parameters.prior}, selection {parameters.selection}"
     if not stated and parameters.confidence == "draws":
         return f"{text}."
@@ -27,7 +27,7 @@ def how_note(parameters: SessionParameters, *, stated: bool = True) -> str:
 
 
 def missing_notes(retrieved: Retrieved) -> list[str]:
-    """Which runs lack topics, so that their value is 0 there."""
+    """Name the runs that lack topics, so that their value is 0 there."""
     named = []
     for run, lengths in zip(retrieved.runs, retrieved.lengths.tolist(), strict=True):
         lacking = [topic for topic, length in zip(retrieved.topics, lengths, strict=True) if not length]

@@ -1,4 +1,4 @@
-"""Judging with a minimal test collection: what to judge next, and how sure the order of the runs is."""
+"""Judge with a minimal test collection: what to judge next, and how certain the ranking is."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ Refits = Literal["doubling", "asked"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionParameters:
-    """The choices of a session; at most one of `pair`, `baseline`, `top` and `open_below` is given."""
+    """The parameters of a session; at most one of `pair`, `baseline`, `top` and `open_below` is given."""
 
     measure: str = "AP"
     depth: int = 100  # documents of each list that count
     prior: str = DEFAULT  # a number, rate, rank, runs, or a file
-    selection: str = "informed"  # how documents are weighed
+    selection: str = "informed"  # how documents are weighted
     confidence: Method = "draws"  # of relevance; the others: a normal distribution
     draws: int = 200
-    refits: Refits = "doubling"  # the judgments; asked: by `fitting` and `adopt` alone
+    refits: Refits = "doubling"  # after the judgments have doubled; asked: only by `fitting` and `adopt`
     pair: tuple[str, str] | None = None  # only these two runs matter
     baseline: str | None = None  # only how this run compares with the others
-    top: int | None = None  # only the runs that are the first so many by now
-    open_below: float | None = None  # only pairs whose order is less sure than this
+    top: int | None = None  # only the runs that currently rank first to this number
+    open_below: float | None = None  # only pairs whose order is less certain than this
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.pair, self.baseline, self.top, self.open_below)) > 1:
@@ -85,11 +85,11 @@ def session_parameters(
     top: int | None = None,
     open_below: float | None = None,
 ) -> SessionParameters:
-    """Return what a session is asked for, checked; `model` is another word for the prior `runs`.
+    """Return the checked parameters of a session; `model` is another word for the prior `runs`.
 
     The measure is a name, a `Measure` or one of ir_measures.
 
-    Where nothing says how to find the confidence, it is by draws for the prior `runs`, else normal.
+    By default, confidence is computed by draws for the prior `runs`, otherwise by a normal distribution.
     """
     measure = measure if isinstance(measure, str) else str(*parse_measures(measure))
     form_of(measure, depth, 1)
@@ -104,7 +104,7 @@ def session_parameters(
 def known_judgments(
     retrieved: Retrieved, qrels: Qrels | Prepared, level: float = 1
 ) -> tuple[list[tuple[int, float]], list[float]]:
-    """What to give a session of judgments that exist: judged documents, and counts of relevant others."""
+    """Return existing judgments for a session: judged documents, and counts of relevant others."""
     prepared = qrels if isinstance(qrels, Prepared) else prepare(qrels)
     grades = retrieved.grades(prepared)
     judged = np.isfinite(grades).nonzero()[0]
@@ -118,14 +118,14 @@ def known_judgments(
     return [(int(document), float(grades[document])) for document in judged], elsewhere
 
 
-_COMPLETIONS = 2**32  # added to the seeds of completions, which no seed of draws then is
+_COMPLETIONS = 2**32  # added to the seeds of completions, so that no seed of draws equals them
 
 
 class Session:
-    """A strategy that has those documents judged that tell most about the order of the runs.
+    """A strategy that selects the documents that tell most about the ranking of the runs.
 
-    It serves wherever a `Strategy` does. The prior is fitted anew when judgments have doubled, to the first
-    so many of them, so that a judgment taken back leaves no trace.
+    It can be used like any `Strategy`. The prior is refitted whenever the judgments have doubled, to that
+    many of them, so that a judgment that was taken back leaves no trace.
     """
 
     def __init__(
@@ -137,10 +137,10 @@ class Session:
         elsewhere: Sequence[float] | None = None,
         **parameters: Any,
     ) -> None:
-        """A session over the documents of these runs; for the parameters see `SessionParameters`.
+        """Start a session over the documents of these runs; for the parameters see `SessionParameters`.
 
-        `given` are documents judged beforehand with their grades, and `elsewhere` counts for every topic
-        the documents that are known to be relevant and that no run has.
+        `given` are documents judged beforehand with their grades, and `elsewhere` counts for every topic the
+        documents that are known to be relevant and that no run has.
         """
         self.retrieved, self.seed, self.parameters = retrieved, seed, SessionParameters(**parameters)
         lists = topic_lists(retrieved, self.parameters.depth)
@@ -153,14 +153,14 @@ class Session:
         self._place, self._best_rank = places_of(lists, len(retrieved.docs)), retrieved.best_ranks()
         self._log: list[list[Any]] = []
         self._grades: dict[int, float | None] = {}
-        self._judged: list[Judged] = []  # as in the log
+        self._judged: list[Judged] = []  # in the order of the log
         self._topics = self._fresh_topics(lists)
         self._scope = self._fixed_scope()
-        self._stale: set[int] = set()  # topics that do not have the chances of the fit in force yet
+        self._stale: set[int] = set()  # topics that do not yet have the probabilities of the current fit
         self._due = [NOTHING_DUE] * len(lists)
         self._means = np.zeros((len(lists), len(retrieved.runs)))
         self._covariances = np.zeros((len(lists), *(len(retrieved.runs),) * 2) if self._keeps else 0)
-        self._moved: set[int] = set()  # topics whose covariances are those of before
+        self._moved: set[int] = set()  # topics whose covariances are outdated
         self._draws = KeptDraws(self.parameters.draws)
         for document, grade in self._given:
             self._note(self._checked(int(document)), grade)
@@ -171,7 +171,7 @@ class Session:
 
     @staticmethod
     def restored(retrieved: Retrieved, state: State) -> Session:
-        """The session that gave this state, over the same runs."""
+        """Return the session with this state, over the same runs."""
         if state["pool"] != fingerprint(retrieved):
             raise DataError("this state belongs to other runs; give those that it was made with")
         parameters = dict(state["parameters"])
@@ -193,7 +193,7 @@ class Session:
         return session
 
     def state(self) -> State:
-        """Plain data from which `restored` makes the same session."""
+        """Return plain data from which `restored` builds the same session."""
         return {
             "strategy": "mtc", "seed": self.seed, "parameters": asdict(self.parameters),
             "pool": fingerprint(self.retrieved), "given": self._given, "elsewhere": self._elsewhere,
@@ -203,12 +203,12 @@ class Session:
 
     @property
     def judgments(self) -> int:
-        """How many documents that count have been judged."""
+        """The number of judged documents that count."""
         return len(self._judged)
 
     @property
     def version(self) -> int:
-        """How many judgments the prior in force was fitted to."""
+        """The number of judgments to which the current prior was fitted."""
         return len(self._fits[-1].judged)
 
     @property
@@ -217,9 +217,9 @@ class Session:
         return self._prior.learns
 
     def next(self, topics: Sequence[int] | None = None, count: int = 1) -> list[Pick]:
-        """The next documents to judge, of these topics (None: of all); fewer where no more are left.
+        """Return the next documents to judge, of these topics (None: all); fewer if no more are left.
 
-        Several at once are what would follow if none of them were relevant, the prior staying as it is.
+        Several at once are those that would follow if none of them were relevant, with the same prior.
         """
         chosen = list(range(len(self._topics)) if topics is None else topics)
         for topic in chosen:
@@ -242,7 +242,7 @@ class Session:
         return picks
 
     def judge(self, document: int, grade: float | None) -> None:
-        """Take in a judgment; None: it could not be judged, stays unjudged and does not come again."""
+        """Record a judgment; None: the document could not be judged and will not be returned again."""
         self._checked(document)
         self._log.append(["judge", document, grade])
         self._update(self._note(document, grade))
@@ -250,7 +250,7 @@ class Session:
         self._follow_scope()
 
     def undo(self, document: int) -> None:
-        """Take a judgment back: everything is as if it had never been made."""
+        """Take a judgment back, as if it had never been made."""
         if document not in self._grades:
             raise DataError(f"document {document} has not been judged: nothing to take back")
         if document in self._beforehand:
@@ -267,7 +267,7 @@ class Session:
         self._follow_scope()
 
     def find_elsewhere(self, topic: int, count: int) -> None:
-        """Take in that so many more documents that no run has are relevant to a topic; below 0: fewer."""
+        """Record more relevant documents of a topic that no run has; below 0: fewer."""
         self._log.append(["elsewhere", topic, count])
         own = self._topics[topic]
         own.add_elsewhere(float(count))
@@ -275,25 +275,25 @@ class Session:
         self._follow_scope()
 
     def refit_due(self) -> bool:
-        """Whether the judgments have doubled since the prior in force was fitted."""
+        """Whether the judgments have doubled since the current prior was fitted."""
         return self._prior.learns and self._due_size > self.version
 
     def refit(self) -> None:
-        """Fit the prior to all judgments so far, where it learns from them."""
+        """Fit the prior to all judgments so far, if it learns from them."""
         if self._prior.learns:
             self.adopt(self.fitting()())
 
     def fitting(self) -> Callable[[], Fit]:
-        """Work that fits the prior to the present judgments; it may run in another thread.
+        """Return a function that fits the prior to the present judgments; it may run in another thread.
 
         `adopt` takes its result, whatever has been judged in between.
         """
         return self._fitting(len(self._judged))
 
     def adopt(self, fit: Fit) -> bool:
-        """Use a fit from now on; False: it is older than the one in force, or knows what was taken back.
+        """Use a fit from now on; False: it is older than the current one, or knows an undone judgment.
 
-        This takes no time: a topic gets its new chances when it is next asked for.
+        This is immediate: a topic gets its new probabilities when it is next needed.
         """
         if not fit.begins(self._judged) or len(fit.judged) <= self.version:
             return False
@@ -304,16 +304,19 @@ class Session:
         return True
 
     def ranking(self) -> list[tuple[str, float]]:
-        """The runs with their expected values over all topics, best first; of equal ones the first given."""
+        """Return the runs with their expected values over all topics, best first; equal ones as given."""
         values = self._expected().mean(axis=0)
         return [(self.retrieved.runs[run], float(values[run])) for run in np.argsort(-values, kind="stable")]
 
     def drawn_values(self) -> Drawn:
-        """(topic, run, draw) values when the relevance of all unjudged documents is drawn."""
+        """(topic, run, draw) Return values when the relevance of all unjudged documents is drawn."""
         return self._drawing()()
 
     def completion(self, seed: int) -> NDArray[np.bool_]:
-        """(document,) what is relevant in one draw of all that is not judged; what does not count is not."""
+        """(document,) Draw the relevance of all unjudged documents once.
+
+        Documents that do not count are not.
+        """
         drawn = (_COMPLETIONS + seed, self.version)
         odds = self._fits[-1].belief.drawn(1, drawn)
         relevant = np.zeros(len(self._place), np.bool_)
@@ -324,7 +327,7 @@ class Session:
         return relevant
 
     def knowing(self, more: Sequence[tuple[int, float]], seed: int) -> Session:
-        """Another session that was given all judgments so far, and these as well, from the beginning."""
+        """Return another session that was given all judgments so far, and these too, from the beginning."""
         given = [(document, grade) for document, grade in self._grades.items() if grade is not None]
         return Session(
             self.retrieved, seed=seed, given=[*given, *more], elsewhere=self._elsewhere,
@@ -332,35 +335,35 @@ class Session:
         )  # fmt: skip
 
     def up_to_date(self) -> Session:
-        """The session itself where its prior knows all judgments, else another that was given all at once."""
+        """Return the session itself if its prior knows all judgments, else one that was given all at once."""
         known = not self._prior.learns or self.version == len(self._judged)
         return self if known else self.knowing([], self.seed)
 
     def pairs(self) -> Counts:
-        """(pair, 2) the pairs of runs that matter by now, first by number.
+        """(pair, 2) Return the pairs of runs that currently matter, lower number first.
 
-        With `open_below` all of them do: those that are sure are only not judged for any more.
+        With `open_below` all of them do: pairs that are certain only get no more judgments.
         """
         scope = self._scope if self.parameters.open_below is None else EVERY_PAIR
         return scope.listed(len(self.retrieved.runs))
 
     def basis(self) -> Basis:
-        """What the confidence rests on; `confidence().stated(basis())` is what may be told to people."""
+        """Return what the confidence rests on; `confidence().stated(basis())` may be shown to people."""
         documents = np.array([document for document, _ in self._judged], np.int64)
         relevant = np.array([relevant for _, relevant in self._judged], np.bool_)
         unjudged = sum(topic.lists.size for topic in self._topics) - len(documents)
         return Basis.of(len(self.retrieved.runs), self._best_rank[documents], relevant, unjudged)
 
     def confidence(self, method: Method | None = None) -> Confidence:
-        """How sure the model is of the order of the runs, however little it has seen.
+        """Return how certain the model is of the ranking, even with few judgments.
 
-        By another method than the session's own if one is named.
+        `method` replaces the session's own method.
         """
         way = self.parameters.confidence if method is None else method
         if way == "draws":
             return self.drawing()()
         mean, covariance = self._moments(way)
-        # Where all is judged, rounding may leave a variance on either side of 0.
+        # If everything is judged, rounding may leave a variance slightly above or below 0.
         deviation = np.sqrt(np.maximum(np.diagonal(covariance), 0))
         return Confidence(
             runs=self.retrieved.runs, judgments=self.judgments, version=self.version,
@@ -368,9 +371,9 @@ class Session:
         )  # fmt: skip
 
     def drawing(self) -> Callable[[], Confidence]:
-        """Work that finds the confidence by draws as things stand now; it may run in another thread.
+        """Return a function that computes the confidence by draws; it may run in another thread.
 
-        Judging may go on meanwhile. Topics that do not change until the next time are not drawn again.
+        Judging may go on meanwhile. Topics that do not change until the next call are not drawn again.
         """
         runs, judgments, version, drawn = self.retrieved.runs, self.judgments, self.version, self._drawing()
         wider = self._fits[-1].belief.wider(judgments)
@@ -386,9 +389,9 @@ class Session:
         return work
 
     def proven(self, pairs: Counts | None = None, progress: Progress | None = None) -> NDArray[np.bool_]:
-        """(run, other) whether the run is above the other whatever the unjudged documents are.
+        """(run, other) Return whether the run is above the other whatever the unjudged documents are.
 
-        Asked of these pairs (run, other) alone; None: of all that matter, either way.
+        Only for these pairs (run, other); None: all that matter, in both directions.
         """
         matter = self.pairs()
         return proven_pairs(
@@ -398,14 +401,14 @@ class Session:
         )  # fmt: skip
 
     def chance(self, document: int) -> float | None:
-        """How likely a document is to be relevant, 0 or 1 where it is judged; None: it does not count."""
+        """Return how likely a document is to be relevant, 0 or 1 if judged; None if it does not count."""
         place, topic = self._place[document], self._topic_with(document)
         self._bring_up(topic)
         return None if place < 0 else float(topic.probability[place])
 
     @property
     def _keeps(self) -> bool:
-        """Whether covariances are kept from one question to the next."""
+        """Whether covariances are kept from one call to the next."""
         return self.parameters.confidence in ("normal", "paper")
 
     def _fresh_topics(self, lists: Sequence[TopicLists]) -> list[TopicState]:
@@ -419,7 +422,7 @@ class Session:
         ]
 
     def _fixed_scope(self) -> Scope:
-        """What matters, as far as it does not depend on judgments."""
+        """Return the scope as far as it does not depend on judgments."""
         number = {name: place for place, name in enumerate(self.retrieved.runs)}
         pair, baseline = self.parameters.pair, self.parameters.baseline
         for name in (*(pair or ()), *(() if baseline is None else (baseline,))):
@@ -430,7 +433,7 @@ class Session:
         return EVERY_PAIR if baseline is None else Scope(baseline=number[baseline])
 
     def _follow_scope(self) -> None:
-        """Weigh all documents anew where other runs matter now."""
+        """Reweight all documents if other runs matter now."""
         runs = len(self.retrieved.runs)
         if self.parameters.top is not None:
             best = np.argsort(-self._expected().mean(axis=0), kind="stable")[: self.parameters.top]
@@ -459,7 +462,7 @@ class Session:
         return grade is not None and grade >= self.form.level
 
     def _note(self, document: int, grade: float | None) -> TopicState:
-        """Put a judgment where it belongs."""
+        """Store a judgment in its topic."""
         topic, place, relevant = self._topic_with(document), self._place[document], self._is_relevant(grade)
         self._grades[document] = grade
         self._give_chances(topic)
@@ -473,7 +476,7 @@ class Session:
         return topic
 
     def _forget(self, document: int) -> TopicState:
-        """Take a judgment from where it was put."""
+        """Remove a judgment from its topic."""
         grade = self._grades.pop(document)
         topic, place, relevant = self._topic_with(document), self._place[document], self._is_relevant(grade)
         if place < 0:
@@ -487,7 +490,7 @@ class Session:
 
     @property
     def _due_size(self) -> int:
-        """How many judgments the prior should know by now."""
+        """Return how many judgments the prior should know by now."""
         return due_size(len(self._fits[0].judged), len(self._judged))
 
     def _refit_when_due(self) -> None:
@@ -513,15 +516,18 @@ class Session:
         return work
 
     def _fitted(self, size: int) -> Fit:
-        """The prior with the first so many judgments."""
+        """Fit the prior to the first `size` judgments."""
         return self._fitting(size)()
 
     def _use(self) -> None:
-        """All topics are to have the chances of the fit in force, each when it is next asked for."""
+        """Mark all topics to get the probabilities of the current fit when they are next needed."""
         self._stale.update(range(len(self._topics)))
 
     def _give_chances(self, topic: TopicState) -> bool:
-        """Give the unjudged documents of a topic the chances of the fit in force; False: they have them."""
+        """Give the unjudged documents of a topic the probabilities of the current fit.
+
+        False: they have them.
+        """
         if topic.number not in self._stale:
             return False
         self._stale.remove(topic.number)
@@ -533,18 +539,18 @@ class Session:
         return True
 
     def _bring_up(self, topic: TopicState) -> None:
-        """Bring a topic up to the fit in force."""
+        """Bring a topic up to date with the current fit."""
         if self._give_chances(topic):
             self._update(topic)
 
     def _expected(self) -> NDArray[np.float64]:
-        """(topic, run) expected values, all topics brought up to the fit in force."""
+        """(topic, run) Return expected values, with all topics up to date."""
         for number in sorted(self._stale):
             self._bring_up(self._topics[number])
         return self._means
 
     def _update(self, topic: TopicState) -> None:
-        """Bring what depends on the judgments of a topic up to date."""
+        """Update everything that depends on the judgments of a topic."""
         self._give_chances(topic)
         self._means[topic.number] = topic.add_up()
         self._moved.add(topic.number)
@@ -554,7 +560,7 @@ class Session:
         return self._draws.drawing(self._fits[-1], self._topics, (self.seed, self.version))
 
     def _moments(self, method: Moments) -> tuple[Values, Matrix]:
-        """Mean and covariance of all runs' values over topics, which are independent of each other."""
+        """Return mean and covariance of all runs' values over topics, which are independent of each other."""
         means, covariances = self._expected(), self._covariances
         if method != self.parameters.confidence or not self._keeps:
             every = [topic.moments(method) for topic in self._topics]
@@ -567,7 +573,7 @@ class Session:
         return means.mean(axis=0), covariances.sum(axis=0) / len(means) ** 2
 
 
-# Fits of a prior to the first judgments depend on which came first, so only its own state restores it.
+# Fits to the first judgments depend on which came first, so only its own state restores a session.
 @register("mtc", by_topic=False, adaptive=True, drawn=True, restored=Session.restored)
 def minimal_test_collection(
     pool: Retrieved, seed: int, *, level: float = 1.0, prior: str = DEFAULT, selection: str = "informed"

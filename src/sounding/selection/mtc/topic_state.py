@@ -1,4 +1,4 @@
-"""One topic of a session: what is judged of it, and all that follows for its documents and runs."""
+"""One topic of a session: its judgments, and everything that follows for its documents and runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sounding.selection.mtc.moments import (
 )
 from sounding.selection.mtc.weights import Beliefs, Scope, Weighing, heaviest
 
-NOTHING_LEFT = -1.0  # the weight where there is no document to judge
+NOTHING_LEFT = -1.0  # the weight if there is no document to judge
 
 Moments = Literal["normal", "paper", "exact"]
 
@@ -37,7 +37,7 @@ class Due(NamedTuple):
 
     weight: float  # NOTHING_LEFT: there is none
     place: int
-    turn: int  # who is first among equals
+    turn: int  # order among equal weights
 
 
 NOTHING_DUE = Due(NOTHING_LEFT, -1, 0)
@@ -45,26 +45,27 @@ NOTHING_DUE = Due(NOTHING_LEFT, -1, 0)
 
 @dataclass(slots=True, eq=False)
 class TopicState:
-    """One topic at present; `probability` and `unjudged` have one more place at their end, for none."""
+    """The current state of a topic; `probability` and `unjudged` have an extra last place for no document."""
 
     form: Form
     weigh: Weighing
     number: int
     lists: TopicLists
     places: slice  # its documents among all that count
-    order: Counts  # (document,) who comes first among equals
-    elsewhere: float  # relevant documents that do not count and add to R
+    order: Counts  # (document,) order among equal weights
+    elsewhere: float  # relevant documents that do not count but add to R
     probability: Values = field(init=False)
     unjudged: NDArray[np.bool_] = field(init=False)
     refused: NDArray[np.bool_] = field(init=False)  # (document,) could not be judged
     sums: Sums = field(init=False)
-    judged: list[int] = field(default_factory=list)  # in their order
-    known: int = 0  # how many of them the fit in force knows
-    chances: Values = field(default_factory=lambda: np.zeros(0))  # (document,) of that fit, judged or not
-    precision: float = math.inf  # of the topic's level, by that fit
-    changes: int = 0  # how often something was judged, or taken back
-    # For the terms of pairs of documents: the variances that they stand for, themselves (None: they are to
-    # be set up), and the documents judged since.
+    judged: list[int] = field(default_factory=list)  # in order
+    known: int = 0  # how many of them the current fit knows
+    # (document,) probabilities of that fit, judged or not
+    chances: Values = field(default_factory=lambda: np.zeros(0))
+    precision: float = math.inf  # precision of the topic's level, by that fit
+    changes: int = 0  # number of judgments made or taken back
+    # For the terms of pairs of documents: the variances they are based on, the terms (None: to be computed),
+    # and the documents judged since.
     _spread: Values = field(default_factory=lambda: np.zeros(0))
     _terms: Matrix | None = None
     _certain: list[int] = field(default_factory=list)
@@ -77,7 +78,7 @@ class TopicState:
 
     @property
     def beliefs(self) -> Beliefs:
-        """What is known of the documents."""
+        """Return what is known about the documents."""
         since: tuple[float, ...] = ()
         if self.precision < math.inf:
             chance = self.chances[self.judged[self.known :]]
@@ -85,7 +86,7 @@ class TopicState:
         return Beliefs(self.probability, self.unjudged, self.precision, since)
 
     def judge(self, place: int, relevant: bool) -> None:
-        """A document is relevant, or it is not."""
+        """Record whether a document is relevant."""
         self.changes += 1
         self.probability[place] = relevant
         self.unjudged[place] = False
@@ -93,7 +94,7 @@ class TopicState:
         self._certain.append(place)
 
     def undo(self, place: int, chance: float) -> None:
-        """A document is unjudged again, and relevant with this chance."""
+        """Make a document unjudged again, relevant with this probability."""
         self.changes += 1
         self.judged.remove(place)
         self.probability[place] = chance
@@ -101,25 +102,25 @@ class TopicState:
         self._begin_terms()
 
     def add_elsewhere(self, count: float) -> None:
-        """So many more relevant documents that do not count."""
+        """Add relevant documents that do not count."""
         self.changes += 1
         self.elsewhere += count
 
     def believe(self, chances: Values, precision: float, known: int) -> None:
-        """Other chances for all unjudged documents, by a fit that knows the first so many judgments."""
+        """Set new probabilities of unjudged documents, by a fit that knows the first `known` judgments."""
         self.chances, self.precision, self.known = chances, precision, known
         self.probability[:-1] = np.where(self.unjudged[:-1], chances, self.probability[:-1])
         self._begin_terms()
 
     def add_up(self) -> Values:
-        """(run,) the expected values, after a change."""
+        """(run,) Compute the expected values after a change."""
         form = self.form
         self.sums = expected_sums(form, self.lists, self.probability, self.elsewhere)
         divisor, _ = form.divisor(self.sums.relevant)
         return self.sums.total / divisor if divisor > 0 else np.zeros(len(self.sums.total))
 
     def moments(self, method: Moments) -> TopicMoments:
-        """Means and covariances of all runs' values."""
+        """Return means and covariances of all runs' values."""
         form, lists = self.form, self.lists
         if method == "exact":
             return exact_moments(form, lists, self.probability, self.elsewhere)
@@ -127,7 +128,10 @@ class TopicState:
         return approximate_moments(form, lists, self.probability, self.sums, terms, paper=method == "paper")
 
     def due(self, scope: Scope, ahead: Beliefs | None = None) -> Due:
-        """The heaviest document that may be judged; `ahead`: if this were known of the documents."""
+        """Return the heaviest document that may be judged.
+
+        `ahead`: if this were known about the documents.
+        """
         beliefs = self.beliefs if ahead is None else ahead
         free = beliefs.unjudged[:-1] & ~self.refused
         if not free.any():
@@ -140,13 +144,13 @@ class TopicState:
         return Due(float(weights[place]), place, int(self.order[place]))
 
     def as_it_stands(self) -> TopicState:
-        """The same, whatever is judged later."""
+        """Return a copy that later judgments do not change."""
         other = copy(self)
         other.probability, other.unjudged = self.probability.copy(), self.unjudged.copy()
         return other
 
     def drawn_values(self, odds: DrawnOdds, draws: int, seed: Sequence[int]) -> NDArray[np.floating]:
-        """(run, draw) values when the relevance of all unjudged documents is drawn."""
+        """(run, draw) Return values when the relevance of all unjudged documents is drawn."""
         relevant = np.zeros((self.lists.size + 1, draws), np.float32)
         relevant[:-1] = drawn_relevance(odds.of_topic(self.places, self.number), *seed, self.number)
         known = (~self.unjudged[:-1]).nonzero()[0]
@@ -154,15 +158,18 @@ class TopicState:
         return values_of_draws(self.form, self.lists, relevant, self.elsewhere)
 
     def _begin_terms(self) -> None:
-        """Chances have changed: terms of pairs of documents are set up anew when they are asked for."""
+        """Discard the terms of pairs of documents after probabilities changed.
+
+        They are recomputed on demand.
+        """
         self._spread = self.probability * (1 - self.probability)
         self._terms = None
         self._certain.clear()
 
     def _terms_of_pairs(self) -> Matrix:
-        """The terms of pairs of documents, set up as chances last changed and brought up to date since.
+        """Return the terms of pairs of documents, computed when probabilities last changed and updated since.
 
-        So they are the same to the last bit whenever they are asked for.
+        So they are the same to the last bit whenever they are requested.
         """
         weights = self.form.weights
         if self._terms is None:
@@ -175,7 +182,7 @@ class TopicState:
 
 
 def if_not_relevant(beliefs: Beliefs, place: int) -> Beliefs:
-    """The same with one more document judged and not relevant."""
+    """Return the beliefs with one more document judged not relevant."""
     probability, unjudged = beliefs.probability.copy(), beliefs.unjudged.copy()
     probability[place], unjudged[place] = 0, False
     chance = float(beliefs.probability[place])
@@ -186,15 +193,16 @@ Drawn = NDArray[np.floating]  # (run, draw) of a topic, or (topic, run, draw) of
 
 
 class KeptDraws:
-    """So many draws of every topic; a topic is drawn again only where its fit or its judgments changed."""
+    """Draws of every topic; a topic is drawn again only if its fit or its judgments changed."""
 
     def __init__(self, draws: int) -> None:
         self._draws = draws
-        self._by_topic: dict[int, tuple[Fit, int, Drawn]] = {}  # from which fit, after how many changes
+        # the fit and number of changes they are based on
+        self._by_topic: dict[int, tuple[Fit, int, Drawn]] = {}
         self._odds: tuple[Fit, DrawnOdds] | None = None
 
     def drawing(self, fit: Fit, topics: Sequence[TopicState], seed: tuple[int, int]) -> Callable[[], Drawn]:
-        """Work that gives values (topic, run, draw) as things stand now; it may run in another thread."""
+        """Return a function that computes values (topic, run, draw); it may run in another thread."""
         values = {
             number: drawn
             for number, (of_fit, changes, drawn) in self._by_topic.items()

@@ -1,7 +1,7 @@
-"""What judging a document may tell about the order of the runs: one weight a document, in one pass.
+"""Weight documents by what judging them may tell about the ranking of the runs, in one pass.
 
-The weight of a document for two runs is a difference of one number a run. So the largest over all pairs is
-the largest number less the smallest, and the mean square over all pairs is a variance.
+The weight of a document for two runs is a difference of one number per run. So the largest over all pairs is
+the largest number minus the smallest, and the mean square over all pairs is a variance.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sounding.runs.ranking import Counts, Values
 from sounding.runs.topic_lists import ByRank, TopicLists, rows_below
 from sounding.selection.mtc.moments import Sums
 
-CLOSE = 1e-12  # weights that differ by less, relative to the larger one, are the same but for rounding
+CLOSE = 1e-12  # weights that differ by less, relative to the larger one, are equal up to rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +30,7 @@ class Scope:
     pairs: Counts | None = None  # (pair, 2) only these
 
     def largest_difference(self, lists: TopicLists, values: ByRank) -> Values:
-        """(document,) the largest difference between two runs that make a pair; values are 0 or more."""
+        """(document,) Return the largest difference between two runs of a pair; values are not negative."""
         if self.runs is None and self.baseline is None and self.pairs is None:
             return lists.range_over_runs(values)
         table = lists.by_document(values)
@@ -43,9 +43,9 @@ class Scope:
         return chosen.max(axis=0, initial=0) - chosen.min(axis=0, initial=np.inf)
 
     def mean_square(self, lists: TopicLists, values: ByRank, shift: Values) -> Values:
-        """(document,) the mean square of the difference between two runs, over all pairs that matter.
+        """(document,) Return the mean square of the difference between two runs, over all pairs that matter.
 
-        A run has its value of the document, 0 where it lacks it, and its own shift (run,) beside.
+        A run has its value of the document, 0 if it lacks it, plus its own shift (run,).
         """
         if self.runs is None and self.baseline is None and self.pairs is None:
             return _mean_square_of_all(lists, values, shift - shift.mean())
@@ -57,7 +57,7 @@ class Scope:
         return 2 * table[self.runs].var(axis=0, ddof=1)
 
     def listed(self, runs: int) -> Counts:
-        """(pair, 2) every pair that matters among so many runs, the run that was given first in front."""
+        """(pair, 2) List every pair that matters among this number of runs, the earlier run first."""
         first, second = np.triu_indices(runs, 1)
         if self.pairs is not None:
             return self.pairs
@@ -70,7 +70,7 @@ class Scope:
         return np.stack([first[kept], second[kept]], axis=1)
 
     def same_as(self, other: Scope) -> bool:
-        """Whether both name the same pairs in the same way."""
+        """Return whether both name the same pairs in the same way."""
         return (
             self.baseline == other.baseline
             and _equal(self.runs, other.runs)
@@ -88,7 +88,7 @@ def _equal(left: Counts | None, right: Counts | None) -> bool:
 
 
 def _largest_of_pairs(table: NDArray[np.float64], pairs: Counts) -> Values:
-    """(document,) the largest difference over these pairs of rows."""
+    """(document,) Return the largest difference over these pairs of rows."""
     most = np.zeros(table.shape[1])
     for run in np.unique(pairs[:, 0]):
         others = table[pairs[pairs[:, 0] == run, 1]]
@@ -98,7 +98,7 @@ def _largest_of_pairs(table: NDArray[np.float64], pairs: Counts) -> Values:
 
 
 def _mean_square_of_all(lists: TopicLists, values: ByRank, shift: Values) -> Values:
-    """That of all pairs, from sums over the runs that have a document: S sum of x^2 - (sum of x)^2."""
+    """Return that of all pairs, from sums over the runs with a document: S sum of x^2 - (sum of x)^2."""
     runs = len(shift)
     if not lists.size or runs < 2:
         return np.zeros(lists.size)
@@ -111,15 +111,15 @@ def _mean_square_of_all(lists: TopicLists, values: ByRank, shift: Values) -> Val
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beliefs:
-    """What is known of the documents of a topic; every array has one more place at its end, for none."""
+    """What is known about the documents of a topic; every array has an extra last place for no document."""
 
-    probability: Values  # 0 or 1 where judged; the last is 0
+    probability: Values  # 0 or 1 if judged; the last is 0
     unjudged: NDArray[np.bool_]  # the last is False
-    precision: float = math.inf  # of the topic's level, by the fit in force; infinite: it is known
+    precision: float = math.inf  # precision of the topic's level, by the current fit; infinite: it is known
     since: tuple[float, ...] = ()  # what each judgment since the fit has added to it
 
     def level_variance(self) -> float:
-        """What is not known of the topic's level by now."""
+        """Return the current variance of the topic's level."""
         return 1 / (self.precision + math.fsum(self.since))
 
 
@@ -165,7 +165,7 @@ def informed(form: Form, lists: TopicLists, beliefs: Beliefs, sums: Sums, scope:
     of the level as well, on which all chances of the topic hang: to first order cov(value, x_i) is v_i times
     h_i + s sum of v_j h_j, where s is the variance of the level. Its square, over v_i, is what goes.
     """
-    # Where less than one relevant document is expected, one is all that there will be if this one is.
+    # If less than one relevant document is expected, this one would be the only one.
     divisor, slope = form.divisor(max(sums.relevant, 1.0))
     slope = slope if sums.relevant > 1 else 0.0
     spread = beliefs.probability * (1 - beliefs.probability)
@@ -176,7 +176,7 @@ def informed(form: Form, lists: TopicLists, beliefs: Beliefs, sums: Sums, scope:
 
 
 def _sums_with(form: Form, lists: TopicLists, weight: Values) -> ByRank:
-    """For every document the sum over all documents j of a_ij weight_j, itself included."""
+    """For every document, sum a_ij weight_j over all documents j, including itself."""
     own = weight[lists.places]
     result = np.cumsum(own, axis=1)
     result *= form.weights
@@ -195,6 +195,6 @@ WEIGHINGS: Mapping[str, Weighing] = {
 
 
 def heaviest(weights: Values, order: Counts) -> int:
-    """The place of the largest weight; among equal ones the first in `order` (a number for each place)."""
+    """Return the place of the largest weight; among equal ones the first in `order`."""
     alike = (weights >= weights.max() * (1 - CLOSE)).nonzero()[0]
     return int(alike[np.argmin(order[alike])])

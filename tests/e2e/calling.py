@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +36,12 @@ def caller(capsys: pytest.CaptureFixture[str], *before: str) -> Call:
         return status, out, err
 
     return run
+
+
+def next_command(text: str) -> list[str]:
+    """The words after `sounding` of the command that an answer suggests; it must suggest exactly one."""
+    (line,) = [line for line in text.splitlines() if line.startswith("Next: sounding ")]
+    return shlex.split(line)[2:]
 
 
 def sampled(folder: Path, sizes: str) -> Path:

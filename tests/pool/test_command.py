@@ -11,7 +11,7 @@ import polars
 import pytest
 from tests.conftest import require
 from tests.docs_examples import run_commands
-from tests.e2e.calling import Call, caller, check_refused, sampled
+from tests.e2e.calling import Call, caller, check_refused, next_command, sampled
 
 from sounding.data.formats import read_qrels
 from sounding.evaluate.evaluation import evaluate
@@ -39,6 +39,14 @@ def call(trial: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     return caller(capsys, "pool")
 
 
+def rows_of(out: str, first: str) -> list[list[str]]:
+    """The header and the rows of the table whose first column has this name."""
+    lines = out.splitlines()
+    begin = next(place for place, line in enumerate(lines) if line.split()[:1] == [first])
+    end = lines.index("", begin)
+    return [re.split(r"\s{2,}", line.strip()) for line in [lines[begin], *lines[begin + 2 : end]]]
+
+
 def judged(path: str = "qrels.txt") -> list[str]:
     """The `topic doc` lines of judgments, in byte order."""
     return sorted(f"{row[0]} {row[2]}" for row in map(str.split, Path(path).read_text().splitlines()))
@@ -56,23 +64,91 @@ def test_lines_are_the_judged_pool_topic_by_topic_in_the_order_of_doc_ids(call: 
     assert sorted(lines) == judged()
     assert lines == sorted(lines, key=lambda line: [part.encode() for part in line.split()])
     size = len(lines)
-    assert err.splitlines() == [
-        "8 of 12 runs contribute (as listed)",
-        f"pool: {size:,} documents, {size / 480:.0%} of 10 x 8 runs x 6 topics;"
-        f" {size / 120:,.1f} hours at 30 s a document",
-        "policies: ties trec, compat trec_eval-10, duplicates error",
-    ]
+    headline, following = err.splitlines()
+    assert headline.startswith(f"{size:,} documents to judge for 6 topics (depth 10, 8 of 12 runs): ")
+    assert f" {size / 120:,.1f} hours at 30 s each" in headline
     assert call(*HEAD, "--quiet")[2] == ""
+    _, out, err = call(*HEAD, "--notes")
+    assert out.splitlines() == lines
+    assert following in err
+    assert f"{size:,} documents, {size / 480:.0%} of depth x runs x topics (480)" in err
+    assert "8 of 12 runs contribute (as listed)" in err
+    assert "ties trec, compat trec_eval-10, duplicates error" in err
+
+
+def test_only_policies_that_are_not_the_defaults_are_named(call: Call) -> None:
+    assert "ties" not in call(*HEAD)[2]
+    assert "Policies: ties score-file." in call(*HEAD, "--policy", "ties=score-file")[2]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        (), ("--budget", "5", "--qrels", "so-far.txt"), ("--batches", "2", "--seed", "3"), ("--summary",),
+        ("--strategy", "rbp-a", "-p", "0.9"), ("--strategy", "uniform-sample", "--rate", "0.3"),
+        ("--format", "json"), ("--summary", "--qrels", "so-far.txt", "--format", "json"),
+        ("--qrels", "qrels.txt", "--simulate", "--strategy", "rank,mtf"), ("-o", "blank.qrels"),
+        ("--strategy", "mtf", "-o", "blank.qrels"),
+    ],
+)  # fmt: skip
+def test_the_next_command_runs_as_it_is_printed(
+    trial: Path, tmp_path: Path, more: tuple[str, ...], monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    for name in ("runs", "qrels.txt", "info.tsv"):
+        (tmp_path / name).symlink_to(trial / name)
+    Path("so-far.txt").write_text("".join(Path("qrels.txt").read_text().splitlines(keepends=True)[:20]))
+    sounding = caller(capsys)
+    status, out, err = sounding("pool", *HEAD, *more)
+    assert status == 0
+    if "json" in more:
+        out = f"Next: {json.loads(out)['next']}"
+    words = next_command(out + err)
+    status, _, err = sounding(*words)
+    assert status == 0, err
+    if words[-1] == "to-judge.qrels":
+        assert Path("to-judge.qrels").stat().st_size > 0
+
+
+def test_a_residual_suggests_the_pool_that_reaches_it(call: Call, tmp_path: Path) -> None:
+    _, out, _ = call("runs", "--info", "info.tsv", "--max-residual", "0.2")
+    words = next_command(out)
+    assert words[-2:] == ["-o", "to-judge.qrels"]
+    depth = words[words.index("--depth") + 1]
+    assert f"depth {depth} " in out.splitlines()[0]
+    path = tmp_path / "pool.qrels"
+    assert call(*words[1:-1], str(path))[0] == 0
+    assert len(path.read_text().splitlines()) == int(rows_of(out, "residual")[1][3])
+
+
+def test_a_budget_goes_below_the_default_depth_where_all_above_is_judged(call: Call, tmp_path: Path) -> None:
+    """200 new judgments are 200 documents that nobody judged, as long as the runs have some."""
+    (tmp_path / "runs").mkdir()
+    for name in ("a", "b"):
+        rows = [f"1 Q0 {name}{rank} {rank} {-rank} {name}\n" for rank in range(1, 151)]
+        (tmp_path / "runs" / f"{name}.txt").write_text("".join(rows))
+    rows = [f"1 0 {name}{rank} 0\n" for name in "ab" for rank in range(1, 101)]
+    (tmp_path / "qrels.txt").write_text("".join(rows))
+    asked = (str(tmp_path / "runs"), "--qrels", str(tmp_path / "qrels.txt"), "--budget", "8")
+    path = tmp_path / "next.qrels"
+    status, _, err = call(*asked, "-o", str(path))
+    assert status == 0
+    assert judged(str(path)) == sorted(f"1 {name}{rank}" for name in "ab" for rank in range(101, 105))
+    assert "depth 104" in err
+    assert call(*asked, "--depth", "100")[0] == 1  # whoever names a depth gets that depth
+    assert len(call(*asked[:-1], "1000")[1].splitlines()) == 100
 
 
 def test_at_most_so_many_runs_of_a_group_contribute(call: Call) -> None:
-    _, out, err = call(*HEAD, "--runs-per-group", "1")
+    _, out, err = call(*HEAD, "--runs-per-group", "1", "--notes")
     assert "6 of 12 runs contribute (at most 1 a group, by priority)" in err
     assert len(out.splitlines()) > 0
 
 
 def test_without_info_every_run_contributes_and_it_is_said(call: Call) -> None:
-    _, out, err = call("runs", "--depth", "10")
+    _, out, err = call("runs", "--depth", "10", "--notes")
+    assert "(depth 10, 12 runs)" in err
     assert "12 of 12 runs contribute (no info: every run, each a group of its own)" in err
     assert set(judged()) < set(out.splitlines())
 
@@ -81,9 +157,9 @@ def test_one_run_and_one_document_are_counted_as_such(call: Call, tmp_path: Path
     (tmp_path / "run.txt").write_text("1 Q0 a 1 5 x\n")
     _, out, err = call(str(tmp_path / "run.txt"), "--depth", "5")
     assert out == "1 a\n"
-    assert "pool: 1 document, 20% of 5 x 1 run x 1 topic; 0.0 hours" in err
+    assert "1 document to judge for 1 topic (depth 5, 1 run): about 1 minute at" in err
     assert call(str(tmp_path / "run.txt"), "--summary")[0] == 0
-    assert "Mean over 1 run and 1 topic" in call(str(tmp_path / "run.txt"), "--max-residual", "0.5")[1]
+    assert "1 run, 1 topic)" in call(str(tmp_path / "run.txt"), "--max-residual", "0.5")[1]
 
 
 def test_what_does_not_fit_together_is_said_in_a_line_each(call: Call, tmp_path: Path) -> None:
@@ -96,10 +172,10 @@ def test_what_does_not_fit_together_is_said_in_a_line_each(call: Call, tmp_path:
         "\n".join([*kept, f"{run}\t\t{rest}", "ghost\tg\tmanual\t1\tyes"]) + "\n"
     )
     _, _, err = call("runs", "--info", str(tmp_path / "info.tsv"), "--depth", "5")
-    assert err.splitlines()[:3] == [
-        f"1 run ({missing.split(chr(9))[0]}) not in the info file: treated as not pooled",
-        f"1 run ({run}) without a group in the info file: each is treated as its own group",
-        "1 row (ghost) in the info file without a matching run, 1 of them pooled",
+    assert err.splitlines()[1:4] == [
+        f"1 run ({missing.split(chr(9))[0]}) not in the info file: treated as not pooled.",
+        f"1 run ({run}) without a group in the info file: each is treated as its own group.",
+        "1 row (ghost) in the info file without a matching run, 1 of them pooled.",
     ]
 
 
@@ -142,7 +218,7 @@ def test_ids_with_blanks_need_a_table(call: Call, tmp_path: Path) -> None:
 
 def test_a_level_of_0_takes_everything_for_relevant(call: Call) -> None:
     asked = (*HEAD, "--qrels", "qrels.txt", "--simulate", "--level", "0")
-    last = call(*asked)[1].splitlines()[-1].split()
+    last = rows_of(call(*asked)[1] + "\n", "judged")[-1]
     assert last == [str(len(judged())), "1.000", str(len(judged())), "1.000"]
 
 
@@ -199,8 +275,8 @@ def test_the_budget_is_what_to_judge_next_beside_what_was_judged(
         assert (status, len(lines)) == (0, min(budget, left))
         assert not set(lines) & set(judged(str(some)))
         assert set(lines) <= set(judged())
-        assert "judged already: 20 documents of the pool" in err
-        assert f"to judge now: {min(budget, left)} documents" in err
+        assert "; 20 are judged already" in err
+        assert err.startswith(f"{min(budget, left)} of the {left} documents" if budget < left else f"{left} ")
 
 
 @pytest.mark.parametrize("options", [(), ("--budget", "200"), ("--batches", "3"), ("--strategy", "mtf")])
@@ -217,7 +293,7 @@ def test_where_all_is_judged_it_says_so_and_fails(
 def test_a_budget_or_batches_without_a_strategy_begin_with_the_best_ranks(call: Call) -> None:
     for option in ("--budget", "--batches"):
         _, out, err = call(*HEAD, option, "4")
-        assert f"strategy: rank, for {option} takes the best ranks first" in err
+        assert "strategy rank)" in err
         assert out == call(*HEAD, option, "4", "--strategy", "rank")[1]
 
 
@@ -226,7 +302,7 @@ def test_judgments_can_be_cut_to_a_shallower_pool(call: Call) -> None:
     near = set(call("runs", "--info", "info.tsv", "--depth", "4")[1].splitlines())
     assert set(out.splitlines()) == set(judged()) - near
     told = f"{len(near):,} of {len(judged()):,} judgments kept"
-    assert f"pool cut to depth 4 (of 8 contributing runs, listed): {told}" in err
+    assert f"ool cut to depth 4 (of 8 contributing runs, listed): {told}" in err
 
 
 @pytest.mark.parametrize("more", [(), ("--summary",), ("--simulate",)])
@@ -236,7 +312,7 @@ def test_the_cut_is_that_of_the_judged_pool_however_shallow_the_one_asked_for(
     near = call("runs", "--info", "info.tsv", "--depth", "4")[1].splitlines()
     asked = ("runs", "--info", "info.tsv", "--depth", "2", "--qrels", "qrels.txt", *more)
     told = f"{len(near):,} of {len(judged()):,} judgments kept"
-    assert told in call(*asked, "--pool-depth", "4")[2]
+    assert told in " ".join("".join(call(*asked, "--pool-depth", "4")[1:]).split())
     status, _, err = call(*asked, "--pool-depth", "11")
     assert status == 1
     assert "Error: the pool of these runs is 10 deep, not 11" in err
@@ -248,7 +324,7 @@ def test_pool_ranks_of_the_judgments_say_what_a_shallower_pool_had(call: Call, t
     ranked.write_text("\n".join([rows[0], *(line.rsplit("\t", 1)[0] + f"\t{n % 5 + 1}"
                                               for n, line in enumerate(rows[1:]))]))  # fmt: skip
     _, out, err = call(*HEAD, "--qrels", str(ranked), "--pool-depth", "2")
-    assert "pool cut to depth 2 (by the pool ranks of the qrels)" in err
+    assert "ool cut to depth 2 (by the pool ranks of the qrels)" in err
     kept = sum(n % 5 < 2 for n in range(len(rows) - 1))
     assert f": {kept} of {len(rows) - 1} judgments kept" in err
     assert len(out.splitlines()) == len(judged()) - kept
@@ -269,10 +345,7 @@ def test_a_weighted_sample_that_was_judged_in_part_says_so_and_lowers_its_chance
     out = tmp_path / "sampled.tsv"
     _, _, err = call(*base, "--qrels", str(part), "--simulate", "-o", str(out))
     lost = len(drawn) - len(lines)
-    assert (
-        f"{lost} of the {len(drawn)} documents of the sample are unjudged: they are left out, with the" in err
-    )
-    assert "right only if chance left them unjudged" in err
+    assert f"{lost} of the {len(drawn)} documents in the sample are unjudged: they are left out" in err
     whole = tmp_path / "whole.tsv"
     call(*base, "--qrels", "qrels.txt", "--simulate", "-o", str(whole))
     some, every = (polars.read_csv(file, separator="\t", schema_overrides={"topic": polars.String})
@@ -289,8 +362,9 @@ def test_a_weighted_sample_that_was_judged_in_part_says_so_and_lowers_its_chance
 def test_an_adaptive_strategy_gives_a_batch_and_learns_from_the_qrels(call: Call, tmp_path: Path) -> None:
     _, out, err = call(*HEAD, "--strategy", "move-to-front")
     assert len(out.splitlines()) == 60
-    assert "to judge now: 60 documents" in err
-    assert "move-to-front follows the judgments: judge these, and come back with --qrels" in err
+    assert f"60 of the {len(judged())} documents left to judge" in err
+    assert "move-to-front learns from judgments" in err
+    assert "--qrels" in err
     first = set(out.splitlines())
     so_far = tmp_path / "so-far.txt"
     so_far.write_text(
@@ -322,11 +396,34 @@ def test_batches_are_shuffled_and_the_seed_says_how(call: Call) -> None:
 def test_a_replay_shows_how_many_relevant_documents_are_found(call: Call) -> None:
     status, out, _ = call(*HEAD, "--strategy", "move-to-front", "--qrels", "qrels.txt", "--simulate")
     assert status == 0
-    head, _, *rows = out.splitlines()
-    assert re.split(r"\s{2,}", head) == ["judged", "share of pool", "relevant found", "share of relevant"]
-    last = rows[-1].split()
+    head, *rows = rows_of(out, "judged")
+    assert head == ["judged", "share of pool", "relevant found", "share of relevant"]
     relevant = sum(line.split()[3] != "0" for line in Path("qrels.txt").read_text().splitlines())
-    assert last == [str(len(judged())), "1.000", str(relevant), "1.000"]
+    assert rows[-1] == [str(len(judged())), "1.000", str(relevant), "1.000"]
+
+
+def test_the_headline_of_a_replay_has_the_judgments_that_find_nine_tenths(call: Call, tmp_path: Path) -> None:
+    asked = (*HEAD, "--qrels", "qrels.txt", "--simulate", "--strategy")
+    headline = " ".join(call(*asked, "rank,mtf")[1].split("\n\n")[0].split())
+    relevant = sum(line.split()[3] != "0" for line in Path("qrels.txt").read_text().splitlines())
+    needed = {}
+    for name in ("rank", "move-to-front"):
+        path = tmp_path / f"{name}.csv"
+        assert call(*asked, name, "-o", str(path))[0] == 0
+        found = 0
+        for place, row in enumerate(table(str(path)), 1):
+            found += int(row["grade"]) > 0
+            if found >= 0.9 * relevant:
+                needed[name] = place
+                break
+    first, second = sorted(needed, key=lambda name: needed[name])
+    assert needed[first] < needed[second]
+    assert headline == (
+        f"{first} finds 90% of the {relevant} relevant documents after {needed[first]} of"
+        f" {len(judged())} judgments; {second} after {needed[second]}."
+    )
+    assert call(*asked, "rank", "--budget", "9")[1].startswith("rank finds ")
+    assert " with 9 judgments " in call(*asked, "rank", "--budget", "9")[1]
 
 
 def test_a_replay_with_an_output_gives_judgments(call: Call, tmp_path: Path) -> None:
@@ -358,9 +455,7 @@ def test_a_judged_sample_becomes_qrels_that_evaluate_reads(
     options = {"stratified-sample": ("--strata", "5:1,10:0.5")}.get(strategy, ("--rate", "0.5"))
     asked = (*HEAD, "--strategy", strategy, "--seed", "3", *options)
     _, out, err = call(*asked)
-    assert (
-        "when they are judged, this command with --qrels JUDGED --simulate -o FILE.tsv makes the qrels" in err
-    )
+    assert "add --qrels JUDGED --simulate -o FILE.tsv to this command" in err
     drawn = set(out.splitlines())
     assert drawn < set(judged())
     mine = tmp_path / "judged.txt"
@@ -395,13 +490,13 @@ def test_a_replay_writes_trec_qrels(call: Call, tmp_path: Path, suffix: str) -> 
 def test_what_is_to_be_judged_can_be_had_as_qrels_to_fill_in(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "blank.qrels"
     _, _, err = call(*HEAD, "-o", str(path))
-    assert "put the grade of each document in place of -1" in err
+    assert "replace each -1 with a grade" in err
     lines = path.read_text().splitlines()
     assert {(line.split()[1], line.split()[3]) for line in lines} == {("0", "-1")}
     assert judged(str(path)) == judged()
     filled = [line.removesuffix("-1") + "1" for line in lines[:7]]
     path.write_text("\n".join([*filled, *lines[7:]]) + "\n")
-    assert "judged already: 7 documents of the pool" in call(*HEAD, "--qrels", str(path))[2]
+    assert "; 7 are judged already" in call(*HEAD, "--qrels", str(path))[2]
 
 
 def test_a_suffix_that_nobody_knows_is_told(call: Call, tmp_path: Path) -> None:
@@ -411,7 +506,7 @@ def test_a_suffix_that_nobody_knows_is_told(call: Call, tmp_path: Path) -> None:
     assert sorted(path.read_text().splitlines()) == judged()
     assert "suffix" not in call(*HEAD, "-o", str(tmp_path / "pool.txt"))[2]
     replay = (*HEAD, "--qrels", "qrels.txt", "--simulate", "-o", str(path))
-    assert f"{told} TREC's qrels\n" in call(*replay)[2]
+    assert f"{told} TREC qrels\n" in call(*replay)[2]
     assert f"{told} a table\n" in call(*HEAD, "--summary", "-o", str(path))[2]
 
 
@@ -421,17 +516,17 @@ def test_a_dash_is_standard_output(call: Call) -> None:
 
 
 def test_a_depth_below_the_end_of_all_lists_is_told(call: Call) -> None:
-    assert "the longest list ends at 60: a depth of 61 brings no more" in call("runs", "--depth", "61")[2]
-    assert "brings no more" not in call("runs", "--depth", "60")[2]
+    assert "ends at rank 60: a depth of 61 adds nothing" in call("runs", "--depth", "61")[2]
+    assert "adds nothing" not in call("runs", "--depth", "60")[2]
 
 
 def test_several_strategies_stand_side_by_side(call: Call) -> None:
     asked = (*HEAD, "--qrels", "qrels.txt", "--simulate", "--format", "json", "--strategy")
     body = json.loads(call(*asked, "depth,rank,mtf,uniform")[1])
     assert body["strategy"] == "depth,rank,move-to-front,uniform-sample"
-    alone = call(*HEAD, "--qrels", "qrels.txt", "--simulate", "--strategy", "rank")[1].splitlines()[2:]
-    for row, line in zip(body["rows"], alone, strict=True):
-        assert (str(row["judged"]), f"{row['rank']:.3f}") == (line.split()[0], line.split()[-1])
+    out = call(*HEAD, "--qrels", "qrels.txt", "--simulate", "--strategy", "rank")[1]
+    for row, cells in zip(body["rows"], rows_of(out, "judged")[1:], strict=True):
+        assert (str(row["judged"]), f"{row['rank']:.3f}") == (cells[0], cells[-1])
     assert body["rows"][-1]["move-to-front"] == 1
     assert body["rows"][-1]["uniform-sample"] is None
 
@@ -446,14 +541,14 @@ def test_a_sample_of_another_seed_or_half_judged_is_told(call: Call, tmp_path: P
     replayed = ("--qrels", str(path), "--simulate", "-o", str(tmp_path / "sampled.tsv"))
     path.write_text("".join(rows[line] + "\n" for line in drawn))
     err = call(*sample("3"), *replayed)[2]
-    assert "of the sample" not in err
-    assert "not of this sample" not in err
+    assert "in the sample" not in err
+    assert "not in this sample" not in err
     path.write_text("".join(rows[line] + "\n" for line in drawn[2:]))
-    assert f"2 of the {len(drawn)} documents of the sample are unjudged" in call(*sample("3"), *replayed)[2]
+    assert f"2 of the {len(drawn)} documents in the sample are unjudged" in call(*sample("3"), *replayed)[2]
     path.write_text("".join(rows[line] + "\n" for line in drawn))
     err = call(*sample("4"), *replayed)[2]
     both = len(set(drawn) & set(call(*sample("4"))[1].splitlines()))
-    assert f"{len(drawn) - both} judged documents are not of this sample and left out: another seed" in err
+    assert f"{len(drawn) - both} judged documents are not in this sample and left out" in err
 
 
 def test_a_stratified_sample_as_trec_qrels_reads_back_the_same(call: Call, tmp_path: Path) -> None:
@@ -475,20 +570,19 @@ def test_a_stratified_sample_as_trec_qrels_reads_back_the_same(call: Call, tmp_p
     weighted = (*HEAD, "--strategy", "weighted-sample", "--qrels", "qrels.txt", "--simulate")
     status, _, err = call(*weighted, "-o", str(tmp_path / "w.qrels"))
     assert status == 1
-    assert "no place for the chances of a weighted sample; write -o FILE.tsv" in err
+    assert "no place for the probabilities of a weighted sample; write -o FILE.tsv" in err
 
 
 def test_documents_that_a_replay_does_not_know_are_counted(call: Call, tmp_path: Path) -> None:
     lines = Path("qrels.txt").read_text().splitlines(keepends=True)
     (tmp_path / "part.txt").write_text("".join(lines[10:]))
     asked = (*HEAD, "--strategy", "rank", "--qrels", str(tmp_path / "part.txt"), "--simulate")
-    assert "Not in the judgments, and counted as not relevant: 10 documents." in call(*asked)[1]
-    size = len(judged())
-    told = f"10 of {size} documents not in the judgments: counted as not relevant"
-    assert f"{told}; they have grade -1\n" in call(*asked, "-o", str(tmp_path / "found.csv"))[2]
-    assert "not in the judgments" not in call(*asked)[2]  # the table has it
+    told = f"10 of {len(judged())} documents have no judgment: they count as not relevant"
+    assert f"{told}." in call(*asked)[1]
+    assert call(*asked)[2] == ""
+    assert f"{told}, and are listed with grade -1.\n" in call(*asked, "-o", str(tmp_path / "found.csv"))[2]
     several = [word if word != "rank" else "rank,rrf" for word in asked]
-    assert f"{told}\n" in call(*several, "--format", "csv")[2]
+    assert f"{told}.\n" in call(*several, "--format", "csv")[2]
     assert sum(row["grade"] == "-1" for row in table(str(tmp_path / "found.csv"))) == 10
 
 
@@ -500,14 +594,15 @@ def test_the_summary_has_sizes_groups_and_runs(call: Call) -> None:
     assert status == 0
     size = len(judged())
     assert re.search(rf"^ +10 +{size} +{size / 480:.0%} ", out, re.MULTILINE)
-    assert "what each group brings to the pool" in out
+    assert f"{size} documents to judge for 6 topics (depth 10, 8 of 12 runs)" in out.splitlines()[0]
+    assert re.search(r"^group +runs +documents +only from it +of the pool$", out, re.MULTILINE)
     assert re.search(
         r"Documents that two runs share, median pair: \d+% in one group, \d+% between groups", out
     )
     assert re.search(
         r"^run +group +kind +pooled +in pool@10 +RBP\(p=0.8\) residual +would add$", out, re.MULTILINE
     )
-    assert re.search(r"documents in the pool(: |\.)", out)
+    assert re.search(r"\d of 12 runs \w+ less than 80% of the top 10 in the pool", " ".join(out.split()))
 
 
 def test_programs_get_the_runs_and_json_all_of_it(call: Call) -> None:
@@ -540,8 +635,10 @@ def test_the_summary_counts_judgments_of_lists_that_are_shorter_than_the_depth(c
     status, out, err = call(*shown, "--depth", "100")  # the lists have 60 documents
 
     assert status == 0
-    assert out == call(*shown, "--depth", "60")[1]
-    assert f", {len(call('runs', '--depth', '60')[1].splitlines()) - len(judged()):,} left to judge" in err
+    assert rows_of(out, "depth") == rows_of(call(*shown, "--depth", "60")[1], "depth")
+    left = len(call("runs", "--depth", "60")[1].splitlines()) - len(judged())
+    assert out.startswith(f"{left:,} documents to judge")
+    assert err == ""
 
 
 @pytest.mark.parametrize("options", [("--summary",), (), ("--budget", "7")])
@@ -550,20 +647,20 @@ def test_the_hours_of_a_pool_are_those_of_the_documents_left_to_judge(
 ) -> None:
     some = tmp_path / "so-far.txt"
     some.write_text("".join(Path("qrels.txt").read_text().splitlines(keepends=True)[:20]))
-    size, left = len(judged()), len(judged()) - 20
-    _, _, err = call(*HEAD, *options, "--qrels", str(some))
-    (line,) = [line for line in err.splitlines() if line.startswith("pool: ")]
-    assert line.startswith(f"pool: {size:,} documents, ")
-    assert line.endswith(f"; {left / 120:,.1f} hours at 30 s a document, {left:,} left to judge")
-    assert f"{left / 120:,.1f}" != f"{size / 120:,.1f}"
+    left = len(judged()) - 20
+    _, out, err = call(*HEAD, *options, "--qrels", str(some))
+    headline = " ".join((out if "--summary" in options else err).split())
+    time = "4 minutes" if "--budget" in options else f"{left / 120:,.1f} hours"
+    assert f": about {time} at 30 s each; 20 are judged already." in headline
+    assert f"{left:,} documents" in headline
 
 
 def test_a_shallow_pool_is_told_what_the_first_ten_of_all_would_add(call: Call) -> None:
     shallow, deep = (len(call("runs", "--depth", depth)[1].splitlines()) for depth in ("1", "10"))
     _, out, _ = call("runs", "--depth", "1", "--summary")
     said = " ".join(out.split())
-    assert f"Pooling the first 10 of each as well adds {deep - shallow} documents" in said
-    assert "12 runs have less than 80%" in said
+    assert f"Pooling the top 10 of them too adds {deep - shallow} documents" in said
+    assert "12 of 12 runs have less than 80%" in said
     assert " and 7 more." in said
     assert "...." not in said
 
@@ -592,7 +689,8 @@ def test_the_depth_for_a_residual(call: Call) -> None:
     assert len(call(*deeper)[1].splitlines()) == row["documents"]
     _, out, _ = call("runs", "--info", "info.tsv", "--max-residual", "0.0000001")
     assert "0.0000001" in out
-    assert "No depth is enough: with all that these runs retrieved judged it is" in out
+    assert out.startswith("No pool depth brings the mean residual down to 1e-07")
+    assert "--summary" in next_command(out)
 
 
 def full_lists(folder: Path) -> str:
@@ -609,7 +707,7 @@ def full_lists(folder: Path) -> str:
 def test_a_small_residual_keeps_its_figures(call: Call, tmp_path: Path) -> None:
     runs = full_lists(tmp_path)
     _, out, _ = call(runs, "--max-residual", "0.00002", "-p", "0.2")
-    assert out.splitlines()[2].split()[1:3] == ["7", "0.000013"]  # 0.2 ** 7 is 1.28e-05
+    assert rows_of(out, "residual")[1][1:3] == ["7", "0.000013"]  # 0.2 ** 7 is 1.28e-05
     _, out, _ = call(runs, "--depth", "7", "-p", "0.2", "--summary")
     assert re.search(r"^ +7 .* 1\.3e-05$", out, re.MULTILINE)
     assert re.search(r"^ +5 .* 0\.0003$", out, re.MULTILINE)
@@ -629,11 +727,11 @@ def test_a_small_residual_keeps_its_figures(call: Call, tmp_path: Path) -> None:
         (("runs", "-p", "0.9"), 2, "-p changes nothing with the strategy depth"),
         (("runs", "--level", "2"), 2, "--level changes nothing with the strategy depth"),
         (("runs", "--strategy", "rrf", "--strata", "1:1"), 2, "--strata changes nothing"),
-        (("runs", "--simulate"), 2, "--simulate replays judgments: give them with --qrels"),
+        (("runs", "--simulate"), 2, "--simulate replays judgments: add --qrels FILE"),
         (("runs", "--summary", "--max-residual", "0.1"), 2, "do not go together"),
         (("runs", "--summary", "--strategy", "rrf"), 2, "--strategy changes nothing with --summary"),
         (("runs", "--summary", "--budget", "9"), 2, "--budget changes nothing with --summary"),
-        (("runs", "--summary", "--format", "lines"), 2, "only what is to be judged is printed as lines"),
+        (("runs", "--summary", "--format", "lines"), 2, "only documents to judge can be printed as lines"),
         (("runs", "--strategy", "uniform-sample", "--budget", "9"), 2, "a sample is judged as a whole"),
         (("runs", "--strategy", "uniform-sample", "--batches", "9"), 2, "judged as a whole"),
         (("runs", "--strategy", "uniform-sample", "--rate", "2"), 1, "a sampling rate of 2.0"),
@@ -645,16 +743,16 @@ def test_a_small_residual_keeps_its_figures(call: Call, tmp_path: Path) -> None:
         (("runs", "--seed", "3"), 2, "--seed changes nothing with the strategy depth: nothing is drawn"),
         (("runs", "--summary", "--seed", "3"), 2, "--seed changes nothing with --summary"),
         (("runs", "--strategy", "depth", "--budget", "9"), 2, "use --strategy rank, rrf or move-to-front"),
-        (("runs", "--strategy", "depth", "--batches", "9"), 2, "the strategy depth has them by doc id"),
-        (("runs", "--strategy", "rank,rrf"), 2, "several strategies are compared on known judgments"),
-        (("runs", "--pool-depth", "9"), 2, "--pool-depth is about judgments: give them with --qrels"),
+        (("runs", "--strategy", "depth", "--batches", "9"), 2, "the strategy depth sorts them by doc id"),
+        (("runs", "--strategy", "rank,rrf"), 2, "several strategies can only be compared by replaying"),
+        (("runs", "--pool-depth", "9"), 2, "--pool-depth is about judgments: add --qrels FILE"),
         (("runs", "--chart", "x.svg"), 2, "--chart draws what --summary or --simulate shows"),
         (("nowhere", "--summary", "--chart", "x.doc"), 1, "no chart format has the suffix '.doc'"),
-        (("runs", "--summary", "--format", "qrels"), 2, "qrels hold documents"),
+        (("runs", "--summary", "--format", "qrels"), 2, "qrels list documents"),
         (("runs", "--max-residual", "0.1", "--qrels", "qrels.txt"), 2, "--qrels changes nothing with --max-residual"),
         (("runs", "--summary", "-p", "1"), 2, "-p 1: expected a number between 0 and 1"),
         (("runs", "--seconds", "0"), 2, "--seconds 0: expected more than 0"),
-        (("runs", "--runs-per-group", "1"), 1, "only where groups are known"),
+        (("runs", "--runs-per-group", "1"), 1, "--runs-per-group needs to know the groups"),
         (("runs", "--depth", "50", "--strategy", "stratified-sample", "--strata", "5:1"), 1, "end at rank 5"),
         (("nowhere",), 1, "nowhere"),
         (("runs", "--qrels", "other.txt", "--simulate"), 1, "other.txt: no document of the pool is judged"),

@@ -75,7 +75,7 @@ def test_without_info_every_run_contributes_as_a_group_of_its_own() -> None:
     assert contributors.contributing.all()
     assert contributors.groups == FOUR.runs
     assert contributors.how == "no info: every run, each a group of its own"
-    with pytest.raises(DataError, match="only where groups are known; list them with --info"):
+    with pytest.raises(DataError, match=r"needs to know the groups: .* --info"):
         choose_contributors(FOUR, per_group=1)
 
 
@@ -108,9 +108,9 @@ def test_runs_are_known_by_their_tags_too() -> None:
 
 
 def test_an_info_file_of_other_runs_is_refused() -> None:
-    with pytest.raises(DataError, match="none of the 2 runs; expected names such as 'x', found 'a1'"):
+    with pytest.raises(DataError, match=r"none of the 2 runs: .*'a1', .*'x'"):
         choose_contributors(runs("x", "y"), INFO)
-    with pytest.raises(DataError, match="none of the runs is listed as pooled; give --runs-per-group"):
+    with pytest.raises(DataError, match=r"no run as pooled; .* --runs-per-group N"):
         choose_contributors(runs("a2", "b2"), INFO)
 
 

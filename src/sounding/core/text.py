@@ -139,3 +139,13 @@ def format_chance(chance: float) -> str:
 def hours(documents: int, seconds: float) -> float:
     """Return the hours needed to judge documents at `seconds` each."""
     return documents * seconds / 3600
+
+
+def judging_time(documents: int, seconds: float) -> str:
+    """Return how long it takes to judge documents, in words: `about 20 minutes at 30 s each`."""
+    needed = hours(documents, seconds)
+    if needed < 1:
+        text = plural(math.ceil(60 * needed), "minute")
+    else:
+        text = f"{needed:,.1f} hours" if needed < 9.95 else f"{needed:,.0f} hours"
+    return f"about {text} at {seconds:g} s each"

@@ -17,9 +17,10 @@ from sounding.core.files import write_file
 from sounding.core.text import quote
 from sounding.data.formats import read_qrels, read_run
 from sounding.data.sources import compress_zstd
-from sounding.data.tables import Numbers, Places, Run
+from sounding.data.tables import Numbers, Places, Run, byte_order
 
 QrelsFormat = Literal["trec", "tsv"]
+NOT_JUDGED = -1  # the grade of a document that was pooled and not judged
 
 _BLANKS = re.compile(r"[\x00-\x20]")  # the reader of TREC text ends a field at these
 _COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
@@ -53,6 +54,24 @@ def run_lines(run: Run) -> list[str]:
             _repeat(topics, run.sizes), docs, _spell(ranks), run.scores.tolist(), strict=True
         )
     ]
+
+
+def spaced_lines(*columns: Iterable[object]) -> str:
+    """Return columns as lines with blanks between the cells; a cell that holds a blank is refused."""
+    kept = [list(column) for column in columns]
+    for text in dict.fromkeys(cell for column in kept for cell in column if isinstance(cell, str)):
+        if len(text.split()) != 1:
+            raise DataError(
+                f"id {text!r} has a blank, which lines cannot hold; write a table with -o FILE.csv"
+            )
+    return "".join(" ".join(map(str, row)) + "\n" for row in zip(*kept, strict=True))
+
+
+def qrels_template(documents: Iterable[tuple[str, str]]) -> str:
+    """Return qrels to fill in, a line for each topic and doc: grade -1 means that it is not judged."""
+    rows = sorted(documents, key=lambda row: (byte_order(row[0]), byte_order(row[1])))
+    topics, docs = [topic for topic, _ in rows], [doc for _, doc in rows]
+    return spaced_lines(topics, ["0"] * len(rows), docs, [NOT_JUDGED] * len(rows))
 
 
 def write_qrels(qrels: Any, path: str | Path, *, format: QrelsFormat | None = None) -> None:  # noqa: A002

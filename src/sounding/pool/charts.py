@@ -1,4 +1,4 @@
-"""Charts of a pool: its size by depth, what groups have in common, what strategies find in it."""
+"""Charts of a pool: its size by depth, the overlap of groups, what strategies find in it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from sounding.core.text import plural
 from sounding.pool.foresight import Foresight
 from sounding.render import style
 from sounding.render.lines import Values, series_pane
-from sounding.render.save import together
 from sounding.render.style import PERCENT, data, names, needs, titled, value_domain
 from sounding.selection.strategies import Replay
 
+WIDTH = 340  # pixels: a column of a paper
+MOST_ABOVE = 5  # names in a legend above a pane of this width
 LEAST_SIDE = 280  # pixels: of a square of tiles, so that legend and titles have room beside it
 
 
 @needs("depth", "size")
 def pool_size_by_depth(frame: polars.DataFrame) -> style.Chart:
-    """How many documents pools of growing depth hold.
+    """Draw how many documents pools of growing depth hold.
 
     Columns: `depth`, `size` (documents); optional `share` (of depth times runs times topics, 0 to 1).
     """
@@ -37,13 +38,13 @@ def pool_size_by_depth(frame: polars.DataFrame) -> style.Chart:
             line = alt.Chart(data(kept.select("depth", column))).mark_line(
                 strokeWidth=2, color=style.COLORS[0]
             )
-            panes.append(line.encode(x, values.y(), tooltip=tooltip).properties(width=330, height=240))
-    return titled(alt.hconcat(*panes, spacing=30), "Documents to judge by depth of the pool", [note])
+            panes.append(line.encode(x, values.y(), tooltip=tooltip).properties(width=WIDTH, height=220))
+    return titled(alt.hconcat(*panes, spacing=30), "Documents to judge by pool depth", [note])
 
 
 @needs("strategy", "judgments", "found")
 def relevant_by_judgments(frame: polars.DataFrame) -> style.Chart:
-    """Share of the relevant documents that strategies had found after so many judgments, one line each.
+    """Draw the share of the relevant documents that each strategy found, over the number of judgments.
 
     Columns: `strategy`, `judgments`, `found` (0 to 1).
     """
@@ -52,13 +53,14 @@ def relevant_by_judgments(frame: polars.DataFrame) -> style.Chart:
     )
     values = Values(column="found", title="share of relevant documents found", domain=(0, 1), format=PERCENT)
     x = style.depth_x(*style.span(kept, "judgments"), "judgments", "judgments (log scale)")
-    pane = series_pane(kept, x, values, "strategy", names(kept, "strategy"))
-    return titled(pane.properties(width=460, height=300), "Relevant documents found by number of judgments")
+    order = names(kept, "strategy")
+    pane = series_pane(kept, x, values, "strategy", order, top=len(order) <= MOST_ABOVE)
+    return titled(pane.properties(width=WIDTH, height=240), "Relevant documents found")
 
 
 @needs("group", "other", "overlap")
 def group_overlap(frame: polars.DataFrame) -> style.Chart:
-    """How much of what one group brought to the pool another brought too.
+    """Draw what share of the documents of one group another group retrieved too.
 
     Columns: `group`, `other`, `overlap` (0 to 1). Groups stand in the order of their mean overlap.
     """
@@ -69,8 +71,8 @@ def group_overlap(frame: polars.DataFrame) -> style.Chart:
     side = min(max(LEAST_SIDE // len(order), 14), 60)
     scale = alt.Scale(scheme="cividis", domain=list(value_domain(apart["overlap"])))
     tiles = alt.Chart(data(apart)).mark_rect().encode(
-        alt.X("other:N", sort=order, title="share that this group brought too", axis=style.slanted_axis()),
-        alt.Y("group:N", sort=order, title="of the documents that this group brought",
+        alt.X("other:N", sort=order, title="share that this group has too", axis=style.slanted_axis()),
+        alt.Y("group:N", sort=order, title="of the documents of this group",
               axis=alt.Axis(labelOverlap=False)),
         alt.Color("overlap:Q", title="overlap", scale=scale,
                   legend=alt.Legend(format=PERCENT, gradientLength=200)),
@@ -78,32 +80,28 @@ def group_overlap(frame: polars.DataFrame) -> style.Chart:
     )  # fmt: skip
     return titled(
         tiles.properties(width=alt.Step(side), height=alt.Step(side)),
-        f"How much {plural(len(order), 'group')} have in common",
-        ["Groups stand in the order of their mean overlap with the others."],
+        f"Overlap of {plural(len(order), 'group')}",
+        ["Groups in the order of their mean overlap with others."],
     )
 
 
-def summary_chart(foresight: Foresight) -> style.Chart:
-    """Sizes by depth and, of several groups, what they have in common."""
+def summary_charts(foresight: Foresight) -> dict[str, style.Chart]:
+    """Return the sizes by depth and, if there are several groups, their overlap."""
     depths = list(range(1, foresight.depth + 1))
-    sizes = {
-        "depth": depths,
-        "size": [foresight.documents_at(depth) for depth in depths],
-        "share": [foresight.share_of_most(depth) for depth in depths],
-    }
-    drawn = [pool_size_by_depth(polars.DataFrame(sizes))]
+    sizes = {"depth": depths, "size": [foresight.documents_at(depth) for depth in depths]}
+    drawn = {"size": pool_size_by_depth(polars.DataFrame(sizes))}
     groups = list(foresight.group_documents)
     if len(groups) > 1:
         overlap = {
             "group": [group for group in groups for _ in groups], "other": groups * len(groups),
             "overlap": foresight.group_overlap.ravel(),
         }  # fmt: skip
-        drawn.append(group_overlap(polars.DataFrame(overlap)))
-    return together(drawn)
+        drawn["groups"] = group_overlap(polars.DataFrame(overlap))
+    return drawn
 
 
 def replay_chart(replays: Mapping[str, Replay]) -> style.Chart:
-    """What strategies had found after so many judgments."""
+    """Draw what strategies found in their replays."""
     frames = [
         polars.DataFrame(
             {

@@ -1,4 +1,4 @@
-"""`sounding pool`: its options."""
+"""The options of `sounding pool`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ QRELS = "qrels"  # topic 0 doc grade
 
 @declare.options
 class PoolingOptions(declare.RankingOptions, declare.FileOptions):
-    """What `sounding pool` is asked for."""
+    """The options of `sounding pool`."""
 
     runs: tuple[str, ...] = declare.argument(nargs=-1, required=True, metavar="RUN...")
     info: str | None = declare.text(
@@ -28,7 +28,9 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
         " --budget or --batches]",
         metavar="S",
     )
-    budget: int | None = declare.count("List the next N documents to judge.", metavar="N")
+    budget: int | None = declare.count(
+        "List the N documents to judge next; judged ones do not count.", metavar="N"
+    )
     batches: int | None = declare.count("List the next N documents of each topic, shuffled.", metavar="N")
     rate: float | None = declare.number(
         "Sample this share of each pool (for uniform-sample, weighted-sample).  [default: 0.1]", metavar="R"
@@ -58,10 +60,10 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
 
 
 class PoolCommand(GroupedCommand):
-    """A command whose help names every strategy."""
+    """A command whose help lists the strategies."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the strategies that are known."""
+        """Write the strategies below the options."""
         from sounding.selection.strategies import STRATEGIES  # NumPy, which the command itself does without
 
         with formatter.section("Strategies"):
@@ -77,16 +79,16 @@ class PoolCommand(GroupedCommand):
 def command(options: PoolingOptions) -> None:
     """Choose which documents of RUNs to judge, and see what that costs and covers.
 
-    Prints one `topic doc` per line, sorted by doc id. The default is the pool of the first --depth
-    documents of each contributing run. An adaptive order reveals how documents were ranked, so hand
-    them to assessors sorted by doc id, or shuffled with --batches.
+    Prints one `topic doc` per line, sorted by doc id; the number of documents and the judging time go
+    to stderr. By default the list is the pool: the first --depth documents of each contributing run.
+    -o FILE.qrels writes a template to fill in.
 
     \b
     sounding pool runs/ --info info.tsv --depth 50 > to-judge.txt
     sounding pool runs/ --info info.tsv --summary
-    sounding pool runs/ --strategy move-to-front --qrels so-far.txt --batches 20 -o next.csv
+    sounding pool runs/ --depth 50 -o to-judge.qrels
+    sounding pool runs/ --qrels so-far.txt --budget 200 -o next.qrels
     sounding pool runs/ --strategy stratified-sample --strata 10:1,100:0.1 --seed 7 > to-judge.txt
-    sounding pool runs/ --depth 50 -o to-fill-in.qrels
     sounding pool runs/ --qrels qrels.txt --simulate --strategy depth,rank,mtf
     """  # noqa: D301 - click wants the control character
     from sounding.pool.flow import run  # NumPy and the engine, which --help does without

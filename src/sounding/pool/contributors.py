@@ -1,8 +1,8 @@
-"""Which runs contribute to a pool, as NIST chooses them, and the documents that they bring to it.
+"""Choose the runs that contribute to a pool, as NIST does.
 
-Voorhees (2002): every group contributes at most so many runs, in the order in which it wants them judged;
-of each run the first X documents of a topic are taken; the pool is shown by doc id, so that nobody can
-tell how high a document was ranked, how often, or by whom.
+Voorhees (2002): each group ranks its runs by priority and contributes a fixed number of them; the pool
+takes the first X documents of each run and topic. It is shown by doc id, so that assessors cannot tell how
+high, how often or by whom a document was ranked.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from sounding.runs.retrieved import Retrieved
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Contributors:
-    """The runs, who submitted each, and which of them contribute."""
+    """The runs, who submitted each, and which of them contribute to the pool."""
 
     contributing: NDArray[np.bool_]  # (run,)
     groups: tuple[str, ...]  # (run,) a run of an unknown group is a group of its own
     kinds: tuple[str, ...]  # (run,) empty: not known
-    how: str  # how they were chosen, in a few words
-    remarks: tuple[str, ...]  # what does not fit together, a line each
+    how: str  # how they were chosen, in words
+    remarks: tuple[str, ...]  # where info and runs do not match, one line each
 
     def pool(self, retrieved: Retrieved, depth: int) -> Retrieved:
-        """What the contributing runs bring to a pool of this depth."""
+        """Return the lists of the contributing runs, cut at the depth of the pool."""
         return retrieved.pick(self.contributing).cut(depth)
 
 
 def choose_contributors(
     retrieved: Retrieved, info: Mapping[str, RunInfo] | None = None, *, per_group: int | None = None
 ) -> Contributors:
-    """The runs that `info` lists as pooled or, with `per_group`, so many of each group by priority.
+    """Choose the runs that `info` lists as pooled or, with `per_group`, that many of each group by priority.
 
-    Without `info` every run contributes. Runs that it does not list contribute nothing.
+    Without `info` every run contributes. A run that `info` does not list does not contribute.
     """
     if info is None:
         if per_group is not None:
-            raise DataError("runs can be chosen by group only where groups are known; list them with --info")
+            raise DataError("--runs-per-group needs to know the groups: list them in a file for --info")
         return Contributors(
             contributing=np.ones(len(retrieved.runs), np.bool_), groups=retrieved.runs,
             kinds=("",) * len(retrieved.runs), how="no info: every run, each a group of its own", remarks=(),
@@ -50,8 +50,8 @@ def choose_contributors(
     rows = listed_rows(retrieved.runs, retrieved.tags, info)
     if not any(rows):
         raise DataError(
-            f"the info file lists none of the {len(rows)} runs; expected names such as {retrieved.runs[0]!r},"
-            f" found {next(iter(info), 'nothing')!r}"
+            f"the info file lists none of the {len(rows)} runs: it has names such as"
+            f" {next(iter(info), 'none')!r}, the runs have names such as {retrieved.runs[0]!r}"
         )
     groups = groups_of(retrieved.runs, rows)
     remarks = info_remarks(retrieved.runs, rows, info)
@@ -63,7 +63,9 @@ def choose_contributors(
         how = f"at most {per_group} a group, by priority"
         remarks += _undecided(retrieved.runs, rows, groups, chosen)
     if not any(chosen):
-        raise DataError("none of the runs is listed as pooled; give --runs-per-group N")
+        raise DataError(
+            "the info file lists no run as pooled; choose some of each group with --runs-per-group N"
+        )
     return Contributors(
         contributing=np.array(chosen, np.bool_), groups=groups,
         kinds=tuple(row.kind if row else "" for row in rows), how=how, remarks=tuple(remarks),
@@ -73,7 +75,7 @@ def choose_contributors(
 def _undecided(
     runs: Sequence[str], rows: Sequence[RunInfo | None], groups: Sequence[str], chosen: Sequence[bool]
 ) -> list[str]:
-    """A line about groups whose priorities do not say which runs come first, and the runs taken of them."""
+    """Return a remark on groups whose priorities leave open which runs come first."""
     left: dict[str, set[int]] = {}
     for row, group, own in zip(rows, groups, chosen, strict=True):
         if row is not None and not own:
@@ -88,13 +90,13 @@ def _undecided(
     names = list(dict.fromkeys(group for _, group in equal))
     taken = named([run for run, _ in equal], "run")
     return [
-        f"{named(names, 'group')} with runs of equal or no priority: taken in the order in which runs are"
-        f" read, {taken}"
+        f"{named(names, 'group')} with runs of equal or no priority: the first in the order of reading are"
+        f" taken, {taken}"
     ]
 
 
 def _by_priority(rows: Sequence[RunInfo | None], groups: Sequence[str], per_group: int) -> list[bool]:
-    """The first runs of every group; a run without a priority comes last, equal ones as they were given."""
+    """Choose the first runs of each group; a run without a priority comes last, ties in the order given."""
     order = sorted((row.priority or np.inf, place) for place, row in enumerate(rows) if row is not None)
     taken: dict[str, int] = {}
     chosen = [False] * len(rows)

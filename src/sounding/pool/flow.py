@@ -1,4 +1,4 @@
-"""What `sounding pool` does: check the options, choose or replay or look ahead, write what came out."""
+"""Run `sounding pool`: check the options, choose documents or replay or look ahead, write the answer."""
 
 from __future__ import annotations
 
@@ -11,28 +11,41 @@ from sounding.core.errors import DataError
 from sounding.core.text import plural
 from sounding.data.finding import find_runs
 from sounding.data.run_info import read_run_info
+from sounding.data.writing import qrels_template
 from sounding.pool import sentences, tables
-from sounding.pool.charts import replay_chart, summary_chart
+from sounding.pool.charts import replay_chart, summary_charts
 from sounding.pool.command import LINES, QRELS, PoolingOptions
 from sounding.pool.foresight import Foresight
 from sounding.pool.pooling import pool
 from sounding.pool.result import Pooling
-from sounding.render.save import require_suffix, save
-from sounding.render.tables import Table
+from sounding.render.save import require_suffix, save, save_each
+from sounding.render.tables import Answer
 from sounding.selection.samples import check_rate, parse_strata
 from sounding.selection.strategies import Kind, find_strategy
 from sounding.terminal.declare import typed
-from sounding.terminal.options import PEOPLE, bars_for, remark, write_tables, write_text
+from sounding.terminal.options import (
+    PEOPLE,
+    bars_for,
+    remark,
+    say_answer,
+    suggest,
+    write_answer,
+    write_text,
+)
 
 SUFFIXES = {".tsv": "tsv", ".qrels": QRELS}  # beside those that all commands know
 PLAIN = ("", ".txt", ".lines")  # suffixes of plain lines; a replay writes qrels there
-WRITTEN = {LINES: "lines of topic and doc", QRELS: "TREC's qrels", "table": "a table"}  # by format
+WRITTEN = {LINES: "lines of topic and doc", QRELS: "TREC qrels", "table": "a table"}  # by format
+TEMPLATE = "to-judge.qrels"  # the file that the next command suggests
+WHO = ("info", "depth", "runs_per_group", "policy", "run_format", "seconds")  # options that make the pool
+WHICH = ("strategy", "budget", "batches", "rate", "strata", "p", "level", "seed")  # what to judge of it
+JUDGED = ("qrels", "pool_depth", "qrels_format")  # existing judgments
 
 
 def run(options: PoolingOptions) -> None:
-    """Choose what to judge, replay judging, or say what a pool will cost and cover."""
+    """Choose what to judge, replay judging, or show what a pool costs and covers."""
     kinds = _strategies(options)
-    if problems := [*_conflicts(kinds, options), *_without_use(kinds, options)]:
+    if problems := [*_conflicts(kinds, options), *_idle_options(kinds, options)]:
         raise click.UsageError(problems[0])
     if options.rate is not None:
         check_rate(options.rate)
@@ -42,7 +55,7 @@ def run(options: PoolingOptions) -> None:
         require_suffix(options.chart)
     options = replace(options, format_name=_format_of(options))
     result = pool(
-        find_runs(options.runs), depth=options.depth,
+        find_runs(options.runs), depth=_typed_depth(options),
         info=None if options.info is None else read_run_info(options.info),
         per_group=options.runs_per_group, strategy=[kind.name for kind in kinds], budget=options.budget,
         batches=options.batches, rate=options.rate, strata=options.strata, p=options.p, level=options.level,
@@ -51,37 +64,26 @@ def run(options: PoolingOptions) -> None:
         qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
         bars=bars_for(options),
     )  # fmt: skip
-    contributing = result.contributors.contributing
-    count = sentences.contributing_runs(int(contributing.sum()), len(contributing), result.contributors.how)
-    _say([*result.contributors.remarks, count], options)
-    cut = [] if result.cut is None else [result.cut]
     if result.foresight is not None:
-        _write_foresight(result, result.foresight, cut, options)
-        return
-    if options.simulate:
-        _say([*sentences.pool_remarks(result, options.seconds), *cut], options)
+        _write_foresight(result, result.foresight, options)
+    elif options.simulate:
         _write_replays(result, options)
     else:
-        _say([*cut, *sentences.pool_remarks(result, options.seconds, result.judged)], options)
         _write_next(result, options)
 
 
-def _say(remarks: Sequence[str], options: PoolingOptions) -> None:
-    for text in remarks:
-        remark(text, quiet=options.quiet)
+def _typed_depth(options: PoolingOptions) -> int | None:
+    return options.depth if typed("depth") else None
 
 
 # -- what is asked for -----------------------------------------------------------------------------
 
 
 def _strategies(options: PoolingOptions) -> list[Kind]:
-    """Return the strategies that are named; by rank, which is said, where only a part is taken."""
+    """Return the strategies; by default depth, or rank where only a part of the pool is asked for."""
     if options.strategy is not None:
         return [find_strategy(name.strip()) for name in options.strategy.split(",")]
-    some = [f"--{name}" for name in ("budget", "batches") if getattr(options, name)]
-    if some:
-        remark(f"strategy: rank, for {some[0]} takes the best ranks first", quiet=options.quiet)
-    return [find_strategy("rank" if some else "depth")]
+    return [find_strategy("rank" if options.budget or options.batches else "depth")]
 
 
 def _looking_ahead(options: PoolingOptions) -> list[str]:
@@ -90,14 +92,14 @@ def _looking_ahead(options: PoolingOptions) -> list[str]:
 
 
 def _conflicts(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
-    """What does not go together."""
+    """Yield what is wrong with options that exclude each other."""
     ahead = _looking_ahead(options)
     if len(ahead) > 1:
-        yield "--max-residual and --summary do not go together; give one"
+        yield "--max-residual and --summary do not go together; use one of them"
     if options.simulate and options.qrels is None:
-        yield "--simulate replays judgments: give them with --qrels"
+        yield "--simulate replays judgments: add --qrels FILE"
     if len(kinds) > 1 and not options.simulate:
-        yield "several strategies are compared on known judgments: add --qrels and --simulate"
+        yield "several strategies can only be compared by replaying judgments: add --qrels FILE --simulate"
     idle = ["batches", "budget", "simulate", "strategy", *(["qrels"] if options.max_residual else [])]
     for name in idle:
         if ahead and getattr(options, name) not in (None, False, "depth"):
@@ -106,19 +108,19 @@ def _conflicts(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
         for name in ("budget", "batches"):
             if kind.name == "depth" and getattr(options, name) and not options.simulate:
                 yield (
-                    f"--{name} takes the most promising documents first, and the strategy depth has them by"
+                    f"--{name} needs the most promising documents first, but the strategy depth sorts them by"
                     " doc id; use --strategy rank, rrf or move-to-front"
                 )
         if kind.sampled and options.budget:
-            yield "a sample is judged as a whole, so --budget has no place; lower its rate"
+            yield "a sample is judged as a whole; use a lower --rate instead of --budget"
         if kind.sampled and options.batches:
-            yield "a sample is drawn at random and judged as a whole; leave --batches out"
+            yield "a sample is judged as a whole; leave --batches out"
     if options.chart is not None and not (options.summary or options.simulate):
         yield "--chart draws what --summary or --simulate shows; add one of them"
 
 
-def _without_use(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
-    """Options that would change nothing."""
+def _idle_options(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
+    """Yield what is wrong with options that would change nothing, or are out of range."""
     ahead = _looking_ahead(options)
     named = f"the strateg{'ies' if len(kinds) > 1 else 'y'} {', '.join(kind.name for kind in kinds)}"
     used = {name for kind in kinds for name in kind.parameters}
@@ -135,7 +137,7 @@ def _without_use(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str
         yield "--max-residual finds the depth; leave --depth out"
     for name in ("qrels_format", "pool_depth"):
         if typed(name) and options.qrels is None:
-            yield f"--{name.replace('_', '-')} is about judgments: give them with --qrels"
+            yield f"--{name.replace('_', '-')} is about judgments: add --qrels FILE"
     if options.seconds <= 0:
         yield f"--seconds {options.seconds:g}: expected more than 0"
     for value, dashes in ((options.p, "-p"), (options.max_residual, "--max-residual")):
@@ -144,7 +146,7 @@ def _without_use(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str
 
 
 def _format_of(options: PoolingOptions) -> str:
-    """Return the layout: lines unless a table was asked for, or what the suffix of the output says."""
+    """Return the output format: as asked for, by the suffix of the output, or lines."""
     ahead = bool(_looking_ahead(options))
     replayed = options.simulate and options.output is not None
     chosen = options.format_name
@@ -157,80 +159,139 @@ def _format_of(options: PoolingOptions) -> str:
             written = f"{options.output}: no format has the suffix {suffix}; written as {WRITTEN[chosen]}"
             remark(written, quiet=options.quiet)
     if chosen == LINES and (ahead or options.simulate):
-        raise click.UsageError("only what is to be judged is printed as lines; use another --format")
+        raise click.UsageError("only documents to judge can be printed as lines; use another --format")
     if chosen == QRELS and ahead:
-        raise click.UsageError("qrels hold documents, which a summary has none of; use another --format")
+        raise click.UsageError("qrels list documents, and a summary has none; use another --format")
     if chosen == QRELS and options.simulate and "," in (options.strategy or ""):
-        raise click.UsageError("qrels hold what one strategy had judged; name one, or write a table")
+        raise click.UsageError("qrels hold the judgments of one strategy; name one, or write a table")
     return chosen
 
 
 # -- what is written -------------------------------------------------------------------------------
 
 
-def _write_foresight(
-    result: Pooling, foresight: Foresight, cut: Sequence[str], options: PoolingOptions
-) -> None:
-    """Print what the pool would cost and cover, or how deep it has to be."""
-    _say(cut, options)
+def _notes(result: Pooling, options: PoolingOptions) -> list[str]:
+    return sentences.pool_notes(result, asked=_typed_depth(options), all_notes=options.notes)
+
+
+def _write_foresight(result: Pooling, foresight: Foresight, options: PoolingOptions) -> None:
+    """Write what the pool costs and covers, or how deep it has to be."""
+    notes = _notes(result, options)
     if options.max_residual is not None:
-        _write(tables.residual_table(foresight, options.max_residual, options.seconds), options)
+        depth = foresight.depth_for_residual(options.max_residual)
+        words = ("--summary",) if depth is None else ("--depth", str(depth), "-o", TEMPLATE)
+        answer = Answer(
+            sentences.residual_headline(foresight, options.max_residual, options.seconds),
+            [tables.residual_table(foresight, options.max_residual, options.seconds)],
+            notes,
+            suggest("pool", *words, keep=("info", "runs_per_group", "policy", "run_format", "qrels")),
+        )
+        _write(answer, options)
         return
-    _say(sentences.pool_remarks(result, options.seconds, result.judged), options)
+    left = result.size - result.judged
+    following = suggest("pool", "-o", TEMPLATE, keep=(*WHO, *JUDGED)) if left else None
+    headline = sentences.summary_headline(result, foresight, options.seconds)
+    notes = [*sentences.coverage_notes(foresight, options.seconds), *notes]
     if options.format_name in PEOPLE:
-        write_tables(tables.summary_tables(foresight, options.seconds), options.format_name, options.output)
+        shown = tables.summary_tables(foresight, options.seconds)
     else:
-        _write(tables.run_table(foresight), options)
+        shown = [tables.run_table(foresight)]
+    _write(Answer(headline, shown, notes, following), options)
     if options.chart is not None:
-        save(summary_chart(foresight), options.chart)
-        remark(f"chart: {options.chart}", quiet=options.quiet)
+        for path in save_each(summary_charts(foresight), options.chart):
+            remark(f"chart: {path}", quiet=options.quiet)
 
 
 def _write_next(result: Pooling, options: PoolingOptions) -> None:
-    """Print what is to be judged next."""
+    """Write the documents to judge next."""
     if not result.picks and result.judged:
+        for note in _notes(result, options):
+            remark(note, quiet=options.quiet)
         raise DataError(
-            f"nothing is left to judge: {options.qrels} holds all {plural(result.judged, 'document')} of the"
-            " pool; a greater --depth or more runs add documents, and --simulate replays the judgments"
+            f"nothing is left to judge: {options.qrels} has all {plural(result.judged, 'document')} of the"
+            " pool; add documents with a greater --depth or more runs, or replay the judgments with"
+            " --simulate"
         )
-    blank = options.format_name == QRELS
-    _say(
-        sentences.next_remarks(result, options.seconds, given=options.qrels is not None, blank=blank), options
+    answer = Answer(
+        sentences.headline(result, options.seconds),
+        [replace(tables.pick_table(result.pool, result.picks), facts=tables.pool_facts(result))],
+        [*_advice(result, options), *_notes(result, options)],
+        _following(result, options),
     )
-    if options.format_name == LINES:
-        write_text(tables.lines(result.pool, result.picks), options.output)
-    elif blank:
-        write_text(tables.trec_lines(tables.blank_table(result.pool, result.picks)), options.output)
-    else:
-        _write(tables.pick_table(result.pool, result.picks), options, result)
+    if options.format_name not in (LINES, QRELS):
+        _write(answer, options)
+        return
+    lines = options.format_name == LINES
+    documents = tables.lines(result.pool, result.picks) if lines else qrels_template(result.documents())
+    write_text(documents, options.output)
+    say_answer(answer, options)
+
+
+def _advice(result: Pooling, options: PoolingOptions) -> list[str]:
+    """Return how to go on once the documents are judged."""
+    (kind,) = result.kinds
+    advice = []
+    if options.format_name == QRELS:
+        existing = options.qrels is not None
+        advice = [sentences.APPEND.format(qrels=options.qrels) if existing else sentences.FILL_IN]
+    if kind.adaptive:
+        advice.append(sentences.LEARNS.format(name=kind.name))
+    if kind.sampled and not result.judged:
+        advice.append(sentences.MAKE_QRELS)
+    return advice
+
+
+def _following(result: Pooling, options: PoolingOptions) -> str | None:
+    """Return the next command: write a template, or list what a filled-in one leaves to judge."""
+    if options.format_name != QRELS:
+        writable = all(len(text.split()) == 1 for row in result.documents() for text in row)
+        return suggest("pool", "-o", TEMPLATE, keep=(*WHO, *WHICH, *JUDGED)) if writable else None
+    (kind,) = result.kinds
+    if options.qrels is not None or options.output is None or kind.sampled:
+        return None
+    return suggest("pool", "--qrels", str(options.output), keep=(*WHO, *WHICH))
 
 
 def _write_replays(result: Pooling, options: PoolingOptions) -> None:
-    """Print what strategies would have found: a table for people, the documents of one for programs."""
+    """Write what strategies would have found: a table for people, the documents of one for programs."""
     if not result.judged:
         raise DataError(f"{options.qrels}: no document of the pool is judged; nothing to replay")
     first, *others = result.replays.values()
-    for_people = options.format_name in PEOPLE
+    compared = options.format_name in PEOPLE or bool(others)
     if result.samples and not others:
-        _say(sentences.sample_remarks(first, result.judgments), options)
-    elif not for_people:  # tables for people have it in a note
-        _say(sentences.unknown_remarks(result.replays), options)
-    if for_people or others:
-        _write(tables.replay_table(result.replays, result.size), options, result)
-    elif options.format_name == QRELS:
-        write_text(tables.trec_lines(tables.judged_table(result)), options.output)
+        notes = sentences.sample_notes(first, result.judgments)
     else:
-        _write(tables.judged_table(result), options, result)
+        notes = sentences.unknown_notes(result.replays, documents=not compared)
+    table = tables.replay_table(result.replays, result.size) if compared else tables.judged_table(result)
+    answer = Answer(
+        sentences.replay_headline(result.replays, result.size),
+        [replace(table, facts=tables.pool_facts(result))],
+        [*notes, *_notes(result, options)],
+        _after_replay(result, str(options.qrels)),
+    )
+    if options.format_name == QRELS:
+        write_text(tables.trec_lines(table), options.output)
+        say_answer(answer, options)
+    else:
+        _write(answer, options)
     if options.chart is not None:
         save(replay_chart(result.replays), options.chart)
         remark(f"chart: {options.chart}", quiet=options.quiet)
 
 
-def _write(table: Table, options: PoolingOptions, result: Pooling | None = None) -> None:
-    """Print a table or write it to a file; json says how documents were chosen."""
-    if result is not None:
-        table = replace(table, facts={**tables.pool_facts(result), **table.facts})
+def _after_replay(result: Pooling, qrels: str) -> str | None:
+    """Return the command that shows how soon the best strategy ranks the runs correctly."""
+    needed = sentences.judgments_needed(result.replays)
+    if not needed or len(result.contributors.contributing) < 2:
+        return None
+    best = min(needed, key=lambda name: needed[name])
+    return None if best in result.samples else suggest("simulate", "--strategy", best, first=[qrels])
+
+
+def _write(answer: Answer, options: PoolingOptions) -> None:
+    """Write an answer in the format that was asked for."""
     if options.format_name == "tsv":
-        write_text(tables.tab_separated(table), options.output)
+        write_text(tables.tab_separated(answer.tables[0]), options.output)
+        say_answer(answer, options)
     else:
-        write_tables([table], options.format_name, options.output)
+        write_answer(answer, options)

@@ -1,4 +1,4 @@
-"""What a pool will cost and what it will leave open, known before anything is judged."""
+"""Compute what a pool costs and leaves unjudged, before anything is judged."""
 
 from __future__ import annotations
 
@@ -14,60 +14,60 @@ from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE, Retrieved, held_by_owner, shared_by_runs
 from sounding.selection.orders import rbp_weights
 
-PERSISTENCE = 0.8  # p of RBP, where nobody says another
+PERSISTENCE = 0.8  # p of RBP, unless another is given
 POOR = 0.8  # a run with less than this share of its first documents in the pool is poorly covered
-NEAR = 10  # how many first documents that are
-ROUNDING = 1e-9  # a mean of shares may fall short of what it is by this much
+NEAR = 10  # the first documents that this is about
+ROUNDING = 1e-9  # rounding error of a mean of shares
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Foresight:
-    """Sizes, overlap and coverage of the pools of all depths up to the one that was chosen."""
+    """Sizes, overlap and coverage of the pools of all depths up to the chosen one."""
 
     runs: tuple[str, ...]
     contributors: Contributors
-    topics: int  # for which there are documents to judge
-    depth: int  # of the pool that was chosen; no deeper than the longest list
+    topics: int  # with documents to judge
+    depth: int  # of the chosen pool; at most the length of the longest list
     p: float  # of RBP
     sizes: Counts  # (topic, depth) documents of the pool of depth 1, 2, ... as far as the runs go
     shares: Values  # (run, k) mean share of the first k documents that the chosen pool holds
-    residuals: Values  # (run, depth + 1) mean RBP residual were the pool of depth 0, 1, ... judged
-    to_add: Counts  # (run,) documents that the pool would gain were the run pooled as well
+    residuals: Values  # (run, depth + 1) mean RBP residual if the pool of depth 0, 1, ... is judged
+    to_add: Counts  # (run,) documents that the pool gains if the run is pooled too
     poor: Counts  # runs with less than 80% of their first ten documents in the pool, the poorest first
-    to_cover: tuple[int, int]  # documents that pooling these as well adds: all of them, their first ten
+    to_cover: tuple[int, int]  # documents that pooling these too adds: to the depth, their first ten
     overlap: Values  # (run, run) of contributing runs: share of the first documents that both have
-    group_documents: dict[str, tuple[int, int]]  # group -> documents of the pool it brings, it alone brings
-    group_overlap: Values  # (group, group) in that order: of what the first brings, the share of the second
-    judged: Counts | None  # (topic, depth) documents of each pool that are judged already; None: not asked
+    group_documents: dict[str, tuple[int, int]]  # group -> documents it retrieved, it alone retrieved
+    group_overlap: Values  # (group, group) share of the first group's documents that the second has
+    judged: Counts | None  # (topic, depth) judged documents of each pool; None: no qrels
 
     def documents_at(self, depth: int) -> int:
-        """Documents of the pool of that depth."""
+        """Return how many documents the pool of that depth has."""
         return int(self.sizes[:, depth - 1].sum()) if depth else 0
 
     def mean_residual(self, depth: int) -> float:
-        """The mean RBP residual of all runs were the pool of that depth judged."""
+        """Return the mean RBP residual of all runs if the pool of that depth is judged."""
         return float(self.residuals.mean(axis=0)[min(depth, self.residuals.shape[1] - 1)])
 
     def judged_at(self, depth: int) -> int | None:
-        """Documents of the pool of that depth that are judged already; None: that was not asked."""
+        """Return how many documents of the pool of that depth are judged; None: no qrels."""
         return None if self.judged is None else int(self.judged[:, depth - 1].sum())
 
     def share_of_most(self, depth: int) -> float:
-        """The size of the pool as a share of depth x runs x topics, which it could have at most."""
+        """Return the size of the pool as a share of depth x runs x topics, its maximum."""
         contributing = int(np.count_nonzero(self.contributors.contributing))
         return self.documents_at(depth) / (depth * contributing * self.topics)
 
     def share_at(self, k: int) -> Values:
-        """(run,): share of its first k documents that the pool holds."""
+        """Return, for each run, the share of its first k documents that the pool holds."""
         return self.shares[:, min(k, self.shares.shape[1]) - 1]
 
     def depth_for_residual(self, most: float) -> int | None:
-        """The least pool depth that brings the mean RBP residual of all runs to `most`; None: none does."""
+        """Return the least pool depth with a mean RBP residual of at most `most`; None: there is none."""
         enough = (self.residuals.mean(axis=0) <= most).nonzero()[0]
         return int(enough[0]) if len(enough) else None
 
     def pair_overlap(self) -> tuple[float, float]:
-        """Median overlap of two contributing runs of one group, and of different groups; NaN: no pair."""
+        """Return the median overlap of two runs of one group, and of different groups; NaN: no such pair."""
         groups = np.array(self.contributors.groups, dtype=object)[self.contributors.contributing]
         first, second = np.triu_indices(len(groups), 1)
         related = groups[first] == groups[second]
@@ -83,9 +83,9 @@ def foresee(
     p: float = PERSISTENCE,
     judged: NDArray[np.bool_] | None = None,
 ) -> Foresight:
-    """What the pool of this depth would be; runs should be as long as they will be evaluated.
+    """Compute the costs and coverage of a pool; give runs as long as they will be evaluated.
 
-    `judged` tells of every document whether it has been judged already.
+    `judged` has, for each document, whether it is judged already.
     """
     pooled = retrieved.pick(contributors.contributing)
     depth = min(depth, retrieved.depth)
@@ -117,7 +117,7 @@ def foresee(
 
 
 def _sizes(retrieved: Retrieved, best: Counts, depth: int) -> Counts:
-    """(topic, depth): documents that some contributing run has at depth 1, 2, ... or better."""
+    """Return (topic, depth): how many documents some contributing run has at that rank or better."""
     inside = (best > 0) & (best <= depth)
     place = retrieved.topic[inside] * depth + best[inside] - 1
     counts = np.bincount(place, minlength=len(retrieved.topics) * depth)
@@ -125,7 +125,7 @@ def _sizes(retrieved: Retrieved, best: Counts, depth: int) -> Counts:
 
 
 def _residuals(retrieved: Retrieved, best: Counts, deepest: int, p: float) -> Values:
-    """(run, depth + 1): 1 less the weight of the documents that some contributing run has by each depth."""
+    """Return (run, depth + 1): 1 minus the weight of the documents in the pool of each depth."""
     weights = rbp_weights(p, retrieved.depth)
     topics = max(len(retrieved.topics), 1)
     rows = []
@@ -137,7 +137,7 @@ def _residuals(retrieved: Retrieved, best: Counts, deepest: int, p: float) -> Va
 
 
 def _outside(lists: Iterable[NDArray[np.int32]], chosen: NDArray[np.bool_]) -> int:
-    """How many documents of these lists the pool lacks, each counted once."""
+    """Return how many different documents of these lists the pool lacks."""
     has = np.zeros(len(chosen), np.bool_)
     for own in lists:
         has[own.ravel()] = True
@@ -145,7 +145,7 @@ def _outside(lists: Iterable[NDArray[np.int32]], chosen: NDArray[np.bool_]) -> i
 
 
 def _overlap(pooled: Retrieved) -> Values:
-    """(run, run): documents that both have, over those of the shorter of the two."""
+    """Return (run, run): documents that both have, as a share of the shorter list."""
     shared, least = np.zeros((2, len(pooled.runs), len(pooled.runs)))
     for both, lengths in shared_by_runs(pooled):
         shared += both
@@ -154,13 +154,13 @@ def _overlap(pooled: Retrieved) -> Values:
 
 
 def _by_group(brings: dict[str, NDArray[np.bool_]]) -> dict[str, tuple[int, int]]:
-    """Group -> how many documents of the pool it brings, and how many nobody else does."""
+    """Return, by group, how many documents of the pool it retrieved, and how many it alone did."""
     count = np.sum(list(brings.values()), axis=0)
     return {group: (int(has.sum()), int((has & (count == 1)).sum())) for group, has in brings.items()}
 
 
 def _group_overlap(brings: dict[str, NDArray[np.bool_]]) -> Values:
-    """(group, group): of the documents that the first brings, the share that the second brings too."""
+    """Return (group, group): the share of the first group's documents that the second has too."""
     own = list(brings.values())
     shared = np.array([[np.count_nonzero(one & other) for other in own] for one in own], np.float64)
     return shared / np.maximum(np.diag(shared), 1)[:, np.newaxis]

@@ -1,4 +1,4 @@
-"""What to judge of several runs: a pool, a part of it that a strategy chooses, or a forecast of its cost."""
+"""Choose what to judge of several runs: a pool, or the part of it that a strategy picks."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from sounding.core.policies import ANY_GRADES, Policies
 from sounding.core.workers import Bars, no_bars
 from sounding.data.formats import run_sources
 from sounding.data.run_info import RunInfo
-from sounding.pool.contributors import choose_contributors
+from sounding.pool.contributors import Contributors, choose_contributors
 from sounding.pool.foresight import PERSISTENCE, foresee
-from sounding.pool.result import Pooling
+from sounding.pool.result import DEPTH, Pooling
 from sounding.runs.pool import read_judged_lists
+from sounding.runs.ranking import Values
 from sounding.runs.retrieved import Retrieved
 from sounding.selection.strategies import (
     Kind,
@@ -31,13 +32,13 @@ from sounding.selection.strategies import (
     replay,
 )
 
-BATCH = 10  # documents of each topic in the first batch, where nobody says how many
+BATCH = 10  # documents per topic in a batch, unless a number is given
 
 
 def pool(
     runs: Any,
     *,
-    depth: int = 100,
+    depth: int | None = None,
     info: Mapping[str, RunInfo] | None = None,
     per_group: int | None = None,
     strategy: str | Sequence[str] | None = None,
@@ -58,39 +59,50 @@ def pool(
     jobs: int | None = 1,
     bars: Bars = no_bars,
 ) -> Pooling:
-    """Choose the documents of runs to judge, down to a depth; runs and qrels are as for `evaluate`.
+    """Choose the documents of runs to judge; runs and qrels are as for `evaluate`.
 
-    Runs contribute as `info` lists them, or `per_group` of each group; all where there is no list. The
-    default strategy takes the whole pool, by doc id; with a budget or batches, the best ranks first. `rate`,
-    `strata`, `p` and `level` are parameters of strategies that have them. `qrels` are what has been judged
-    already, `pool_depth` cuts them to what a pool of that depth would have had.
+    The pool holds the first `depth` documents (100) of the runs that `info` lists as pooled, or of
+    `per_group` runs of each group; without `info`, of all runs. `budget` is the number of new judgments:
+    where the pool has too few unjudged documents and no depth is given, it goes deeper. The default strategy
+    takes the whole pool by doc id; with a budget or batches, the best ranks first. `rate`, `strata`, `p` and
+    `level` are parameters of strategies. `qrels` are existing judgments; `pool_depth` keeps those that a
+    pool of that depth would contain.
 
-    With `simulate`, strategies are replayed on the judgments instead. With `summary`, nothing is chosen: the
-    result has the sizes, costs and coverage of pools of all depths.
+    With `simulate`, strategies are replayed on the judgments. With `summary`, the result has the sizes, costs
+    and coverage of pools of all depths, and no documents.
     """
     kinds = [find_strategy(name) for name in _names(strategy, budget, batches)]
     if simulate and qrels is None:
-        raise DataError("judging can only be replayed with judgments; give qrels")
+        raise DataError("simulate replays judgments; give qrels")
     if len(kinds) > 1 and not simulate:
-        raise DataError("several strategies are compared on known judgments; give qrels, and simulate=True")
+        raise DataError(
+            "several strategies can only be compared by replaying judgments; give qrels and simulate"
+        )
     if any(kind.sampled for kind in kinds) and (budget or batches):
-        raise DataError("a sample is judged as a whole, so that budget and batches have no place")
+        raise DataError("a sample is judged as a whole; leave budget and batches out")
     given = {"rate": rate, "strata": strata, "p": p, "level": level}
     chosen = {
         kind.name: {name: given[name] for name in kind.parameters if given.get(name) is not None}
         for kind in kinds
     }
     sources = run_sources(runs)
+    extend = depth is None and bool(budget) and qrels is not None and not simulate
     with bars(len(sources), "reading runs") as progress:
         read = read_judged_lists(
-            qrels, sources, depth=None if summary else depth, pool_depth=pool_depth, info=info,
-            policies=policies, qrels_format=qrels_format, run_format=run_format, jobs=jobs, progress=progress,
+            qrels, sources, depth=None if summary or extend else depth or DEPTH, pool_depth=pool_depth,
+            info=info, policies=policies, qrels_format=qrels_format, run_format=run_format, jobs=jobs,
+            progress=progress,
         )  # fmt: skip
     contributors = choose_contributors(read.retrieved, info, per_group=per_group)
-    pooled = contributors.pool(read.retrieved, depth)
-    grades = np.full(len(pooled.docs), np.nan)
+    retrieved, grades = read.retrieved, np.full(len(read.retrieved.docs), np.nan)
     if read.qrels is not None:
-        grades = read.retrieved.grades(read.qrels)
+        grades = retrieved.grades(read.qrels)
+    if extend and not summary:
+        depth = _sufficient_depth(contributors, retrieved, grades, budget or 0)
+        retrieved = retrieved.narrowed(depth=depth)
+        grades = np.full(len(retrieved.docs), np.nan) if read.qrels is None else retrieved.grades(read.qrels)
+    depth = depth or DEPTH
+    pooled = contributors.pool(retrieved, depth)
     result = Pooling(
         contributors=contributors, pool=pooled, depth=depth, policies=policies, seed=seed,
         kinds=tuple(kinds), parameters={kind.name: kind.complete(chosen[kind.name]) for kind in kinds},
@@ -100,7 +112,7 @@ def pool(
     if summary:
         persistence = PERSISTENCE if p is None else p
         judged = None if read.qrels is None else np.isfinite(grades)
-        foresight = foresee(read.retrieved, contributors, depth, p=persistence, judged=judged)
+        foresight = foresee(retrieved, contributors, depth, p=persistence, judged=judged)
         return replace(result, foresight=foresight)
     make = partial(_make, pool=pooled, batches=batches, seed=seed)
     if not simulate:
@@ -119,8 +131,15 @@ def pool(
     return replace(result, replays=replays, samples=samples)
 
 
+def _sufficient_depth(contributors: Contributors, retrieved: Retrieved, grades: Values, budget: int) -> int:
+    """Return the default depth, or the least one whose pool has as many unjudged documents as the budget."""
+    best = retrieved.pick(contributors.contributing).best_ranks()
+    ranks = np.sort(best[(best > 0) & np.isnan(grades)])
+    return max(DEPTH, int(ranks[min(budget, len(ranks)) - 1])) if len(ranks) else DEPTH
+
+
 def _names(strategy: str | Sequence[str] | None, budget: int | None, batches: int | None) -> Sequence[str]:
-    """Return the strategies that are named; where none is, the plain pool, or by rank for a part of it."""
+    """Return the given strategies; by default depth, or rank where only a part of the pool is asked for."""
     if strategy is None:
         return ["rank" if budget or batches else "depth"]
     return [strategy] if isinstance(strategy, str) else strategy
@@ -135,7 +154,7 @@ def _make(
     seed: int,
     before: Mapping[int, float] | None = None,
 ) -> Strategy:
-    """Make the strategy, in batches where they are asked for; `before` are judgments by document."""
+    """Make a strategy, in batches if asked for; `before` maps documents to existing grades."""
     if batches:
         return in_batches(kind.name, pool, batches, seed=seed, before=before, **given)
     strategy = make_strategy(kind.name, pool, seed=seed, **given)
@@ -146,7 +165,7 @@ def _make(
 def _next(
     strategy: Strategy, kind: Kind, pool: Retrieved, budget: int | None, batches: int | None
 ) -> tuple[Pick, ...]:
-    """Return the next documents: all of them, or one batch where the order follows the judgments."""
+    """Return the next documents: all, or one batch if the strategy learns from judgments."""
     count = budget or len(pool.docs)
     if batches:
         return tuple(strategy.next(count=min(count, batches * len(pool.topics))))

@@ -1,4 +1,4 @@
-"""What `pool` gives: the documents to judge, what strategies find, or what a pool will cost and cover."""
+"""The result of `pool`: documents to judge, what strategies find, or what a pool costs and covers."""
 
 from __future__ import annotations
 
@@ -15,34 +15,36 @@ from sounding.runs.ranking import Values
 from sounding.runs.retrieved import Retrieved
 from sounding.selection.strategies import Kind, Pick, Replay, TopicQueues
 
+DEPTH = 100  # of a pool, unless another is given
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Pooling:
-    """A pool, and what was asked of it: the next documents, replays of its judging, or what it costs."""
+    """A pool with the next documents to judge, replays of its judging, or its costs and coverage."""
 
     contributors: Contributors
-    pool: Retrieved  # what the contributing runs bring to it
+    pool: Retrieved  # the lists of the contributing runs, cut at its depth
     depth: int
     policies: Policies
     seed: int
     kinds: tuple[Kind, ...]  # the strategies
     parameters: Mapping[str, Mapping[str, Any]]  # strategy -> all its parameters
-    grades: Values  # (document,) of the pool; NaN: not judged
-    judgments: int  # that were given, of documents of the pool or not
-    cut: str | None  # how the judgments were cut, in a sentence
+    grades: Values  # (document,) NaN: not judged, or not in the pool
+    judgments: int  # in the qrels, whether or not the pool has the document
+    cut: str | None  # how --pool-depth cut the judgments, in a sentence
     picks: tuple[Pick, ...] = ()  # the next documents to judge
-    replays: Mapping[str, Replay] = field(default_factory=dict)  # strategy -> what it had judged
-    samples: Mapping[str, TopicQueues] = field(default_factory=dict)  # those of the strategies that draw
+    replays: Mapping[str, Replay] = field(default_factory=dict)  # by strategy
+    samples: Mapping[str, TopicQueues] = field(default_factory=dict)  # the strategies that draw a sample
     foresight: Foresight | None = None
 
     @property
     def size(self) -> int:
-        """How many documents the pool has."""
+        """Return how many documents the pool has."""
         return int(np.count_nonzero(self.pool.best_ranks()))
 
     @property
     def judged(self) -> int:
-        """How many of them are judged already."""
+        """Return how many documents of the pool are judged."""
         return int(np.count_nonzero(~np.isnan(self.grades)))
 
     def documents(self) -> list[tuple[str, str]]:

@@ -6,139 +6,228 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sounding.core.text import first_few, hours, plural, whole_percent
+from sounding.core.policies import Policies
+from sounding.core.text import first_few, hours, judging_time, plural, whole_percent
 from sounding.pool.foresight import NEAR, POOR, Foresight
-from sounding.pool.result import Pooling
+from sounding.pool.result import DEPTH, Pooling
 from sounding.selection.strategies import Replay
 
 NAMED = 5  # runs that a sentence names
+RIVALS = 2  # strategies that a headline names beside the best
+MOST_FOUND = 0.9  # the share of the relevant documents that a replay is asked for
 POLICIES = ("ties", "compat", "duplicates")
 
-COME_BACK = "{name} follows the judgments: judge these, and come back with --qrels"
-MAKE_QRELS = "when they are judged, this command with --qrels JUDGED --simulate -o FILE.tsv makes the qrels"
-FILL_IN = "qrels to fill in: put the grade of each document in place of -1"
-FOUND = "Share of the relevant documents of the pool that were found."
-ENDED = "A dash: all that the strategy chose was judged before."
-IN_POOL = "In the pool: share of the first documents retrieved that would be judged, mean over topics."
-FOR_UNJUDGED = "Hours: for what is not judged yet."
+LEARNS = "{name} learns from judgments: judge these documents, then run the command again with --qrels."
+MAKE_QRELS = "After judging, add --qrels JUDGED --simulate -o FILE.tsv to this command to get the qrels."
+FILL_IN = "The file is a qrels template: replace each -1 with a grade."
+APPEND = "The file is a qrels template: replace each -1 with a grade, then append the lines to {qrels}."
+FOUND = "Each column: share of the pool's relevant documents that the strategy found."
+ENDED = "A dash: the strategy had judged all its documents before."
+IN_POOL = "in pool@k: share of the run's top k that the pool contains, mean over topics."
+WOULD_ADD = "would add: documents that the pool gains if the run is pooled too."
+FOR_UNJUDGED = "hours: for the documents that are not judged yet."
 
 
-def contributing_runs(contributing: int, runs: int, how: str) -> str:
-    """How many runs contribute, and how they were chosen."""
-    return f"{contributing} of {runs} runs contribute ({how})"
+# -- headlines -------------------------------------------------------------------------------------
 
 
-def pool_remarks(result: Pooling, seconds: float, judged: int = 0) -> list[str]:
-    """How large the pool is, and what it costs to judge what is not judged yet."""
-    pool, size, depth = result.pool, result.size, result.depth
-    topics = int((pool.lengths.max(axis=0) > 0).sum())
-    share = size / max(depth * len(pool.runs) * topics, 1)
-    longest = int(pool.lengths.max(initial=0))
-    remarks = [
-        f"pool: {plural(size, 'document')}, {whole_percent(share)} of {depth} x"
-        f" {plural(len(pool.runs), 'run')} x {plural(topics, 'topic')};"
-        f" {hours(size - judged, seconds):,.1f} hours at {seconds:g} s a document"
-        f"{f', {size - judged:,} left to judge' if judged else ''}"
-    ]
-    if 0 < longest < depth:
-        remarks.append(f"the longest list ends at {longest:,}: a depth of {depth:,} brings no more")
-    policies = ", ".join(f"{name} {getattr(result.policies, name)}" for name in POLICIES)
-    return [*remarks, f"policies: {policies}"]
+def headline(result: Pooling, seconds: float) -> str:
+    """Say how many documents to judge, for how many topics, and how long it takes."""
+    (kind,), picked, left = result.kinds, len(result.picks), result.size - result.judged
+    frame = _frame(result) + ("" if kind.name == "depth" else f", strategy {kind.name}")
+    topics = plural(len({pick.topic for pick in result.picks}), "topic")
+    if picked == left:
+        what = f"{plural(picked, 'document')} to judge"
+    else:
+        what = f"{'A sample of ' * kind.sampled}{picked:,} of the {left:,} documents left to judge,"
+    return f"{what} for {topics} ({frame}): {judging_time(picked, seconds)}{_judged_already(result)}."
 
 
-def next_remarks(result: Pooling, seconds: float, *, given: bool, blank: bool) -> list[str]:
-    """How much there is to judge now, how much is done, and what to do with what is listed.
+def summary_headline(result: Pooling, foresight: Foresight, seconds: float) -> str:
+    """Say what the pool costs, and how many runs it covers poorly."""
+    left, runs = result.size - result.judged, len(foresight.runs)
+    cost = (
+        f"{plural(left, 'document')} to judge for {plural(foresight.topics, 'topic')} ({_frame(result)}):"
+        f" {judging_time(left, seconds)}{_judged_already(result)}."
+    )
+    if poor := len(foresight.poor):
+        have = "have" if poor > 1 else "has"
+        return (
+            f"{cost} {poor} of {plural(runs, 'run')} {have} less than {whole_percent(POOR)} of the top {NEAR}"
+            " in the pool."
+        )
+    return f"{cost} Every run has at least {whole_percent(POOR)} of its top {NEAR} in the pool."
 
-    `given`: judgments were; `blank`: what is written are qrels to fill in.
-    """
-    (kind,), picked, judged = result.kinds, len(result.picks), result.judged
-    remarks = [f"judged already: {plural(judged, 'document')} of the pool"] if given else []
-    if judged or picked < result.size:
-        remarks.append(f"to judge now: {plural(picked, 'document')}, {hours(picked, seconds):,.1f} hours")
-    remarks += [COME_BACK.format(name=kind.name)] if kind.adaptive and picked else []
-    remarks += [MAKE_QRELS] if kind.sampled and judged == 0 else []
-    return [*remarks, FILL_IN] if blank else remarks
+
+def _frame(result: Pooling) -> str:
+    """Return the depth of the pool and how many runs contribute to it."""
+    contributing, runs = len(result.pool.runs), len(result.contributors.contributing)
+    of_runs = plural(runs, "run") if contributing == runs else f"{contributing:,} of {plural(runs, 'run')}"
+    return f"depth {result.depth:,}, {of_runs}"
 
 
-def unknown_remarks(replays: Mapping[str, Replay]) -> list[str]:
-    """How many documents were judged by nobody, and what they count for."""
-    lacking, judged = most_unknown(replays), max(len(one.picks) for one in replays.values())
+def _judged_already(result: Pooling) -> str:
+    judged = result.judged
+    return f"; {judged:,} {'is' if judged == 1 else 'are'} judged already" if judged else ""
+
+
+def residual_headline(foresight: Foresight, most: float, seconds: float) -> str:
+    """Say how deep the pool must be for the residual, or that no depth is enough."""
+    depth = foresight.depth_for_residual(most)
+    frame = (
+        f"RBP, p = {foresight.p:g}, {plural(len(foresight.runs), 'run')}, {plural(foresight.topics, 'topic')}"
+    )
+    if depth is None:
+        return (
+            f"No pool depth brings the mean residual down to {most:g} ({frame}). Judging everything these"
+            f" runs retrieved leaves {least_residual(foresight):.3g}."
+        )
+    size = foresight.documents_at(depth)
+    return (
+        f"A pool of depth {depth:,} brings the mean residual down to {foresight.mean_residual(depth):.3g}"
+        f" ({frame}): {plural(size, 'document')}, {judging_time(size, seconds)}."
+    )
+
+
+def least_residual(foresight: Foresight) -> float:
+    """Return the mean residual if everything that the contributing runs retrieved is judged."""
+    return float(foresight.residuals.mean(axis=0)[-1])
+
+
+def replay_headline(replays: Mapping[str, Replay], size: int) -> str:
+    """Say which strategy finds most of the relevant documents soonest, or what each found in its budget."""
+    (relevant, level), *_ = {(one.relevant, one.level) for one in replays.values()}
+    if not relevant:
+        return f"No judged document of the pool is relevant (grade {level:g} or more): there is none to find."
+    goal = f"{whole_percent(MOST_FOUND)} of the {plural(relevant, 'relevant document')}"
+    needed = judgments_needed(replays)
+    if not needed:
+        shares = {name: one.found_at(len(one.picks)) for name, one in replays.items()}
+        best = max(shares, key=lambda name: shares[name])
+        rest = [
+            f"{name} {whole_percent(share)} after {len(replays[name].picks):,}"
+            for name, share in shares.items()
+            if name != best
+        ]
+        others = f"; {first_few(rest, RIVALS)}" if rest else ""
+        return (
+            f"{best} finds {whole_percent(shares[best])} of the {plural(relevant, 'relevant document')} with"
+            f" {plural(len(replays[best].picks), 'judgment')} of a pool of {size:,}{others}."
+        )
+    (best, count), *others_needed = sorted(needed.items(), key=lambda item: item[1])
+    rest = [f"{name} after {number:,}" for name, number in others_needed]
+    rest += [f"{name} does not" for name in replays if name not in needed]
+    others = f"; {first_few(rest, RIVALS)}" if rest else ""
+    return f"{best} finds {goal} after {count:,} of {plural(size, 'judgment')}{others}."
+
+
+def judgments_needed(replays: Mapping[str, Replay]) -> dict[str, int]:
+    """Return how many judgments each strategy needs to find nine tenths; without those that never do."""
+    needed = {}
+    for name, one in replays.items():
+        enough = (one.found >= MOST_FOUND * one.relevant).nonzero()[0]
+        if len(enough) and one.relevant:
+            needed[name] = int(enough[0]) + 1
+    return needed
+
+
+# -- notes -----------------------------------------------------------------------------------------
+
+
+def pool_notes(result: Pooling, *, asked: int | None, all_notes: bool) -> list[str]:
+    """Say what is particular about the pool; `asked` is the depth that was typed."""
+    notes = [f"{text[:1].upper()}{text[1:]}." for text in result.contributors.remarks]
+    notes += [] if result.cut is None else [f"{result.cut[:1].upper()}{result.cut[1:].rstrip('.')}."]
+    longest = int(result.pool.lengths.max(initial=0))
+    if asked is None and result.depth > DEPTH:
+        notes.append(
+            f"The pool of depth {DEPTH} has too few unjudged documents: this one has depth {result.depth:,}."
+        )
+    elif 0 < longest < result.depth:
+        notes.append(f"The longest run ends at rank {longest:,}: a depth of {result.depth:,} adds nothing.")
+    contributing, runs = len(result.pool.runs), len(result.contributors.contributing)
+    if all_notes:
+        notes.append(f"{contributing} of {plural(runs, 'run')} contribute ({result.contributors.how}).")
+    if changed := _ranking_policies(result).changed():
+        notes.append(f"Policies: {changed}.")
+    if all_notes:
+        topics = int((result.pool.lengths.max(axis=0) > 0).sum())
+        most = max(result.depth * contributing * topics, 1)
+        notes.append(
+            f"The pool has {plural(result.size, 'document')}, {whole_percent(result.size / most)} of"
+            f" depth x runs x topics ({most:,})."
+        )
+        policies = ", ".join(f"{name} {getattr(result.policies, name)}" for name in POLICIES)
+        notes.append(f"All policies: {policies}.")
+    return notes
+
+
+def _ranking_policies(result: Pooling) -> Policies:
+    """Return the policies that a person can set for a pool; the others have their defaults."""
+    given = result.policies
+    return Policies(ties=given.ties, compat=given.compat, duplicates=given.duplicates)
+
+
+def unknown_notes(replays: Mapping[str, Replay], *, documents: bool) -> list[str]:
+    """Say how many replayed documents nobody judged; `documents`: the output lists them with grade -1."""
+    lacking = max(one.unknown for one in replays.values())
     if not lacking:
         return []
-    grade = f"; {'it has' if lacking == 1 else 'they have'} grade -1" if len(replays) == 1 else ""
+    longest = max(len(one.picks) for one in replays.values())
+    grade = ", and are listed with grade -1" if documents else ""
     return [
-        f"{lacking:,} of {plural(judged, 'document')} not in the judgments: counted as not relevant{grade}"
+        f"{lacking:,} of {plural(longest, 'document')} have no judgment: they count as not relevant{grade}."
     ]
 
 
-def sample_remarks(sample: Replay, judgments: int) -> list[str]:
-    """What a sample and the judgments do not share: judged in vain, or drawn otherwise."""
+def sample_notes(sample: Replay, judgments: int) -> list[str]:
+    """Say what the sample and the judgments do not share: documents without a judgment, and others with."""
     size, known = len(sample.picks), len(sample.picks) - sample.unknown
-    remarks = []
+    notes = []
     if known < size:
         what = (
-            "left out, with the chances of the others of their topic lowered to match"
+            "they are left out, and the probabilities of the others of their topic lowered to match"
             if any(pick.stratum is None for pick in sample.picks)
-            else "counted as not drawn"
+            else "they count as not drawn"
         )
-        remarks.append(
-            f"{size - known:,} of the {plural(size, 'document')} of the sample are unjudged: they are {what};"
-            " estimates are right only if chance left them unjudged"
+        notes.append(
+            f"{size - known:,} of the {plural(size, 'document')} in the sample are unjudged: {what}."
+            " Estimates are right only if chance left them unjudged."
         )
     judged = {
         pick.topic for pick, lacks in zip(sample.picks, np.isnan(sample.grades), strict=True) if not lacks
     }
     if lost := len({pick.topic for pick in sample.picks}) - len(judged):
-        remarks.append(
-            f"{plural(lost, 'topic')} of the sample without a judgment: no estimate for"
-            f" {'them' if lost > 1 else 'it'}"
-        )
+        notes.append(f"{plural(lost, 'topic')} of the sample without a judgment: no estimate there.")
     if others := judgments - known:
-        remarks.append(
-            f"{plural(others, 'judged document')} {'are' if others > 1 else 'is'} not of this sample and left"
-            " out: another seed, rate, depth or runs? (Right where more than the sample was judged.)"
+        notes.append(
+            f"{plural(others, 'judged document')} {'are' if others > 1 else 'is'} not in this sample and left"
+            " out. Check seed, rate, depth and runs, unless more than the sample was judged."
         )
-    return remarks
+    return notes
 
 
-def unknown_notes(replays: Mapping[str, Replay]) -> list[str]:
-    """The same for a table."""
-    lacking = most_unknown(replays)
-    note = f"Not in the judgments, and counted as not relevant: {plural(lacking, 'document')}."
-    return [note] if lacking else []
-
-
-def most_unknown(replays: Mapping[str, Replay]) -> int:
-    """How many documents are not in the judgments: of the replay that has most of them."""
-    return max(one.unknown for one in replays.values())
-
-
-def coverage_notes(foresight: Foresight, seconds: float, shown: int) -> list[str]:
-    """How many of the runs are shown, which of them are poorly covered, and what it would take."""
-    runs, poor = len(foresight.runs), foresight.poor.tolist()
-    rest = f"{shown} of {runs} runs, the least covered first; csv has all. " if shown < runs else ""
+def coverage_notes(foresight: Foresight, seconds: float) -> list[str]:
+    """Name the runs that the pool covers poorly, and say what it costs to cover them."""
+    poor = foresight.poor.tolist()
     if not poor:
-        covered = f"Every run has at least {whole_percent(POOR)} of its first {NEAR} documents in the pool."
-        return [rest + IN_POOL, covered]
+        return []
     names = first_few([foresight.runs[run] for run in poor], NAMED)
-    have = "runs have" if len(poor) > 1 else "run has"
     every, near = foresight.to_cover
     deeper = (
-        f"; pooling them down to depth {foresight.depth} adds {every:,} ({hours(every, seconds):,.1f} hours)"
+        f" Pooling them to depth {foresight.depth} adds {every:,} ({hours(every, seconds):,.1f} hours)."
         if foresight.depth > NEAR
         else ""
     )
+    them = "them" if len(poor) > 1 else "it"
     return [
-        rest + IN_POOL,
-        f"{len(poor)} {have} less than {whole_percent(POOR)} of the first {NEAR} documents in the pool:"
-        f" {names}.",
-        f"Pooling the first {NEAR} of {'each' if len(poor) > 1 else 'it'} as well adds"
-        f" {plural(near, 'document')} ({hours(near, seconds):,.1f} hours){deeper}.",
+        f"Poorly covered: {names}. Pooling the top {NEAR} of {them} too adds {plural(near, 'document')}"
+        f" ({hours(near, seconds):,.1f} hours).{deeper}"
     ]
 
 
 def overlap_note(foresight: Foresight, shown: int, groups: int) -> str:
-    """How many of the groups are shown, and what two runs share; empty: all, and nothing is known."""
+    """Say how many groups are shown, and what two runs share; empty if all are and nothing is known."""
     medians = [
         f"{whole_percent(value)} {where}"
         for value, where in zip(foresight.pair_overlap(), ("in one group", "between groups"), strict=True)
@@ -146,12 +235,3 @@ def overlap_note(foresight: Foresight, shown: int, groups: int) -> str:
     ]
     rest = f"{shown} of {groups} groups. " if shown < groups else ""
     return rest + (f"Documents that two runs share, median pair: {', '.join(medians)}." if medians else "")
-
-
-def residual_notes(foresight: Foresight, depth: int | None, least: float) -> list[str]:
-    """What the residual is a mean of, and that no depth is enough where none is."""
-    runs, topics = plural(len(foresight.runs), "run"), plural(foresight.topics, "topic")
-    notes = [f"Mean over {runs} and {topics}, p = {foresight.p:g}."]
-    if depth is None:
-        notes.append(f"No depth is enough: with all that these runs retrieved judged it is {least:.3g}.")
-    return notes

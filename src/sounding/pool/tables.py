@@ -1,15 +1,17 @@
-"""Pools as tables and lines: what to judge, what was found in a replay, what a pool costs and covers."""
+"""Tables and lines about a pool: what to judge, what replays found, what it costs and covers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from sounding.core.errors import DataError
-from sounding.core.text import hours, plural
+from sounding.core.text import hours
 from sounding.data.tables import byte_order
+from sounding.data.writing import NOT_JUDGED, spaced_lines
 from sounding.pool import sentences
 from sounding.pool.foresight import NEAR, Foresight
 from sounding.pool.result import Pooling
@@ -18,18 +20,17 @@ from sounding.runs.retrieved import Retrieved
 from sounding.selection.samples import judged_chances
 from sounding.selection.strategies import Pick, Replay, TopicQueues
 
-DEPTHS = (1, 5, 10, 20, 30, 50, 100, 200, 500, 1000)  # pools that people see
-COVERED = (10, 100, 1000)  # first documents whose coverage is shown
-SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)  # of the pool, in a replay
-MOST = 20  # rows that people see
-LEAST_SHOWN = 0.00005  # with four places
-NOT_JUDGED = -1  # the grade of a document that was pooled and not judged
+DEPTHS = (1, 5, 10, 20, 30, 50, 100, 200, 500, 1000)  # pools in the table for people
+COVERED = (10, 100, 1000)  # depths at which the coverage of runs is shown
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)  # of the pool: the rows of a replay
+MOST = 20  # rows of a table for people
+LEAST_SHOWN = 0.00005  # with four decimals
 
 # -- documents -------------------------------------------------------------------------------------
 
 
 def pool_facts(result: Pooling) -> dict[str, Any]:
-    """What json holds beside documents and replays."""
+    """Return what JSON holds beside documents and replays."""
     names = [kind.name for kind in result.kinds]
     return {
         "depth": result.depth,
@@ -43,38 +44,28 @@ def pool_facts(result: Pooling) -> dict[str, Any]:
 
 
 def lines(pool: Retrieved, picks: Sequence[Pick]) -> str:
-    """`topic doc`, one a line."""
-    return _spaced(*(column.cells for column in _documents(pool, picks)))
+    """Return the documents as lines `topic doc`."""
+    return spaced_lines(*(column.cells for column in _documents(pool, picks)))
 
 
 def trec_lines(table: Table) -> str:
-    """A table of judgments as TREC's qrels: `topic 0 doc grade`, or with strata `topic 0 doc stratum grade`.
+    """Return judgments as TREC qrels: `topic 0 doc grade`, or `topic 0 doc stratum grade` with strata.
 
-    Lines stand by topic and doc id, whatever the order of the table.
+    Lines are sorted by topic and doc id.
     """
     columns = {column.name: column.cells for column in table.columns}
     if "probability" in columns:
-        raise DataError("TREC's qrels have no place for the chances of a weighted sample; write -o FILE.tsv")
+        raise DataError("qrels have no place for the probabilities of a weighted sample; write -o FILE.tsv")
     names = ["topic", "doc", *(["stratum"] if "stratum" in columns else []), "grade"]
     rows = sorted(
         zip(*(columns[name] for name in names), strict=True),
         key=lambda row: (byte_order(str(row[0])), byte_order(str(row[1]))),
     )
-    return _spaced(*zip(*((topic, "0", *rest) for topic, *rest in rows), strict=True))
-
-
-def _spaced(*columns: Sequence[Cell]) -> str:
-    """Columns parted by blanks, which none of the cells may have."""
-    for text in dict.fromkeys(cell for column in columns for cell in column if isinstance(cell, str)):
-        if len(text.split()) != 1:
-            raise DataError(
-                f"id {text!r} has a blank, which lines cannot hold; write a table with -o FILE.csv"
-            )
-    return "".join(" ".join(map(str, row)) + "\n" for row in zip(*columns, strict=True))
+    return spaced_lines(*zip(*((topic, "0", *rest) for topic, *rest in rows), strict=True))
 
 
 def tab_separated(table: Table) -> str:
-    """A table with a header, columns parted by tabs."""
+    """Return a table as tab-separated text with a header."""
     cells = [[_plain(cell) for cell in column.cells] for column in table.columns]
     rows = ["\t".join(row) for row in zip(*cells, strict=True)]
     return "\n".join(["\t".join(column.name for column in table.columns), *rows]) + "\n"
@@ -88,14 +79,14 @@ def _plain(cell: Cell) -> str:
 
 
 def _documents(pool: Retrieved, picks: Iterable[Pick | int]) -> list[Column]:
-    """The columns topic and doc of documents, by pick or by number."""
+    """Return the columns topic and doc of some documents."""
     numbers = np.array([one.document if isinstance(one, Pick) else one for one in picks], np.int64)
     topics = [pool.topics[topic] for topic in pool.topic[numbers].tolist()]
     return [Column("topic", topics), Column("doc", pool.docs[numbers].texts())]
 
 
 def pick_table(pool: Retrieved, picks: Sequence[Pick], grades: Sequence[Cell] | None = None) -> Table:
-    """One row a document, with what the strategy knows of it; with grades, they are judgments."""
+    """Return one row per document with what the strategy recorded, and its grade where grades are given."""
     columns = _documents(pool, picks) + ([] if grades is None else [Column("grade", grades)])
     for place, name in enumerate(("order", "pool_rank", "weight", "stratum", "inclusion_probability"), 2):
         cells = [pick[place] for pick in picks]
@@ -104,13 +95,8 @@ def pick_table(pool: Retrieved, picks: Sequence[Pick], grades: Sequence[Cell] | 
     return Table(columns)
 
 
-def blank_table(pool: Retrieved, picks: Sequence[Pick]) -> Table:
-    """Judgments to fill in: every document with the grade of what is not judged."""
-    return Table([*_documents(pool, picks), Column("grade", [NOT_JUDGED] * len(picks))])
-
-
 def judged_table(result: Pooling) -> Table:
-    """The documents that one strategy had judged with their grades, -1 where the judgments lack one."""
+    """Return the documents that one strategy had judged, with their grades; -1: not in the judgments."""
     ((name, found),) = result.replays.items()
     if name in result.samples:
         return sampled_table(result.pool, found, result.samples[name])
@@ -118,10 +104,10 @@ def judged_table(result: Pooling) -> Table:
 
 
 def sampled_table(pool: Retrieved, found: Replay, strategy: TopicQueues) -> Table:
-    """A judged sample with its design: judgments from which `evaluate` estimates.
+    """Return a judged sample with its design, as `evaluate` needs it for its estimates.
 
-    With strata, what was in the pool and not drawn, or not judged, is listed with grade -1: estimates need
-    its number. Otherwise the chance of every document of having been drawn and judged stands beside it.
+    With strata, documents that were not drawn or not judged have grade -1, because estimates need their
+    number. Otherwise each document has the probability that it was drawn and judged.
     """
     if all(pick.stratum is None for pick in found.picks):
         return _weighted_table(pool, found)
@@ -139,7 +125,7 @@ def sampled_table(pool: Retrieved, found: Replay, strategy: TopicQueues) -> Tabl
 
 
 def _weighted_table(pool: Retrieved, found: Replay) -> Table:
-    """The judged documents of a sample without strata, by topic and doc id, and the chance of each."""
+    """Return the judged documents of a sample without strata, each with its probability."""
     judged = ~np.isnan(found.grades)
     drawn = np.array([pick.probability for pick in found.picks], np.float64)
     topic = np.array([pick.topic for pick in found.picks], np.int64)
@@ -161,7 +147,7 @@ def _weighted_table(pool: Retrieved, found: Replay) -> Table:
 
 
 def _grades(found: Replay) -> list[Cell]:
-    """Grades, whole ones as whole numbers."""
+    """Return the grades, whole ones as integers."""
     grades = np.where(np.isnan(found.grades), NOT_JUDGED, found.grades).tolist()
     return [int(grade) if grade == int(grade) else grade for grade in grades]
 
@@ -170,7 +156,7 @@ def _grades(found: Replay) -> list[Cell]:
 
 
 def replay_table(replays: Mapping[str, Replay], size: int) -> Table:
-    """The share of the relevant documents that each strategy found by each share of a pool of this size."""
+    """Return the share of the relevant documents that each strategy found after some judgments."""
     first, *others = replays.values()
     longest = max(len(one.picks) for one in replays.values())
     judged = list(dict.fromkeys(max(1, round(share * size)) for share in SHARES if size))
@@ -179,25 +165,24 @@ def replay_table(replays: Mapping[str, Replay], size: int) -> Table:
         Column("judged", judged),
         Column("share of pool", [n / max(size, 1) for n in judged], digits=3),
     ]
-    unknown = sentences.unknown_notes(replays)
     if not others:
         totals = [int(np.count_nonzero(first.grades[:n] >= first.level)) for n in judged]
         shares = [first.found_at(n) for n in judged]
         columns += [Column("relevant found", totals), Column("share of relevant", shares, digits=3)]
-        return Table(columns, notes=unknown)
+        return Table(columns)
     ended = [sentences.ENDED] if any(len(one.picks) < longest for one in replays.values()) else []
     columns += [
         Column(name, [one.found_at(n) if n <= len(one.picks) else None for n in judged], digits=3)
         for name, one in replays.items()
     ]
-    return Table(columns, notes=[sentences.FOUND, *ended, *unknown], keys=2)
+    return Table(columns, notes=[sentences.FOUND, *ended], keys=2)
 
 
 # -- before judging --------------------------------------------------------------------------------
 
 
 def summary_tables(foresight: Foresight, seconds: float) -> list[Table]:
-    """Sizes by depth, groups, runs: for people."""
+    """Return the tables for people: pools by depth, groups, runs."""
     near = foresight.share_at(NEAR)
     order = sorted(range(len(foresight.runs)), key=lambda run: (near[run], foresight.runs[run]))
     shown = []
@@ -207,9 +192,9 @@ def summary_tables(foresight: Foresight, seconds: float) -> list[Table]:
             cells = [None if cell is None else _residual(float(cell)) for cell in cells]
             shown.append(Column(column.name, cells, right=True))
         else:
-            shown.append(Column(column.name, cells, digits=column.digits))
-    notes = sentences.coverage_notes(foresight, seconds, len(order[:MOST]))
-    about = Table(shown, title="runs", notes=notes)
+            shown.append(replace(column, cells=cells, optional=int(column.name in ("group", "kind"))))
+    rest = [f"The {MOST} least covered of {len(order)} runs; csv has all."] if len(order) > MOST else []
+    about = Table(shown, title="Runs", notes=[*rest, sentences.IN_POOL, sentences.WOULD_ADD])
     return [_size_table(foresight, seconds), _group_table(foresight), about]
 
 
@@ -227,16 +212,16 @@ def _size_table(foresight: Foresight, seconds: float) -> Table:
         [
             Column("depth", depths),
             Column("documents", sizes),
-            Column("of depth x runs x topics", [foresight.share_of_most(d) for d in depths], percent=True),
-            Column("a topic", topics.mean(axis=0).tolist(), digits=0),
-            Column("least", topics.min(axis=0).tolist()),
-            Column("most", topics.max(axis=0).tolist()),
+            Column("of depth x runs x topics", [foresight.share_of_most(d) for d in depths], percent=True,
+                   optional=1),
+            Column("per topic", topics.mean(axis=0).tolist(), digits=0, optional=1),
+            Column("min", topics.min(axis=0).tolist(), optional=2),
+            Column("max", topics.max(axis=0).tolist(), optional=2),
             *known,
             Column("hours", [hours(size, seconds) for size in left], digits=1),
             Column("mean RBP residual", residuals, right=True),
         ],
-        title=f"pools by depth, {seconds:g} s a document; residual of {plural(len(foresight.runs), 'run')},"
-        f" p = {foresight.p:g}",
+        title="Pools by depth",
         notes=[sentences.FOR_UNJUDGED] if known else [],
     )  # fmt: skip
 
@@ -256,15 +241,14 @@ def _group_table(foresight: Foresight) -> Table:
             Column("only from it", [alone for _, (_, alone) in shown]),
             Column("of the pool", [alone / max(size, 1) for _, (_, alone) in shown], percent=True),
         ],
-        title="what each group brings to the pool",
+        title="Groups: documents that each brings to the pool",
         notes=[note] if note else [],
     )
 
 
 def residual_table(foresight: Foresight, most: float, seconds: float) -> Table:
-    """The least pool depth that brings the mean RBP residual to `most`, and what that pool costs."""
+    """Return the least pool depth with a mean RBP residual of at most `most`, and what that pool costs."""
     depth = foresight.depth_for_residual(most)
-    least = float(foresight.residuals.mean(axis=0)[-1])
     size = None if depth is None else foresight.documents_at(depth)
     reached = None if depth is None else foresight.mean_residual(depth)
     return Table(
@@ -275,28 +259,27 @@ def residual_table(foresight: Foresight, most: float, seconds: float) -> Table:
             Column("documents", [size]),
             Column("hours", [None if size is None else hours(size, seconds)], digits=1),
         ],
-        notes=sentences.residual_notes(foresight, depth, least),
         facts={
             "p": foresight.p,
             "runs": len(foresight.runs),
             "topics": foresight.topics,
-            "least_residual": least,
+            "least_residual": sentences.least_residual(foresight),
         },
     )
 
 
 def _digits(value: float) -> int:
-    """Decimal places, 4 or more, such that two figures of the value are seen."""
+    """Return how many decimals show two significant digits of the value; at least 4."""
     return max(4, 1 - int(np.floor(np.log10(value)))) if value > 0 else 4
 
 
 def _residual(value: float) -> str:
-    """A residual as people read it: four places, or as 2.0e-10 where these would show nothing."""
+    """Return a residual with four decimals, or as 2.0e-10 where these would be zeros."""
     return f"{value:.4f}" if value == 0 or value >= LEAST_SHOWN else f"{value:.1e}"
 
 
 def run_table(foresight: Foresight) -> Table:
-    """One row a run: how far the pool covers it, and what pooling it would add."""
+    """Return one row per run: how far the pool covers it, and what pooling it would add."""
     contributors = foresight.contributors
     longest = max(foresight.shares.shape[1], COVERED[0])
     depths = [k for k in sorted({*COVERED, foresight.depth}) if k <= longest]
@@ -316,7 +299,7 @@ def run_table(foresight: Foresight) -> Table:
 
 
 def _summary_facts(foresight: Foresight) -> dict[str, Any]:
-    """What json holds beside the runs."""
+    """Return what JSON holds beside the runs."""
     within, between = (None if np.isnan(value) else value for value in foresight.pair_overlap())
     return {
         "depth": foresight.depth,

@@ -52,6 +52,17 @@ def save(chart: Chart, path: str | Path) -> None:
     write_file(target, _encoded(chart.to_dict(), target.suffix.lower()))
 
 
+def save_each(charts: Mapping[str, Chart], path: Path) -> list[Path]:
+    """Write one figure a file and return the files: the first chart to the path, others beside it.
+
+    The name of a chart is added to its file: pool.pdf, pool-groups.pdf.
+    """
+    paths = [path, *(path.with_stem(f"{path.stem}-{name}") for name in list(charts)[1:])]
+    for chart, target in zip(charts.values(), paths, strict=True):
+        save(chart, target)
+    return paths
+
+
 def svg_of(chart: Chart) -> str:
     """A chart as a drawing that stands by itself in a page."""
     require_charts("vl_convert", "drawing a chart")

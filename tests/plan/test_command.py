@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.conftest import require
 from tests.docs_examples import run_commands
-from tests.e2e.calling import Call, caller, check_refused, sampled
+from tests.e2e.calling import Call, caller, check_refused, next_command, sampled
 
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import read_run_info
@@ -87,7 +87,72 @@ def test_documents_are_the_next_of_every_topic_what_tells_most_first(call: Call,
         (retrieved.topics[pick.topic], retrieved.docs.text(pick.document)) for pick in picks
     ]
     assert [float(row["chance"]) for row in rows] == [session.chance(pick.document) for pick in picks]
-    assert err == "Truth: AP of the first 20 documents of each run on 5 topics, were all of them judged.\n"
+    assert err.splitlines()[0].endswith("Judge these 10 documents next: about 5 minutes at 30 s each.")
+
+
+@pytest.mark.parametrize("budget", [1, 7, 500])
+def test_a_budget_is_the_number_of_new_judgments_over_all_topics(
+    call: Call, trial: Path, tmp_path: Path, budget: int
+) -> None:
+    path = tmp_path / "next.qrels"
+    status, _, err = call("qrels.txt", "runs", *QUICK, "--budget", str(budget), "-o", str(path))
+    assert status == 0
+    session, retrieved = session_of(trial)
+    expected = {
+        (retrieved.topics[pick.topic], retrieved.docs.text(pick.document))
+        for pick in session.next(count=budget)
+    }
+    rows = [line.split() for line in path.read_text().splitlines()]
+    assert {(topic, doc) for topic, _, doc, _ in rows} == expected
+    assert {(zero, grade) for _, zero, _, grade in rows} == {("0", "-1")}
+    assert len(rows) == len(expected) <= budget
+    known = {tuple(line.split()[::2]) for line in (trial / "qrels.txt").read_text().splitlines()}
+    assert not expected & known
+    assert "append the lines to qrels.txt" in err
+    joined = tmp_path / "joined.txt"
+    filled = path.read_text().replace(" -1\n", " 0\n")
+    joined.write_text((trial / "qrels.txt").read_text() + filled)
+    body = json.loads(call(str(joined), "runs", *QUICK, "--format", "json", "-n", "1")[1])
+    assert body["judgments"] == session.judgments + len(rows)
+
+
+@pytest.mark.parametrize(
+    "more", [(), ("--budget", "4", "-m", "P@5"), ("--pair", "auk-1", "albatross-2"), ("--topic", "52")]
+)
+@pytest.mark.parametrize("qrels", ["qrels.txt", "none"])
+def test_the_next_command_runs_as_it_is_printed(
+    call: Call, tmp_path: Path, qrels: str, more: tuple[str, ...]
+) -> None:
+    _, out, _ = call(qrels, "runs", *QUICK, *more)
+    words_ = next_command(out)
+    assert words_[0] == "plan"
+    assert words_[-2:] == ["-o", "next.qrels"]
+    path = tmp_path / "next.qrels"
+    status, _, err = call(*words_[1:-1], str(path))
+    assert status == 0, err
+    found = json.loads(call(qrels, "runs", *QUICK, *more, "--format", "json")[1])["rows"]
+    rows = {tuple(line.split()[::2]) for line in path.read_text().splitlines()}
+    assert rows == {(row["topic"], row["doc"]) for row in found}
+
+
+def test_the_headline_counts_the_pairs_whose_order_is_certain(call: Call) -> None:
+    rows = read(call("qrels.txt", "runs", *QUICK, "--view", "pairs", "--format", "csv")[1])
+    for sure in ("0.95", "0.8"):
+        certain = sum(float(row["confidence"]) >= float(sure) for row in rows)
+        said = words(call("qrels.txt", "runs", *QUICK, "--sure", sure)[1])
+        count = "all 15 pairs" if certain == 15 else f"{certain} of 15 pairs"
+        assert said.startswith(f"The order of {count} is certain at {100 * float(sure):g}% (AP, 5 topics, ")
+    assert 0 < certain < 15
+
+
+def test_at_most_three_notes_are_shown_unless_all_are_asked_for(call: Call) -> None:
+    few, every = (words(call("qrels.txt", "runs", *QUICK, *more)[1]) for more in ((), ("--notes",)))
+    assert "with --notes." in few
+    assert "with --notes." not in every
+    assert "Policies" not in every
+    assert "Policies: ties file." in words(
+        call("qrels.txt", "runs", *QUICK, "--policy", "ties=file", "--notes")[1]
+    )
 
 
 def test_one_topic_can_be_asked_for(call: Call) -> None:
@@ -132,25 +197,24 @@ def test_pairs_are_those_that_matter_the_least_sure_first(
 def test_people_see_ranking_pairs_documents_and_what_judging_brings(call: Call) -> None:
     status, out, err = call("qrels.txt", "runs", *QUICK)
     assert (status, err) == (0, "")
-    for title in ("Ranking by expected value", "Pairs of runs", "To judge next"):
+    for title in ("Ranking", "Pairs of runs", "To judge next"):
         assert f"\n{title}\n" in f"\n{out}"
-    said = words(out)
+    said = words(call("qrels.txt", "runs", *QUICK, "--notes")[1])
+    assert "Judge these 15 documents next: about 8 minutes at 30 s each." in said
     found = re.search(
-        r"Judging 15 documents \(0\.1 hours at 30 s each\) is expected to bring the confidence from"
-        r" ([\d.]+) to ([\d.]+) ± [\d.]+; ([\d.]+) to ([\d.]+) in 2 completions drawn\.",
+        r"expected to bring the mean confidence from"
+        r" ([\d.]+) to ([\d.]+) ± [\d.]+ \(([\d.]+) to ([\d.]+) in 2 simulations\)\.",
         said,
     )
     assert found
     before, after, low, high = map(float, found.groups())
     assert low <= after <= high
-    assert f"Confidence {before:.2f} after" in said
-    assert re.search(
-        r"Of 15 pairs, \d+ proven by a bound, whatever the rest is, \d+ probable at 0\.95, \d+ open", said
-    )
-    assert "Truth: AP of the first 20 documents of each run on 5 topics, were all of them judged." in said
+    assert f"Mean confidence over these pairs: {before:.2f} after" in said
+    assert re.search(r"Of 15 pairs: \d+ proven .*, \d+ probable \(95% or more\), \d+ open", said)
+    assert "Expected AP: the value if the first 20 documents of each run were judged on all 5 topics" in said
     assert "can be trusted" not in said
     assert "a draw in which two runs are equal counts half" in said
-    probable = re.search(r"\d probable", said.partition("Truth:")[0])
+    probable = re.search(r"\d probable", said.partition("Pairs of runs")[0])
     assert not re.search(r"1\.0+ probable", said)
     assert ("among nearly equal runs" in said) == bool(probable)
 
@@ -195,17 +259,17 @@ def test_chances_that_conclusions_hold_are_those_of_compare(
 
 def test_where_no_chance_can_be_drawn_the_plan_stands_without_it(call: Call, trial: Path) -> None:
     (trial / "three").write_text("3 Q0 f1 1 8 three\n")
-    status, out, err = call("some", "one", "three", *QUICK, "--view", "pairs")
+    status, out, _ = call("some", "one", "three", *QUICK, "--view", "pairs")
     assert status == 0
     assert "holds" not in out
-    assert err.startswith("whether conclusions hold is not said: three: no topic in common")
+    assert "conclusions would hold is not known: three: no topic in common" in words(out)
 
 
 def test_a_conclusion_against_the_expected_order_is_explained(call: Call) -> None:
     for seed in ("0", "1"):
         argument = ("qrels.txt", "runs", *QUICK, "--view", "pairs", "--seed", seed)
         against = any(row["conclusion"] == "worse" for row in read(call(*argument, "--format", "csv")[1]))
-        assert ("Conclusion worse: by what is judged so far" in words(call(*argument)[1])) == against
+        assert ("conclusion worse: " in words(call(*argument)[1])) == against
 
 
 def test_a_confidence_is_reached_after_so_many_judgments_and_hours(call: Call) -> None:
@@ -221,16 +285,18 @@ def test_a_confidence_is_reached_after_so_many_judgments_and_hours(call: Call) -
         assert course["confidence"][-1] >= 0.97 > course["confidence"][-2]
     needed = sorted(row["judgments"] for row in body["rows"])
     said = words(call(*argument)[1])
-    assert (
-        f"About {needed[0]} more judgments ({-(-needed[0] // 10)} minutes) for 97%. Judging was tried in 2 comp"
-        in said
+    assert said.startswith(
+        f"About {needed[0]} more judgments ({-(-needed[0] // 10)} minutes) bring the confidence to 97%."
     )
-    assert f"2 got there, after {needed[0]} to {needed[1]}, looked at" in said
+    assert f"All 2 simulations reached it, after {needed[0]} to {needed[1]} judgments." in said
 
 
 def test_what_takes_too_long_is_given_up_and_said(call: Call) -> None:
     _, out, _ = call("qrels.txt", "runs", *QUICK, "--to", "0.99", "--most", "3")
-    assert "In none of 2 completions did 3 judgments reach 99%. Given up after 3 judgments" in words(out)
+    assert words(out).startswith(
+        "3 more judgments did not reach a confidence of 99% in any of 2 simulations."
+    )
+    assert "Simulations end after 3 judgments" in words(out)
 
 
 def test_nothing_judged_is_a_beginning(call: Call) -> None:
@@ -242,7 +308,7 @@ def test_nothing_judged_is_a_beginning(call: Call) -> None:
 
 def test_judgments_are_those_that_a_shallower_pool_would_have_had(call: Call, trial: Path) -> None:
     cut = ("qrels.txt", "runs", *QUICK, "--pool-depth", "2", "--info", "info.tsv")
-    _, out, err = call(*cut, "--view", "ranking", "--format", "json")
+    _, out, _ = call(*cut, "--view", "ranking", "--format", "json")
     body = json.loads(out)
     files, info = sorted((trial / "runs").iterdir()), read_run_info(trial / "info.tsv")
     qrels, said, _ = judgments_at_depth(read_qrels(trial / "qrels.txt"), files, 2, info=info)
@@ -251,7 +317,7 @@ def test_judgments_are_those_that_a_shallower_pool_would_have_had(call: Call, tr
     expected = Session(session_of(trial)[1], depth=20, given=given, elsewhere=elsewhere).ranking()
     assert body["rows"][0]["run"] == expected[0][0]
     assert body["pool"] == said
-    assert said in err
+    assert said in body["notes"]
     assert said in words(call(*cut)[1])
 
 
@@ -273,7 +339,11 @@ def test_a_chart_is_drawn_of_the_ranking_and_of_the_forecast(call: Call, tmp_pat
     assert status == 0
     assert f"chart: {target}" in err
     content = target.read_bytes()
-    assert content[:4] == b"\x89PNG" if suffix == "png" else b"Confidence that more judgments" in content
+    other = (tmp_path / f"plan-forecast.{suffix}").read_bytes()
+    if suffix == "png":
+        assert content[:4] == other[:4] == b"\x89PNG"
+    else:
+        assert b"Confidence that more judgments" in other
 
 
 def test_a_forecast_holds_what_each_completion_had_come_to() -> None:
@@ -289,16 +359,14 @@ def test_a_forecast_holds_what_each_completion_had_come_to() -> None:
 @pytest.mark.parametrize(
     ("needed", "said"),
     [
-        ((8, 8, 8), "At most 8 more judgments (4 minutes) for 90%. Judging was tried in 3 completions drawn from"
-         " what is believed now: 3 got there by the first look, after 8."),
-        ((8, 8, 20), "About 8 more judgments or fewer (4 minutes) for 90%. Judging was tried in 3 completions drawn"
-         " from what is believed now: 3 got there, after 8 or fewer to 20, looked at whenever a tenth more"
-         " was judged."),
-        ((30, 30, 30), "About 30 more judgments (15 minutes) for 90%. Judging was tried in 3 completions drawn"
-         " from what is believed now: 3 got there, after 30, looked at whenever a tenth more was judged."),
-        ((11, 300, 400), "About 300 more judgments (2.5 hours) for 90%. Judging was tried in 3 completions"
-         " drawn from what is believed now: 3 got there, after 11 to 400, looked at whenever a tenth more was"
-         " judged."),
+        ((8, 8, 8), "At most 8 more judgments (4 minutes) bring the confidence to 90%. All 3 simulations reached it"
+         " at the first check, after 8."),
+        ((8, 8, 20), "About 8 more judgments or fewer (4 minutes) bring the confidence to 90%. All 3 simulations"
+         " reached it, after 8 or fewer to 20 judgments."),
+        ((30, 30, 30), "About 30 more judgments (15 minutes) bring the confidence to 90%. All 3 simulations reached"
+         " it, after 30 judgments."),
+        ((11, 300, 400), "About 300 more judgments (2.5 hours) bring the confidence to 90%. All 3 simulations"
+         " reached it, after 11 to 400 judgments."),
     ],
 )  # fmt: skip
 def test_a_forecast_knows_when_it_first_looked(needed: tuple[int, ...], said: str) -> None:
@@ -308,12 +376,12 @@ def test_a_forecast_knows_when_it_first_looked(needed: tuple[int, ...], said: st
 
 @pytest.mark.parametrize("measure", ["P@5", "nDCG@10", "RBP", "AP(rel=2)"])
 def test_other_measures_are_planned_for_as_well(call: Call, measure: str) -> None:
-    status, out, _ = call("qrels.txt", "runs", *QUICK, "-m", measure, "--prior", "0.5", "--next", "1")
+    status, out, _ = call("qrels.txt", "runs", *QUICK, "-m", measure, "--prior", "0.5", "-n", "1", "--notes")
     assert status == 0
     approximate = ": an approximation, rough where few documents" in words(out)
     assert approximate == (measure in ("nDCG@10", "AP(rel=2)"))  # divided by what depends on relevance
     assert "confidence by normal" in out
-    assert f"Truth: {measure[:3]}" in out
+    assert f"Expected {measure[:3]}" in out
 
 
 def test_model_is_another_word_for_the_prior_of_runs(call: Call) -> None:
@@ -334,7 +402,8 @@ def test_everything_judged_is_proven_and_nothing_is_left(call: Call) -> None:
     said = words(out)
     assert status == 0
     assert "one 0.6667 1.000 proven" in said
-    assert "1 proven by a bound, whatever the rest is, 0 probable at 0.95, 0 open: judging may stop" in said
+    assert "Of 1 pair: 1 proven" in said
+    assert "0 probable (95% or more), 0 open. Judging may stop." in said
     assert "Nothing is left to judge." in said
     assert "The confidence is 90% or more already." in said
 
@@ -344,18 +413,19 @@ def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -
     status, out, _ = call("some", "one", "copy", *QUICK, "--to", "0.9")
     said = words(out)
     assert status == 0
-    assert "0 open, 1 equal whatever is judged: judging may stop, for nothing can change the order." in said
-    assert "In none of 2 completions did 3 judgments reach 90%. Runs that stay equal" in said
+    assert "0 open, 1 equal. Judging may stop." in said
+    assert said.startswith("3 more judgments did not reach a confidence of 90% in any of 2 simulations.")
+    assert "stay below that confidence even if everything is judged" in said
 
 
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (("some", "one"), 2, "one alone makes no pair; give two runs or more to compare"),
+        (("some", "one"), 2, "one alone makes no pair; give at least two runs"),
         (("nobody", "one", "two"), 1, "nobody: no document of these runs is judged for any of their topics"),
         (("some", "one", "two", "--pair", "one", "three"), 1, "unknown run 'three'"),
         (("some", "one", "two", "--pair", "one", "one"), 2, "--pair names one twice"),
-        (("some", "one", "two", "--top", "2", "--baseline", "one"), 2, "--baseline and --top say what matters"),
+        (("some", "one", "two", "--top", "2", "--baseline", "one"), 2, "--baseline and --top both choose the pairs"),
         (("some", "one", "two", "--topic", "7"), 1, "unknown topic '7'; known: 1, 2, 3"),
         (("some", "one", "two", "--prior", "much"), 1, "unknown prior 'much'"),
         (("some", "one", "two", "--prior", "1.5"), 1, "1.5"),
@@ -371,11 +441,14 @@ def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -
         (("some", "one", "two", "--to", "1"), 2, "--to 1: expected a confidence between 0.5 and 1"),
         (("some", "one", "two", "--sure", "0.3"), 2, "--sure 0.3: expected a confidence above 0.5"),
         (("some", "one", "two", "--below", "0.3"), 2, "--below 0.3: expected a confidence above 0.5, at most 1"),
-        (("some", "one", "two", "--below", "0.9", "--top", "2"), 2, "--top and --below say what matters"),
+        (("some", "one", "two", "--below", "0.9", "--top", "2"), 2, "--top and --below both choose the pairs"),
         (("none", "one", "two", "--pool-depth", "2"), 2, "--pool-depth cuts judgments, and with none there"),
         (("some", "one", "two", "--chart", "x.txt"), 2, "x.txt: no chart format has the suffix '.txt'"),
         (("some", "one", "two", "--seconds", "0"), 2, "--seconds 0: expected more than 0"),
-        (("some", "one", "two", "--view", "forecast"), 2, "--view forecast needs to know for what"),
+        (("some", "one", "two", "--view", "forecast"), 2, "--view forecast needs a confidence"),
+        (("some", "one", "two", "-n", "2", "--budget", "3"), 2, "--next is per topic and --budget in all"),
+        (("some", "one", "two", "-o", "x.qrels", "--view", "pairs"), 2, "a .qrels file lists documents"),
+        (("all", "one", "two", "-o", "x.qrels"), 1, "nothing is left to judge"),
         (("absent", "one", "two"), 1, "absent"),
     ],
 )  # fmt: skip
@@ -407,7 +480,7 @@ def test_without_a_stated_confidence_neither_draws_nor_a_forecast_table_are_show
     status, out, _ = call("some", "one", "two", "--jobs", "1", "--to", "0.95")
     said = words(out)
     assert status == 0
-    assert "No confidence is stated" in said
+    assert said.startswith("No confidence can be stated: ")
     assert "confidence by draws" not in said
     assert "Judgments to a confidence" not in said
     assert "no forecast" in said

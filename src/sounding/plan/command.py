@@ -1,4 +1,4 @@
-"""`sounding plan`: its options."""
+"""The options of `sounding plan`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from sounding.terminal import declare
 from sounding.terminal.help import GroupedCommand
 
 NOTHING = "none"  # in place of QRELS: nothing is judged yet
+QRELS = "qrels"  # the format of a template to fill in
 VIEWS = ("documents", "ranking", "pairs", "forecast")
 
 
 @declare.options
 class PlanOptions(declare.SessionOptions):
-    """What `sounding plan` is asked for."""
+    """The options of `sounding plan`."""
 
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs
     count: int = declare.count(
         "List this many documents of each topic to judge next.", least=0, default=3, spelled="-n --next"
     )
+    budget: int | None = declare.count("List the N documents to judge next, over all topics.", metavar="N")
     topics: tuple[str, ...] = declare.texts(
         "List only documents of topic T; repeatable.", metavar="T", spelled="--topic"
     )
@@ -52,7 +54,7 @@ class PlanOptions(declare.SessionOptions):
 @click.command("plan", cls=GroupedCommand, short_help="Choose which documents to judge next.")
 @declare.taking(PlanOptions)
 @declare.session
-@declare.output_options()
+@declare.output_options(QRELS)
 def command(options: PlanOptions) -> None:
     """Choose which documents of RUNs to judge next, and see how certain their ranking is.
 
@@ -63,7 +65,7 @@ def command(options: PlanOptions) -> None:
     \b
     sounding plan qrels.txt runs/
     sounding plan qrels.txt runs/ --pair bm25 dense --to 0.95
-    sounding plan none runs/ --next 10 -o to-judge.csv
+    sounding plan none runs/ --budget 100 -o next.qrels
     """  # noqa: D301 - click wants the control character
     from sounding.plan.flow import run  # NumPy and the engine, which --help does without
 

@@ -1,4 +1,4 @@
-"""What `sounding plan` does: check the options, make the plan, write its tables and charts."""
+"""Run `sounding plan`: check the options, make the plan, write the answer and its charts."""
 
 from __future__ import annotations
 
@@ -6,16 +6,22 @@ from dataclasses import replace
 
 import click
 
+from sounding.compare.holds import NEIGHBORS
+from sounding.core.errors import DataError
 from sounding.data.finding import find_runs
 from sounding.data.formats import read_qrels
+from sounding.data.writing import qrels_template
 from sounding.plan import sentences, tables
-from sounding.plan.charts import plan_chart
-from sounding.plan.command import NOTHING, PlanOptions
+from sounding.plan.charts import plan_charts
+from sounding.plan.command import NOTHING, QRELS, PlanOptions
 from sounding.plan.planning import VIEWS, View, plan
 from sounding.plan.result import JudgingPlan
-from sounding.render.save import require_suffix, save
-from sounding.render.tables import Table
+from sounding.relevance.priors import DEFAULT
+from sounding.render.save import require_suffix, save_each
+from sounding.render.tables import Answer, Table
+from sounding.selection.mtc.sentences import how_note, missing_notes
 from sounding.selection.mtc.session import session_parameters
+from sounding.terminal.declare import typed
 from sounding.terminal.options import (
     PEOPLE,
     bars_for,
@@ -23,12 +29,21 @@ from sounding.terminal.options import (
     qrels_first,
     read_info,
     remark,
-    write_tables,
+    say_answer,
+    suggest,
+    write_answer,
+    write_text,
 )
+
+TEMPLATE = "next.qrels"  # the file that the next command suggests
+KEPT = (
+    "measure", "depth", "prior", "selection", "confidence", "draws", "sure", "policy", "qrels_format",
+    "run_format", "pool_depth", "info", "count", "budget", "topics", "baseline", "top", "open_below", "seed",
+)  # fmt: skip
 
 
 def run(options: PlanOptions) -> None:
-    """Say what to judge next, and how sure the order of the runs is."""
+    """Write what to judge next, and how certain the ranking of the runs is."""
     _check(options)
     judgments = None
     if options.qrels != NOTHING:
@@ -38,45 +53,103 @@ def run(options: PlanOptions) -> None:
             )
     runs = find_runs(options.runs)
     if len(runs) < 2:
-        raise click.UsageError(f"{runs[0]} alone makes no pair; give two runs or more to compare")
+        raise click.UsageError(f"{runs[0]} alone makes no pair; give at least two runs")
     result = plan(
         judgments, runs, measure=options.measure,
         depth=options.depth, prior=options.prior, selection=options.selection,
         confidence=options.confidence, draws=options.draws, pair=options.pair or None,
         baseline=options.baseline, top=options.top, open_below=options.open_below, topics=options.topics,
-        count=options.count, sure=options.sure, wanted=options.wanted, completions=options.worlds,
+        count=options.count, budget=options.budget, sure=options.sure, wanted=options.wanted,
+        completions=options.worlds,
         most=options.most, views=_views(options), pool_depth=options.pool_depth,
         info=read_info(options.info), seed=options.seed, policies=options.policies(),
         run_format=options.run_format, jobs=options.jobs, bars=bars_for(options),
     )  # fmt: skip
-    if result.unsaid is not None:
-        remark(f"whether conclusions hold is not said: {result.unsaid}", quiet=options.quiet)
-    write_tables(_tables(result, options), options.format_name, options.output)
+    _write(result, options)
     if options.chart is not None:
-        save(plan_chart(result), options.chart)
-        remark(f"chart: {options.chart}", quiet=options.quiet)
-    if options.format_name not in PEOPLE:
-        cut = [] if result.cut is None else [result.cut]
-        for note in (*sentences.unstated_notes(result.confidence), sentences.truth_note(result), *cut):
-            remark(note, quiet=options.quiet)
+        for path in save_each(plan_charts(result), options.chart):
+            remark(f"chart: {path}", quiet=options.quiet)
+
+
+def _write(result: JudgingPlan, options: PlanOptions) -> None:
+    """Write the answer, or the documents as a template to fill in."""
+    proofs = bool({"ranking", "pairs"} & set(_views(options)))
+    template = options.format_name == QRELS
+    answer = Answer(
+        sentences.headline(result, options.seconds, proofs=proofs),
+        [] if template else _tables(result, options),
+        _notes(result, options),
+        _following(result, options),
+    )
+    if not template:
+        write_answer(answer, options)
+        return
+    if not result.picks:
+        raise DataError("nothing is left to judge: there are no documents for a template")
+    write_text(qrels_template(result.documents()), options.output)
+    say_answer(answer, options)
+
+
+def _notes(result: JudgingPlan, options: PlanOptions) -> list[str]:
+    """Return the notes, the most important first."""
+    notes = []
+    if options.format_name == QRELS:
+        judged = options.qrels != NOTHING
+        notes = [sentences.APPEND.format(qrels=options.qrels) if judged else sentences.TEMPLATE]
+    notes += sentences.unstated_notes(result.confidence)
+    notes += [] if options.wanted is None else sentences.forecast_notes(result)
+    notes += [] if result.cut is None else [result.cut]
+    # The caveat was measured with the model of runs.
+    if len(result.retrieved.runs) > 2 and result.parameters.prior == DEFAULT and _probable(result, options):
+        notes.append(NEIGHBORS)
+    notes += missing_notes(result.retrieved)
+    notes += sentences.outlook_notes(result)
+    if result.unsaid is not None:
+        notes.append(f"Whether today's conclusions would hold is not known: {result.unsaid}.")
+    if changed := options.policies().changed().replace("fractional accept", "").strip(", "):
+        notes.append(f"Policies: {changed}.")
+    return [
+        *notes,
+        sentences.truth_note(result),
+        how_note(result.parameters, stated=not result.confidence.reason),
+    ]
+
+
+def _probable(result: JudgingPlan, options: PlanOptions) -> bool:
+    return {"ranking", "pairs"} & set(_views(options)) != set() and tables.has_probable_neighbors(result)
+
+
+def _following(result: JudgingPlan, options: PlanOptions) -> str | None:
+    """Return the next command: a template of these documents, or the comparison if none is left."""
+    if options.format_name == QRELS:
+        return None
+    if not result.picks:
+        judged = options.qrels != NOTHING
+        return suggest("compare", keep=("measure", "qrels_format", "run_format")) if judged else None
+    pair = ("--pair", *options.pair) if options.pair else ()
+    return suggest("plan", *pair, "-o", TEMPLATE, keep=KEPT)
 
 
 def _check(options: PlanOptions) -> None:
-    """Refuse options that cannot be, before files are read."""
+    """Refuse options that make no sense, before files are read."""
+    if options.budget is not None and typed("count"):
+        raise click.UsageError("--next is per topic and --budget in all; use one of them")
+    if options.format_name == QRELS and options.view not in (None, "documents"):
+        raise click.UsageError(f"a .qrels file lists documents; leave --view {options.view} out")
     if options.wanted is not None and not 0.5 < options.wanted < 1:
         raise click.UsageError(f"--to {options.wanted:g}: expected a confidence between 0.5 and 1")
     if options.seconds <= 0:
         raise click.UsageError(f"--seconds {options.seconds:g}: expected more than 0")
     if options.view == "forecast" and options.wanted is None:
-        raise click.UsageError("--view forecast needs to know for what: give --to, such as --to 0.95")
+        raise click.UsageError("--view forecast needs a confidence: add --to C, such as --to 0.95")
     if options.open_below is not None and not 0.5 < options.open_below <= 1:
         raise click.UsageError(f"--below {options.open_below:g}: expected a confidence above 0.5, at most 1")
     if options.pool_depth is not None and options.qrels == NOTHING:
-        raise click.UsageError(f"--pool-depth cuts judgments, and with {NOTHING} there are none to cut")
+        raise click.UsageError(f"--pool-depth cuts judgments, and with {NOTHING} there are none")
     given = [name for name in ("pair", "baseline", "top", "open_below") if getattr(options, name)]
     if len(given) > 1:
         first, second = (name.removeprefix("open_") for name in given[:2])
-        raise click.UsageError(f"--{first} and --{second} say what matters in different ways; give one")
+        raise click.UsageError(f"--{first} and --{second} both choose the pairs that matter; use one of them")
     if options.pair and options.pair[0] == options.pair[1]:
         raise click.UsageError(f"--pair names {options.pair[0]} twice; give two different runs")
     options.check_session()
@@ -90,7 +163,7 @@ def _check(options: PlanOptions) -> None:
 
 
 def _views(options: PlanOptions) -> list[View]:
-    """Return the tables that are asked for: all of them for people, one for programs."""
+    """Return the tables to show: all for people, one for programs."""
     if options.view is not None:
         return [options.view]
     if options.format_name not in PEOPLE:
@@ -99,21 +172,16 @@ def _views(options: PlanOptions) -> list[View]:
 
 
 def _tables(result: JudgingPlan, options: PlanOptions) -> list[Table]:
-    """All tables for people, one for programs."""
+    """Return the tables: all for people, one for programs."""
     people = options.format_name in PEOPLE
     brief = people and options.view is None
     every = {
         "ranking": lambda: tables.ranking_table(result, people=people),
         "pairs": lambda: tables.pairs_table(result, brief=brief, people=people),
-        "documents": lambda: tables.documents_table(result, options.seconds, brief=brief),
+        "documents": lambda: tables.documents_table(result, brief=brief),
         "forecast": lambda: tables.forecast_table(result, options.seconds),
     }
     views = _views(options)
     facts = tables.plan_facts(result, options.seconds)
-    without = brief and result.forecasts is None and "forecast" in views
-    shown = [replace(every[view](), facts=facts) for view in views if not (without and view == "forecast")]
-    if without:
-        shown[-1] = replace(shown[-1], notes=[*shown[-1].notes, sentences.NO_FORECAST])
-    if result.cut is not None:
-        shown[0] = replace(shown[0], notes=[*shown[0].notes, result.cut])
-    return shown
+    without = brief and result.forecasts is None  # a note says why
+    return [replace(every[view](), facts=facts) for view in views if not (without and view == "forecast")]

@@ -1,7 +1,7 @@
-"""What judging will do: tried out in completions that are drawn from what is believed of the unjudged.
+"""Forecast what judging brings, by simulating it in random completions of the judgments.
 
-A completion says of every document whether it is relevant: what is judged stays, the rest is one draw of the
-prior as it was fitted. Judging goes on in it as if it were the truth.
+A completion says for every document whether it is relevant: judged documents keep their grade, the others
+are drawn from the fitted prior. Judging then goes on as if the completion were the truth.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from sounding.core.workers import Progress, map_items
 from sounding.runs.ranking import Values
 from sounding.selection.mtc.session import Session
 
-FIRST_CHECK = 8  # judgments after which a completion is looked at first
-CHECK_STEP = 1.1  # from one look to the next
+FIRST_CHECK = 8  # judgments before the first check of a simulation
+CHECK_STEP = 1.1  # factor from one check to the next
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlook:
-    """How sure the order of the runs that matter is, and would be once some documents are judged."""
+    """The mean confidence of the pairs that matter, before and after some documents are judged."""
 
     before: float
     after: Values  # (completion,)
@@ -29,16 +29,16 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class JudgingForecast:
-    """Judging in one completion until the order is as sure as wanted."""
+    """One simulation of judging, until the order is as certain as wanted."""
 
-    judgments: tuple[int, ...]  # at which it was looked at, 0 at first
-    confidence: tuple[float, ...]  # of the pairs that matter, at each
+    judgments: tuple[int, ...]  # at each check, 0 at first
+    confidence: tuple[float, ...]  # mean over the pairs that matter, at each check
     reached: bool
     all_judged: bool
 
     @property
     def needed(self) -> float:
-        """Judgments it took; infinite: it was not reached."""
+        """Return the judgments it took; infinite if the confidence was not reached."""
         return float(self.judgments[-1]) if self.reached else float("inf")
 
 
@@ -50,7 +50,7 @@ def outlook(
     processes: int = 1,
     progress: Progress | None = None,
 ) -> Outlook:
-    """Return how sure the order is expected to be once these documents are judged: one value a completion."""
+    """Return the confidence expected after these documents are judged, one value per simulation."""
     before = session.confidence().of_these(session.pairs())
 
     def after(seed: int) -> float:
@@ -70,10 +70,10 @@ def forecast_to(
     processes: int = 1,
     progress: Progress | None = None,
 ) -> list[JudgingForecast]:
-    """Judge in one completion a seed, until the pairs that matter are on average as sure as wanted.
+    """Simulate judging, once per seed, until the mean confidence of the pairs is as wanted.
 
-    A completion is looked at, and the prior fitted anew, after 8 judgments and whenever there are a tenth
-    more, so the number is at most so much too large. It is given up after `most` judgments.
+    The confidence is checked, and the prior refitted, after 8 judgments and whenever there are a tenth
+    more, so the number found is at most a tenth too large. A simulation ends after `most` judgments.
     """
     return map_items(
         lambda seed: _forecast(session, wanted, seed, most), seeds, processes=processes, progress=progress
@@ -99,5 +99,5 @@ def _forecast(session: Session, wanted: float, seed: int, most: int) -> JudgingF
 
 
 def _grades(session: Session, seed: int) -> Values:
-    """(document,) the grades of a completion."""
+    """Return the grades of a completion, by document."""
     return np.where(session.completion(seed), session.form.level, 0.0)

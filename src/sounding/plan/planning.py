@@ -1,4 +1,4 @@
-"""Which documents to judge next so that the order of the runs becomes sure, and how far it is to go."""
+"""Choose which documents to judge next, and compute how certain the ranking of the runs is."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def plan(
     open_below: float | None = None,
     topics: Sequence[str] = (),
     count: int = 3,
+    budget: int | None = None,
     sure: float = 0.95,
     wanted: float | None = None,
     completions: int = 8,
@@ -61,12 +62,13 @@ def plan(
     jobs: int | None = 1,
     bars: Bars = no_bars,
 ) -> JudgingPlan:
-    """Find the documents to judge next, `count` of each topic, and how sure the order of the runs is by now.
+    """Choose the documents to judge next, and compute how certain the ranking of the runs is.
 
-    Qrels and runs are as for `evaluate`; qrels None: nothing is judged yet. Of `pair`, `baseline`, `top` and
-    `open_below` one may say which pairs of runs matter. With a confidence `wanted`, judging is tried out
-    until it is reached, in so many completions of the judgments. `pool_depth` cuts the judgments to what a
-    pool of that depth would have had. `views` are the parts of the result that are worked out.
+    Qrels and runs are as for `evaluate`; qrels None: nothing is judged yet. `count` documents of each topic
+    are chosen, or `budget` documents in all. One of `pair`, `baseline`, `top` and `open_below` may limit the
+    pairs of runs that matter. With `wanted`, judging is simulated until that confidence is reached, in
+    several random completions of the judgments. `pool_depth` keeps the judgments that a pool of that depth
+    would contain. `views` are the parts of the result to compute.
     """
     if wanted is not None and not 0.5 < wanted < 1:
         raise DataError(f"wanted is {wanted:g}; expected a confidence between 0.5 and 1")
@@ -76,8 +78,8 @@ def plan(
     )  # fmt: skip
     sources = run_sources(runs)
     if len(sources) < 2:
-        raise DataError("one run alone makes no pair; give two runs or more to compare")
-    # Whether conclusions hold is asked of whole lists.
+        raise DataError("one run alone makes no pair; give at least two runs")
+    # Whether conclusions hold depends on whole lists.
     modeled = (parameters.prior, parameters.confidence) == (DEFAULT, "draws")
     held = qrels is not None and modeled and "pairs" in views
     with bars(len(sources), "reading runs") as progress:
@@ -86,7 +88,7 @@ def plan(
             policies=policies, qrels_format=qrels_format, run_format=run_format, jobs=jobs, progress=progress,
         )  # fmt: skip
     session = _session(read.retrieved.narrowed(depth=depth), read.qrels, parameters, seed)
-    picks = _next(session, topics, count)
+    picks = _next(session, topics, count, budget)
     believed = session.confidence()
     proven = _proven(session, believed, sure if {"ranking", "pairs"} & set(views) else np.inf, bars)
     stated = believed.stated(session.basis())
@@ -95,11 +97,11 @@ def plan(
     forecasts: tuple[JudgingForecast, ...] | None = None
     processes = worth_sharing(len(seeds), jobs)
     if not stated.reason and "documents" in views and picks:
-        with bars(len(seeds), "looking ahead") as progress:
+        with bars(len(seeds), "simulating the next judgments") as progress:
             documents = [pick.document for pick in picks]
             ahead = outlook(session, documents, seeds, processes=processes, progress=progress)
     if not stated.reason and wanted is not None:
-        with bars(len(seeds), "trying it out") as progress:
+        with bars(len(seeds), "simulating judging") as progress:
             found = forecast_to(session, wanted, seeds, most=most, processes=processes, progress=progress)
             forecasts = tuple(found)
     holding, unsaid = None, None
@@ -121,24 +123,27 @@ def _session(retrieved: Retrieved, qrels: Qrels | None, parameters: SessionParam
     if not given:
         raise DataError(
             f"{qrels.source}: no document of these runs is judged for any of their topics; give their"
-            " judgments, or the word none where there are none yet"
+            " judgments, or type none in place of the file if there are none yet"
         )
     return Session(retrieved, seed=seed, given=given, elsewhere=elsewhere, **asdict(parameters))
 
 
-def _next(session: Session, topics: Sequence[str], count: int) -> list[Pick]:
-    """Return the next documents of every topic that is asked for, what tells most first."""
+def _next(session: Session, topics: Sequence[str], count: int, budget: int | None) -> list[Pick]:
+    """Return the next documents of the topics, the most informative first; `budget`: that many in all."""
     names = session.retrieved.topics
     for topic in topics:
         if topic not in names:
             raise UnknownNameError("topic", topic, names)
     chosen = [place for place, topic in enumerate(names) if not topics or topic in topics]
-    picks = [pick for place in chosen for pick in session.next(topics=[place], count=count)]
+    if budget is not None:
+        picks = session.next(topics=chosen, count=budget)
+    else:
+        picks = [pick for place in chosen for pick in session.next(topics=[place], count=count)]
     return sorted(picks, key=lambda pick: (-(pick.weight or 0), pick.document))
 
 
 def _proven(session: Session, confidence: Confidence, sure: float, bars: Bars) -> NDArray[np.bool_]:
-    """(run, other) what is proven; asked only of pairs whose order is as sure as this."""
+    """Return (run, other): whether the order is proven; only pairs as sure as this are tried."""
     place = np.argsort(confidence.order)
     pairs = session.pairs()
     pairs = np.where((place[pairs[:, 0]] < place[pairs[:, 1]])[:, np.newaxis], pairs, pairs[:, ::-1])
@@ -150,7 +155,7 @@ def _proven(session: Session, confidence: Confidence, sure: float, bars: Bars) -
 def _holds(
     session: Session, qrels: Qrels, whole: Retrieved, policies: Policies, jobs: int | None, bars: Bars
 ) -> tuple[Holds | None, str | None]:
-    """Return what is concluded of pairs by now, with the chance that it holds, or why that cannot be said."""
+    """Return the chance that today's conclusions about pairs hold, or why it cannot be computed."""
     depth = min(session.parameters.depth, most_of("k"))
     try:
         with bars(len(whole.runs), "drawing judgments") as progress:

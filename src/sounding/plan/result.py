@@ -1,4 +1,4 @@
-"""What `plan` gives: the documents to judge next, how sure the order of the runs is, and what is to come."""
+"""The result of `plan`: documents to judge next, how certain the ranking is, and forecasts."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from sounding.selection.strategies import Pick
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class JudgingPlan:
-    """What is known of the order of some runs, and what to judge next to know more."""
+    """What is known about the order of some runs, and what to judge next."""
 
     session: Session
     confidence: Confidence  # of the order, as far as it is stated
-    picks: tuple[Pick, ...]  # the next documents, what tells most first
-    proven: NDArray[np.bool_]  # (run, other) whether the run is above the other whatever is judged later
-    sure: float  # from which on the order of two runs counts as probable
-    outlook: Outlook | None  # what judging the next documents should bring; None: not asked, or unknown
+    picks: tuple[Pick, ...]  # the next documents, the most informative first
+    proven: NDArray[np.bool_]  # (run, other) whether no further judgment can put the run below the other
+    sure: float  # the confidence from which the order of two runs is probable
+    outlook: Outlook | None  # what judging the next documents is expected to bring; None: unknown
     wanted: float | None  # the confidence that forecasts are for
-    most: int  # judgments after which a forecast gives up
+    most: int  # judgments after which a simulation ends
     forecasts: tuple[JudgingForecast, ...] | None  # None: not asked for, or no confidence is stated
-    holds: Holds | None  # what a test concludes of the pairs by now; None: not known
-    unsaid: str | None  # why that could not be said
+    holds: Holds | None  # what a test concludes about the pairs today; None: not known
+    unsaid: str | None  # why it is not known
     cut: str | None  # how the judgments were cut, in a sentence
     policies: Policies
     seed: int
 
     @property
     def retrieved(self) -> Retrieved:
-        """What the runs have."""
+        """Return the lists of the runs."""
         return self.session.retrieved
 
     @property
     def parameters(self) -> SessionParameters:
-        """What the session was asked for."""
+        """Return the parameters of the session."""
         return self.session.parameters
 
     @property
     def form(self) -> Form:
-        """The measure by which runs are compared."""
+        """Return the measure by which runs are ranked."""
         return self.session.form
 
     def documents(self) -> list[tuple[str, str]]:

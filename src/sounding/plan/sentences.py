@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sounding.compare.holds import Holds
-from sounding.core.text import format_chance, hours, plural
+from sounding.core.text import format_chance, hours, judging_time, plural
 from sounding.plan.forecast import FIRST_CHECK, JudgingForecast
 from sounding.plan.result import JudgingPlan
 from sounding.runs.ranking import Values
@@ -19,143 +19,186 @@ HOUR = 3600  # seconds
 
 NOTHING_JUDGED = "Nothing judged yet: this order is only what the runs agree on."
 AGAINST = (
-    "Conclusion worse: by what is judged so far, the rest not relevant, the run is behind; with what the rest"
-    " is expected to be it is ahead."
+    "conclusion worse: with unjudged documents counted as nonrelevant the run is behind; by expected values"
+    " it is ahead."
 )
-NO_FORECAST = "There is no forecast: no confidence is stated."
-STAY_EQUAL = "Runs that stay equal, or nearly so, when all is judged keep a confidence below that."
-FIRST_AND_LAST = (
-    "Confidence is the mean over the pairs of runs that matter: first, before any of these judgments;"
-    " last, after all of them."
-)
+NO_FORECAST = "There is no forecast, because no confidence can be stated."
+STAY_EQUAL = "Runs that are equal, or nearly so, stay below that confidence even if everything is judged."
+FIRST_AND_LAST = "first and last: mean confidence over the pairs, before and after the simulated judgments."
 MAGNITUDE = "In trials three of four forecasts were within a factor of four: read the order of magnitude."
+TEMPLATE = "The file is a qrels template: replace each -1 with a grade."
+APPEND = "The file is a qrels template: replace each -1 with a grade, then append the lines to {qrels}."
+
+
+def headline(plan: JudgingPlan, seconds: float, *, proofs: bool) -> str:
+    """Say how many pairs are in a certain order, and what to judge next.
+
+    `proofs`: the plan knows which pairs are proven. With a forecast, the headline answers that instead.
+    """
+    number = len(plan.picks)
+    action = f" Judge these {plural(number, 'document')} next: {judging_time(number, seconds)}."
+    if number == 1:
+        action = f" Judge this document next: {judging_time(number, seconds)}."
+    if not number:
+        action = "" if plan.session.next() else " Nothing is left to judge."
+    if plan.forecasts is not None:
+        return forecast_answer(plan.forecasts, plan.wanted or 0.0, seconds) + action
+    return _certainty(plan, proofs=proofs) + action
+
+
+def _certainty(plan: JudgingPlan, *, proofs: bool) -> str:
+    """Say how many pairs are in a certain order, or why that cannot be said."""
+    pairs = plan.session.pairs()
+    first, second = pairs[:, 0], pairs[:, 1]
+    proven = int((plan.proven[first, second] | plan.proven[second, first]).sum())
+    count = plural(len(pairs), "pair")
+    if plan.confidence.reason:
+        known = f" {proven:,} of {count} are in a proven order." if proofs and proven else ""
+        if not plan.confidence.judgments:
+            return NOTHING_JUDGED + known
+        return f"No confidence can be stated: {plan.confidence.reason}.{known}"
+    chance = plan.confidence.of_pairs()
+    certain = int((np.maximum(chance[first, second], chance[second, first]) >= plan.sure).sum())
+    what = f"all {count}" if certain == len(pairs) > 1 else f"{certain:,} of {count}"
+    frame = (
+        f"{plan.form.name}, {plural(len(plan.retrieved.topics), 'topic')},"
+        f" {plural(plan.session.judgments, 'judgment')}"
+    )
+    return f"The order of {what} is certain at {100 * plan.sure:g}% ({frame})."
 
 
 def truth_note(plan: JudgingPlan) -> str:
-    """What the expected values are expected values of."""
+    """Say what the expected values are expected values of."""
     return (
-        f"Truth: {plan.form.name} of the first {plural(plan.parameters.depth, 'document')} of each run on"
-        f" {plural(len(plan.retrieved.topics), 'topic')}, were all of them judged."
+        f"Expected {plan.form.name}: the value if the first {plural(plan.parameters.depth, 'document')} of"
+        f" each run were judged on all {plural(len(plan.retrieved.topics), 'topic')}."
     )
 
 
 def unstated_notes(confidence: Confidence) -> list[str]:
-    """Why no confidence is stated, and what the order rests on where nothing is judged."""
-    if not confidence.reason:
+    """Say why no confidence is stated, where the headline says that nothing is judged."""
+    if not confidence.reason or confidence.judgments:
         return []
-    nothing = [] if confidence.judgments else [NOTHING_JUDGED]
-    return [*nothing, f"No confidence is stated: {confidence.reason}."]
+    return [f"No confidence can be stated: {confidence.reason}."]
 
 
 def stopping_note(words: Sequence[str], sure: float | None) -> str:
-    """How far both stopping rules have come; None: no confidence is stated, and the bound alone counts."""
+    """Count the pairs by what is known of their order; `sure` None: no confidence is stated."""
     proven, probable, equal, still = (words.count(word) for word in (PROVEN, PROBABLE, EQUAL, OPEN))
-    likely = "" if sure is None else f" {probable:,} probable at {sure:g},"
-    text = (
-        f"Of {plural(len(words), 'pair')}, {proven:,} proven by a bound, whatever the rest is,{likely}"
-        f" {still:,} open"
-    )
-    if equal:
-        text += f", {equal:,} equal whatever is judged"
-    if still:
-        return f"{text}."
-    return f"{text}: judging may stop" + ("." if probable else ", for nothing can change the order.")
+    parts = [f"{proven:,} proven (no further judgment can change them)"]
+    parts += [] if sure is None else [f"{probable:,} probable ({100 * sure:g}% or more)"]
+    parts += [f"{still:,} open"]
+    parts += [f"{equal:,} equal"] if equal else []
+    stop = "" if still else " Judging may stop."
+    return f"Of {plural(len(words), 'pair')}: {', '.join(parts)}.{stop}"
 
 
 def confidence_note(plan: JudgingPlan, words: Sequence[str]) -> str:
-    """How sure the order is, as a mean over the pairs that matter."""
+    """Say how sure the order is, as a mean over the pairs that matter."""
     sure, judged = plan.confidence.of_these(plan.session.pairs()), plural(plan.session.judgments, "judgment")
     shown = format_chance(sure) if set(words) != {PROVEN} else f"{sure:.3f}"
-    return f"Confidence {shown} after {judged}: the mean over these pairs."
+    return f"Mean confidence over these pairs: {shown} after {judged}."
 
 
-def holds_note(holds: Holds, *, why: bool) -> str:
-    """What is concluded, and what it would hold after; where that is not stated, why, if it is asked for."""
-    text = f"Conclusion: of a paired t test ({holds.alpha:g}) of the two runs alone by what is judged so far"
+def holds_note(holds: Holds) -> str:
+    """Explain the columns conclusion and holds, or say why the second is empty."""
+    text = f"conclusion: paired t test of the two runs alone on today's judgments (alpha {holds.alpha:g})."
     if holds.reason:
-        return text + (f". {holds.describe()}" if why else "; holds: not stated.")
+        return f"{text} {holds.describe()}"
     return (
-        f"{text}; holds: the chance that it is the same once {holds.until_in_words} are judged"
-        f" ({holds.open_documents:,} of them are not yet), as compare --holds has it."
+        f"{text} holds: chance that it stands once {holds.until_in_words} are judged"
+        f" ({holds.open_documents:,} are not yet)."
     )
 
 
-def work_note(plan: JudgingPlan, seconds: float, *, brief: bool) -> str:
-    """What judging the next documents takes, and what it is expected to bring."""
-    number = len(plan.picks)
-    if not number:
-        return "No document was asked for." if plan.session.next() else "Nothing is left to judge."
-    work = f"Judging {plural(number, 'document')} ({hours(number, seconds):,.1f} hours at {seconds:g} s each)"
+def outlook_notes(plan: JudgingPlan) -> list[str]:
+    """Say what judging the next documents is expected to bring; nothing where that is not known."""
     if plan.outlook is None:
-        why = "" if brief else f"; {plan.confidence.reason}"
-        return f"{work}: what it would bring, and the chance of each, is not stated{why}."
+        return []
     after = plan.outlook.after
-    return (
-        f"{work} is expected to bring the confidence from {format_chance(plan.outlook.before)} to"
-        f" {format_chance(float(after.mean()))}{_error(after)}; {format_chance(float(after.min()))} to"
-        f" {format_chance(float(after.max()))} in {plural(len(after), 'completion')} drawn."
-    )
+    return [
+        f"Judging these documents is expected to bring the mean confidence from"
+        f" {format_chance(plan.outlook.before)} to {format_chance(float(after.mean()))}{_error(after)}"
+        f" ({format_chance(float(after.min()))} to {format_chance(float(after.max()))} in"
+        f" {plural(len(after), 'simulation')})."
+    ]
 
 
 def _error(values: Values) -> str:
-    """The standard error of a mean; nothing where there is one value."""
+    """Return the standard error of a mean; empty if there is one value."""
     return f" ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else ""
 
 
-def forecast_note(forecasts: Sequence[JudgingForecast], wanted: float, seconds: float) -> str:
-    """How many judgments and how much time are needed, and how far that is uncertain."""
+def forecast_answer(forecasts: Sequence[JudgingForecast], wanted: float, seconds: float) -> str:
+    """Say how many judgments, and how much time, the wanted confidence takes."""
     needed, goal = np.sort([one.needed for one in forecasts]), f"{100 * wanted:g}%"
-    reached = int(np.isfinite(needed).sum())
-    if not reached:
+    if not np.isfinite(needed).any():
         last = max(one.judgments[-1] for one in forecasts)
-        return f"In none of {plural(len(needed), 'completion')} did {last:,} judgments reach {goal}."
+        return (
+            f"{plural(last, 'more judgment')} did not reach a confidence of {goal} in any of"
+            f" {plural(len(needed), 'simulation')}."
+        )
     if needed[-1] == 0:
         return f"The confidence is {goal} or more already."
     middle = needed[(len(needed) - 1) // 2]
-    early = 0 < middle <= FIRST_CHECK  # nothing is looked at before
+    if not np.isfinite(middle):
+        return f"Fewer than half of {plural(len(needed), 'simulation')} reached a confidence of {goal}."
+    early = 0 < middle <= FIRST_CHECK  # no simulation is checked before
     about = "At most" if early and needed[-1] <= FIRST_CHECK else "About"
     perhaps = " or fewer" if early and about == "About" else ""
-    text = (
-        f"{about} {middle:,.0f} more judgments{perhaps} ({_duration(int(middle), seconds)}) for {goal}"
-        if np.isfinite(middle)
-        else f"In less than half of the completions was {goal} reached"
+    return (
+        f"{about} {middle:,.0f} more judgments{perhaps} ({_duration(int(middle), seconds)}) bring the"
+        f" confidence to {goal}."
     )
-    tried = f"Judging was tried in {plural(len(needed), 'completion')} drawn from what is believed now"
+
+
+def forecast_range(forecasts: Sequence[JudgingForecast]) -> list[str]:
+    """Say how far the simulations behind a forecast differ; nothing where none had to judge."""
+    needed = np.sort([one.needed for one in forecasts])
+    reached = int(np.isfinite(needed).sum())
+    if not reached or needed[-1] == 0:
+        return []
+    count = plural(len(needed), "simulation")
+    who = f"All {count}" if reached == len(needed) > 1 else f"{reached} of {count}"
     least, most = needed[0], needed[reached - 1]
     if most <= FIRST_CHECK:
-        return f"{text}. {tried}: {reached} got there by the first look, after {FIRST_CHECK}."
+        return [f"{who} reached it at the first check, after {FIRST_CHECK}."]
     fewer = " or fewer" if 0 < least <= FIRST_CHECK else ""
     span = f"{most:,.0f}" if least == most else f"{least:,.0f}{fewer} to {most:,.0f}"
-    return f"{text}. {tried}: {reached} got there, after {span}, looked at whenever a tenth more was judged."
+    return [f"{who} reached it, after {span} judgments."]
 
 
-def forecast_notes(plan: JudgingPlan, seconds: float) -> list[str]:
-    """What the forecasts say, and how far to trust them; or why there are none."""
+def forecast_note(forecasts: Sequence[JudgingForecast], wanted: float, seconds: float) -> str:
+    """Say how many judgments are needed, and how uncertain that is."""
+    return " ".join([forecast_answer(forecasts, wanted, seconds), *forecast_range(forecasts)])
+
+
+def forecast_notes(plan: JudgingPlan) -> list[str]:
+    """Say how far to trust the forecasts, or why there are none."""
     forecasts = plan.forecasts
     if forecasts is None:
-        return [f"There is no forecast: {plan.confidence.reason}."]
-    notes = [forecast_note(forecasts, plan.wanted or 0.0, seconds)]
+        return [NO_FORECAST]
+    notes = forecast_range(forecasts)
     if any(one.all_judged and not one.reached for one in forecasts):
         notes.append(STAY_EQUAL)
     elif any(not one.reached for one in forecasts):
-        notes.append(f"Given up after {plan.most:,} judgments; --most goes further.")
-    notes.append(FIRST_AND_LAST)
+        notes.append(f"Simulations end after {plan.most:,} judgments; --most N goes further.")
     return [*notes, MAGNITUDE] if any(one.reached and one.needed > 0 for one in forecasts) else notes
 
 
 def some_pairs_note(shown: int, pairs: int, *, stated: bool) -> str:
-    """That more pairs matter than the table shows."""
-    which = "least sure" if stated else "closest"
-    return f"The {shown} {which} of {plural(pairs, 'pair')}; --view pairs has all."
+    """Say that the table shows only some of the pairs."""
+    which = "least certain" if stated else "closest"
+    return f"The {shown} {which} of {plural(pairs, 'pair')}; --view pairs shows all."
 
 
 def some_documents_note(shown: int, documents: int) -> str:
-    """That there are more documents to judge next than the table shows."""
-    return f"The first {shown} of {plural(documents, 'document')}; -o FILE.csv has all."
+    """Say that the table shows only some of the documents."""
+    return f"The first {shown} of {plural(documents, 'document')}; -o next.qrels has all."
 
 
 def _duration(documents: int, seconds: float) -> str:
-    """How long it takes to judge so many documents: in minutes, from an hour on in hours."""
+    """Return how long judging takes: in minutes, from an hour on in hours."""
     if documents * seconds < HOUR:
         return plural(math.ceil(documents * seconds / 60), "minute")
     return f"{hours(documents, seconds):,.1f} hours"

@@ -1,4 +1,4 @@
-"""Tables of a plan: what to judge next, and how sure the order of the runs is; and the rows of its charts."""
+"""Tables of a plan: what to judge next, how certain the ranking is; and the rows of its charts."""
 
 from __future__ import annotations
 
@@ -10,30 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from sounding.compare.holds import CONCLUSIONS, NEIGHBORS, Holds
+from sounding.compare.holds import CONCLUSIONS, Holds
 from sounding.core.text import format_chance, hours
 from sounding.plan import sentences
 from sounding.plan.forecast import JudgingForecast
 from sounding.plan.result import JudgingPlan
-from sounding.relevance.priors import DEFAULT
 from sounding.render.tables import Column, Table
-from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN, SHOWN, how_note, missing_notes
+from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN, SHOWN
 
-SAME = 1e-12  # values that differ by less differ by rounding
+SAME = 1e-12  # values that differ by less are equal up to rounding
 
 Pair = tuple[int, int]
 
 
 def ranking_table(plan: JudgingPlan, *, people: bool) -> Table:
-    """One row a run, best first: expected value, and how sure it is to be above the next."""
+    """Return one row per run, best first: expected value, and the chance that it beats the next."""
     confidence, session = plan.confidence, plan.session
     order = confidence.order
     matter = {frozenset(pair) for pair in session.pairs().tolist()}
     adjacent = list(pairwise(order.tolist()))
     known = _words(plan, adjacent)
     words = [word if frozenset(pair) in matter else None for pair, word in zip(adjacent, known, strict=True)]
-    # The caveat was measured with the model of runs.
-    caveat = PROBABLE in words and len(plan.retrieved.runs) > 2 and plan.parameters.prior == DEFAULT
     return Table(
         [
             Column("run", [confidence.runs[run] for run in order]),
@@ -41,16 +38,12 @@ def ranking_table(plan: JudgingPlan, *, people: bool) -> Table:
             _chances("above next", confidence.adjacent().tolist(), known, people=people, last=True),
             Column("order", [*words, None]),
         ],
-        title="Ranking by expected value",
-        notes=[
-            *sentences.unstated_notes(confidence), sentences.truth_note(plan), *missing_notes(plan.retrieved),
-            how_note(plan.parameters, stated=not confidence.reason), *([NEIGHBORS] if caveat else []),
-        ],
-    )  # fmt: skip
+        title="Ranking",
+    )
 
 
 def pairs_table(plan: JudgingPlan, *, brief: bool, people: bool) -> Table:
-    """One row for each pair that matters, the better run first, the least sure pairs on top."""
+    """Return one row per pair that matters, the better run first, the least certain pairs on top."""
     confidence, holds = plan.confidence, plan.holds
     place = np.argsort(confidence.order)
     pairs: list[Pair] = [
@@ -64,14 +57,11 @@ def pairs_table(plan: JudgingPlan, *, brief: bool, people: bool) -> Table:
     pairs.sort(key=lambda pair: (least_sure[pair], place[pair[0]], place[pair[1]]))
     words = _words(plan, pairs)
     notes = [sentences.stopping_note(words, plan.sure if stated else None)]
-    if stated:
-        notes.append(sentences.confidence_note(plan, words))
-    elif not brief:  # people have read it below the ranking
-        notes += sentences.unstated_notes(confidence)[-1:]
+    notes += [sentences.confidence_note(plan, words)] if stated else []
     shown = pairs[:SHOWN] if brief else pairs
     columns = [] if holds is None else _holds_columns(plan, holds, shown, brief=brief)
     if holds is not None:
-        notes.append(sentences.holds_note(holds, why=not brief or stated))
+        notes.append(sentences.holds_note(holds))
         notes += [sentences.AGAINST] if CONCLUSIONS[-1] in columns[0].cells else []
     if len(shown) < len(pairs):
         notes.insert(0, sentences.some_pairs_note(len(shown), len(pairs), stated=stated))
@@ -94,9 +84,9 @@ def pairs_table(plan: JudgingPlan, *, brief: bool, people: bool) -> Table:
 def _chances(
     name: str, chances: Sequence[float], words: Sequence[str], *, people: bool, last: bool = False
 ) -> Column:
-    """Chances as programs read them or, for people, 1.000 only where the order is proven.
+    """Return chances for programs or, for people, with 1.000 only where the order is proven.
 
-    `last`: one more row has none.
+    `last` adds an empty cell for the last run.
     """
     none: list[None] = [None] * last
     if not people:
@@ -109,7 +99,7 @@ def _chances(
 
 
 def _holds_columns(plan: JudgingPlan, holds: Holds, shown: Sequence[Pair], *, brief: bool) -> list[Column]:
-    """What is concluded of the first run of the shown pairs by now, and how likely that is to hold."""
+    """Return what a test concludes about the first run of each pair, and how likely that is to hold."""
     pairs = plan.session.pairs().tolist()
     place = {frozenset(pair): number for number, pair in enumerate(pairs)}
     rows = [place[frozenset(pair)] for pair in shown]
@@ -126,7 +116,7 @@ def _holds_columns(plan: JudgingPlan, holds: Holds, shown: Sequence[Pair], *, br
 
 
 def _words(plan: JudgingPlan, pairs: Sequence[Pair]) -> list[str]:
-    """What is known of the order of each pair, a better run and another."""
+    """Return what is known of the order of each pair: proven, equal, probable or open."""
     lists, values = plan.retrieved.cut(plan.parameters.depth).lists, plan.confidence.values
     over = not plan.session.next()
     chance = plan.confidence.of_pairs()
@@ -138,12 +128,11 @@ def _words(plan: JudgingPlan, pairs: Sequence[Pair]) -> list[str]:
     return words
 
 
-def documents_table(plan: JudgingPlan, seconds: float, *, brief: bool) -> Table:
-    """One row a document to judge, what tells most first; no chance where none is stated."""
+def documents_table(plan: JudgingPlan, *, brief: bool) -> Table:
+    """Return one row per document to judge, the most informative first."""
     shown = plan.picks[:SHOWN] if brief else plan.picks
-    notes = [sentences.work_note(plan, seconds, brief=brief)]
-    if len(shown) < len(plan.picks):
-        notes.insert(0, sentences.some_documents_note(len(shown), len(plan.picks)))
+    some = len(shown) < len(plan.picks)
+    notes = [sentences.some_documents_note(len(shown), len(plan.picks))] if some else []
     stated, session = not plan.confidence.reason, plan.session
     weights = [pick.weight or 0.0 for pick in shown]
     most = max(weights, default=0.0)
@@ -153,8 +142,8 @@ def documents_table(plan: JudgingPlan, seconds: float, *, brief: bool) -> Table:
             Column("doc", [plan.retrieved.docs.text(pick.document) for pick in shown]),
             Column("chance", [session.chance(pick.document) if stated else None for pick in shown], digits=3),
             Column("pool_rank", [pick.pool_rank for pick in shown]),
-            # For people, as a share of what the first one tells.
-            Column("tells", [weight / most if most else None for weight in weights], digits=3)
+            # For people, as a share of the first one's.
+            Column("weight", [weight / most if most else None for weight in weights], digits=3)
             if brief
             else Column("weight", weights, digits=8),
         ],
@@ -165,7 +154,7 @@ def documents_table(plan: JudgingPlan, seconds: float, *, brief: bool) -> Table:
 
 
 def forecast_table(plan: JudgingPlan, seconds: float) -> Table:
-    """One row for each completion in which judging was tried out; none where there is no forecast."""
+    """Return one row per simulation of judging; none where there is no forecast."""
     rows = plan.forecasts or ()
     needed = [one.judgments[-1] if one.reached else None for one in rows]
     return Table(
@@ -177,12 +166,12 @@ def forecast_table(plan: JudgingPlan, seconds: float) -> Table:
             Column("last", [one.confidence[-1] for one in rows], digits=3),
         ],
         title=f"Judgments to a confidence of {plan.wanted or 0.0:g}",
-        notes=sentences.forecast_notes(plan, seconds),
+        notes=[sentences.FIRST_AND_LAST],
     )
 
 
 def forecast_rows(forecasts: Sequence[JudgingForecast]) -> list[dict[str, Any]]:
-    """For a chart: median, least and most confidence over completions; one that has ended stays as it was."""
+    """Return the median, least and most confidence by judgments; a finished simulation keeps its last."""
     looks = sorted({look for one in forecasts for look in one.judgments})
     rows = []
     for look in looks:
@@ -192,8 +181,16 @@ def forecast_rows(forecasts: Sequence[JudgingForecast]) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
+def has_probable_neighbors(plan: JudgingPlan) -> bool:
+    """Return whether some run is probably, and not provably, above the next."""
+    pairs = list(pairwise(plan.confidence.order.tolist()))
+    matter = {frozenset(pair) for pair in plan.session.pairs().tolist()}
+    words = zip(pairs, _words(plan, pairs), strict=True)
+    return any(word == PROBABLE and frozenset(pair) in matter for pair, word in words)
+
+
 def plan_facts(plan: JudgingPlan, seconds: float) -> dict[str, Any]:
-    """What json holds beside the rows."""
+    """Return what JSON holds beside the rows."""
     confidence = plan.confidence
     facts: dict[str, Any] = {
         "truth": sentences.truth_note(plan),

@@ -40,7 +40,7 @@ COMMON: Mapping[str, Collection[str]] = {
     "depth": ("depths", "reference", "test", "alpha", "pair", "pools", "subsets"),
     "audit": ("new", "pool_depth", "chosen", "every", "top"),
     "pool": ("depth", "strategy", "budget", "qrels", "summary", "seconds", "seed"),
-    "plan": ("count", "topics", "pair", "baseline", "top", "wanted", "seconds", "view"),
+    "plan": ("count", "budget", "topics", "pair", "baseline", "top", "wanted", "seconds", "view"),
     "simulate": ("strategies", "judgments", "seeds", "leave_out", "topic", "view"),
     "calibrate": ("scenarios", "claims", "until", "repeats", "seed"),
     "agree": ("runs", "level", "assessors", "words", "tau", "sections", "everything", "combinations"),

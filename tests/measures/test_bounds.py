@@ -27,7 +27,7 @@ from sounding.measures.assessment import is_about_judging
 from sounding.measures.bounds import Kind, Unknowns, bounds, recall
 from sounding.measures.bounds.gain import Discounts
 from sounding.measures.bounds.precision import running_sums
-from sounding.measures.bounds.registry import bounded, bounder, whole_range
+from sounding.measures.bounds.registry import bounder, register_bounds, whole_range
 from sounding.measures.bounds.utility import depth_for_residual
 from sounding.measures.graded import Dcg, DcgForm
 from sounding.runs.align import align, order_documents, prepare
@@ -358,7 +358,7 @@ def test_a_scale_of_the_topic_leaves_the_range_of_the_measure(name: str) -> None
 
 def test_a_measure_has_one_function_for_its_bounds() -> None:
     with pytest.raises(ValueError, match="two functions give the bounds of 'AP'"):
-        bounded("AP")(whole_range)
+        register_bounds("AP")(whole_range)
 
 
 def test_every_measure_with_bounds_is_tried() -> None:

@@ -16,7 +16,7 @@ from tests.properties.strategies import ranking_of
 from sounding.core.errors import DataError, SoundingError, UnknownNameError
 from sounding.measures import Measure, definitions, parse, parse_measures
 from sounding.measures.grammar import ALIASES, RANX
-from sounding.measures.registry import SHARED, checked
+from sounding.measures.registry import SHARED, check_value
 from sounding.measures.trec import TREC_NAMES
 
 DEFINITIONS = list(definitions())
@@ -299,7 +299,7 @@ def measures(draw: st.DrawFn) -> Measure:
 
 def fits(name: str, key: str, hint: Any, value: Any) -> bool:
     try:
-        checked(name, key, value, hint)
+        check_value(name, key, value, hint)
     except DataError:
         return False
     return True

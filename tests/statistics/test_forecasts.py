@@ -15,7 +15,7 @@ from sounding.statistics.forecasts import (
     probability_figures,
     reliability,
     run_weights,
-    scored,
+    score_forecasts,
     weighted_share,
 )
 
@@ -134,7 +134,7 @@ def test_what_is_said_of_single_runs_counts_as_often_as_the_run() -> None:
 def test_intervals_are_wide_where_a_few_runs_decide() -> None:
     pairs = all_pairs(20)
     bad = (pairs == 0).any(axis=1)  # all pairs of one run are wrong
-    found = scored(
+    found = score_forecasts(
         said(np.ones(len(pairs)), ~bad, pairs), run_weights(said(np.ones(len(pairs)), ~bad, pairs))
     )
     share = found["share_right"]
@@ -149,7 +149,7 @@ def test_claims_that_give_no_chances_have_no_calibration() -> None:
         claim="strong", measure="AP", probability=False, score=label.score, claimed=label.score > 0,
         right=label.right, first=label.first, second=label.second, unpooled=label.unpooled,
     )  # fmt: skip
-    found = scored(plain, np.ones((1, 2)))
+    found = score_forecasts(plain, np.ones((1, 2)))
     assert found["auc"].value == 1
     assert found["share_claimed"].value == 0.5
     assert found["share_right"].value == 1
@@ -166,6 +166,6 @@ def test_the_reliability_diagram_lists_the_bins_that_hold_something() -> None:
 
 
 def test_nothing_claimed_leaves_the_share_that_is_right_unknown() -> None:
-    found = scored(said(np.array([0.2, 0.3]), np.array([True, False])), np.ones((1, 2)))
+    found = score_forecasts(said(np.array([0.2, 0.3]), np.array([True, False])), np.ones((1, 2)))
     assert found["share_claimed"].value == 0
     assert np.isnan(found["share_right"].value)

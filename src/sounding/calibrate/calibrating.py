@@ -21,7 +21,14 @@ from sounding.measures.regrading import JUDGED, Regrading, read_regrading
 from sounding.measures.summaries import check_comparable
 from sounding.runs.pool import Flags, Until, parse_until, pool_of_lists
 from sounding.statistics.conclusions import ALPHA
-from sounding.statistics.forecasts import RESAMPLES, Forecasts, Weights, reliability, run_weights, scored
+from sounding.statistics.forecasts import (
+    RESAMPLES,
+    Forecasts,
+    Weights,
+    reliability,
+    run_weights,
+    score_forecasts,
+)
 from sounding.statistics.pairwise import Procedure, check_procedure
 
 DEFAULT_UNTIL = "pool:100"
@@ -152,5 +159,5 @@ def _scores(
                 weights[units] = run_weights(chosen, resamples=resamples, seed=seed)
             yield ClaimScore(
                 scenario, budget, claim, measure, part, chosen.units,
-                scored(chosen, weights[units]), reliability(chosen, weights[units]),
+                score_forecasts(chosen, weights[units]), reliability(chosen, weights[units]),
             )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The choices that change values, each with a name; every output repeats them."""
+"""Named choices that change values. Outputs report them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.limits import check_count
 
 Ties = Literal["trec", "score-file", "file", "rank", "average"]
-ORDERS: tuple[Ties, ...] = ("trec", "score-file", "file", "rank")  # tie rules that give one order
+ORDERS: tuple[Ties, ...] = ("trec", "score-file", "file", "rank")  # tie rules that give a single order
 Unjudged = Literal["nonrelevant", "condensed", "bounds", "expected"]
 Missing = Literal["zero", "skip", "error"]
 Negative = Literal["trec", "split", "nonrelevant"]
@@ -19,36 +19,38 @@ Duplicates = Literal["error", "first", "best"]
 Moments = Literal["best", "sampling", "ratio", "paper"]
 Compat = Literal["trec_eval-10", "trec_eval-9"]
 
-MOST_UNJUDGED = 10_000_000  # documents of one topic; more than this no collection leaves open
+MOST_UNJUDGED = 10_000_000  # per topic; no collection has more unjudged documents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policies:
-    """How documents are ordered, what an unjudged one counts, what a missing topic gives, and so on.
+    """How documents are ordered, how unjudged documents and missing topics count, and so on.
 
     The defaults reproduce `trec_eval -c`, version 10.
     """
 
-    # trec: score, then doc id, both descending; score-file: score, then the order of lines; file: lines as
-    # they stand; rank: the rank column; average: the expected value over tied blocks
+    # trec: score, then document id, both descending; score-file: score, then line order; file: line order;
+    # rank: the rank column; average: the expected value over tied blocks
     ties: Ties = "trec"
-    unjudged: Unjudged = "nonrelevant"  # condensed: removed first; bounds and expected: beside the value
+    # condensed: removed first; bounds and expected: shown beside the value
+    unjudged: Unjudged = "nonrelevant"
     missing: Missing = "zero"  # a judged topic that a run lacks
-    negative: Negative = "trec"  # negative grades; trec: pooled, not judged; split: only -1 is
+    negative: Negative = "trec"  # negative grades; trec: all mean pooled but not judged; split: only -1 does
     fractional: Fractional = "refuse"  # grades such as 0.5
     duplicates: Duplicates = "error"  # a document listed twice for a topic
     compat: Compat = "trec_eval-10"  # trec_eval-9: scores in single precision, older recall points
-    depth: int | None = None  # only so many documents of every topic count
+    depth: int | None = None  # only this many documents of every topic count
     universe: str = "runs"  # what may still be relevant: the run's documents, all runs', or +N more
-    at_most: str | None = None  # new relevant documents of a topic: N, 2x the known, growth
+    at_most: str | None = None  # limit on new relevant documents of a topic: N, 2x the known, growth
     prior: str = "rate"  # how likely an unjudged document is to be relevant: a number, rate, rank, a file
-    moments: Moments = "best"  # exact where known; ratio and paper: approximations of AP and recall
-    draws: int = 1000  # completions drawn where no exact form is known
+    moments: Moments = "best"  # exact if known; ratio and paper: approximations of AP and recall
+    draws: int = 1000  # completions drawn if no exact form is known
     seed: int = 0
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            choices = get_args(globals().get(str(field.type)))  # of the names above; others have none
+            # the choices of the names above; other types have none
+            choices = get_args(globals().get(str(field.type)))
             value = getattr(self, field.name)
             if choices and value not in choices:
                 raise UnknownNameError(f"value of the policy {field.name}:", str(value), choices)
@@ -73,7 +75,7 @@ class Policies:
             )
 
     def _refuse_too_many(self) -> None:
-        """Numbers of documents that no collection has."""
+        """Raise an error for numbers of documents that no collection has."""
         if self.universe.startswith("+") and float(self.universe) > MOST_UNJUDGED:
             raise DataError(f"universe {self.universe} is too large; expected at most +{MOST_UNJUDGED:,}")
         number = (self.at_most or "").removesuffix("x")
@@ -81,7 +83,7 @@ class Policies:
             raise DataError(f"at most {self.at_most} is too large; expected at most {MOST_UNJUDGED:,}")
 
     def describe(self) -> str:
-        """All policies that are in force in one line, as outputs repeat them."""
+        """Return all policies in force in one line, for outputs."""
         return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.in_force().items())
 
     def changed(self) -> str:
@@ -93,7 +95,7 @@ class Policies:
         )
 
     def in_force(self) -> dict[str, str | int]:
-        """The policies that can change a value here, by name."""
+        """Return the policies that can change a value here, by name."""
         idle = {"depth"} if self.depth is None else set()
         if self.unjudged != "bounds":
             idle |= {"at_most"}
@@ -111,10 +113,10 @@ def _is_text(value: object, pattern: str) -> bool:
 
 
 def check_policies(policies: object) -> None:
-    """Refuse what is no Policies."""
+    """Raise an error if this is not a Policies object."""
     if not isinstance(policies, Policies):
         raise DataError(f"policies are {policies!r}; expected Policies(ties=..., unjudged=..., ...)")
 
 
 DEFAULT_POLICIES = Policies()
-ANY_GRADES = Policies(fractional="accept")  # for work that only asks which documents are relevant
+ANY_GRADES = Policies(fractional="accept")  # for work that only needs to know which documents are relevant

@@ -12,7 +12,7 @@ import numpy as np
 
 from sounding.core.errors import DataError
 from sounding.measures.registry import measure
-from sounding.measures.totals import Cutoff, deepest, found, looked_at, share, total
+from sounding.measures.totals import Cutoff, count_relevant, count_retrieved, deepest, share, total
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 
 Norm = Literal["a", "b", "c"]
@@ -24,7 +24,7 @@ def precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
 
     Missing documents of a short ranking count as misses.
     """
-    return found(run, rel, k) / k
+    return count_relevant(run, rel, k) / k
 
 
 @measure(
@@ -33,13 +33,13 @@ def precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
 )  # fmt: skip
 def recall(run: Ranking, *, k: int, rel: float = 1) -> Values:
     """Share of the relevant documents that are among the first k."""
-    return share(found(run, rel, k), run.relevant(rel))
+    return share(count_relevant(run, rel, k), run.relevant(rel))
 
 
 @measure("RelP", basis="recall", monotone=False, additive=True, handles_ties=True, handles_cuts=True)
 def relative_precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
     """Precision at k relative to the best possible: relevant documents among the first k, by min(k, R)."""
-    return share(found(run, rel, k), np.minimum(k, run.relevant(rel)))
+    return share(count_relevant(run, rel, k), np.minimum(k, run.relevant(rel)))
 
 
 @measure("F", basis="recall", monotone=False, additive=True, handles_ties=True, handles_cuts=True)
@@ -49,7 +49,7 @@ def f_measure(run: Ranking, *, k: int, rel: float = 1, beta: float = 1.0) -> Val
     Precision is divided by k even if the ranking is shorter, as in P. beta itself weights recall, as in SetF.
     """
     weighed = beta * run.relevant(rel).astype(np.float64)
-    return share((beta + 1) * found(run, rel, k), weighed + k)
+    return share((beta + 1) * count_relevant(run, rel, k), weighed + k)
 
 
 @measure("Success", basis="utility", monotone=True, monotone_in_k=True, handles_cuts=True)
@@ -107,7 +107,7 @@ def yet_another_average_precision(run: Ranking, *, rel: float = 1) -> Values:
 def r_precision(run: Ranking, *, rel: float = 1) -> Values:
     """Share of the first R documents that are relevant."""
     depth = run.relevant(rel)
-    return share(found(run, rel, depth), depth)
+    return share(count_relevant(run, rel, depth), depth)
 
 
 @measure("RprecMult", basis="recall", monotone=False, additive=True, at="x", handles_ties=True)
@@ -117,7 +117,7 @@ def r_precision_multiple(run: Ranking, *, x: float, rel: float = 1) -> Values:
     0 if that rank is 0.
     """
     depth = (x * run.relevant(rel) + 0.9).astype(np.int64)
-    return share(found(run, rel, depth), depth)
+    return share(count_relevant(run, rel, depth), depth)
 
 
 @measure("Bpref", basis="recall", monotone=False, counts_nonrelevant=True)
@@ -165,7 +165,7 @@ def pair_accuracy(run: Ranking, *, k: int | None = None, rel: float = 1) -> Valu
     hit = run.hits(rel, deepest(k))
     relevant = total(run, hit.topic, hit.rank, None, k)
     misplaced = total(run, hit.topic, hit.rank, (hit.rank - hit.nth).astype(np.float64), k)
-    pairs = relevant * (looked_at(run, k) - relevant)
+    pairs = relevant * (count_retrieved(run, k) - relevant)
     return np.where(relevant > 0, 1 - share(misplaced, pairs), 0.0)
 
 
@@ -176,13 +176,13 @@ def judged(run: Ranking, *, k: int | None = None) -> Values:
     0 if nothing was retrieved. Unlike in ir_measures, pooled documents without a judgment (grade -1) are not
     judged.
     """
-    return share(found(run, 0, k), looked_at(run, k))
+    return share(count_relevant(run, 0, k), count_retrieved(run, k))
 
 
 @measure("Unjudged", basis="utility", monotone=False, handles_ties=True, handles_cuts=True)
 def unjudged(run: Ranking, *, k: int) -> Values:
     """Number of unjudged documents among the first k, divided by k; ranks past the end are not unjudged."""
-    return (looked_at(run, k) - found(run, 0, k)) / k
+    return (count_retrieved(run, k) - count_relevant(run, 0, k)) / k
 
 
 def ranks_in_pool(judgments: Judgments, k: int | Counts, option: str) -> Counts:

@@ -227,10 +227,10 @@ def _scale(grades: Values, highest: float) -> tuple[Values, Values]:
 def _elsewhere(view: View, known: Values, topic: Counts, scale: Values) -> Counts:
     """(topic, grade): Count the judged documents that are in no list."""
     shape = (len(view.judgments.topics), len(scale))
-    total = _counted(view.judgments.topic, view.judgments.grades, scale, shape)
-    return total - _counted(topic, known, scale, shape)
+    total = _count_grades(view.judgments.topic, view.judgments.grades, scale, shape)
+    return total - _count_grades(topic, known, scale, shape)
 
 
-def _counted(topic: Counts, grades: Values, scale: Values, shape: tuple[int, int]) -> Counts:
+def _count_grades(topic: Counts, grades: Values, scale: Values, shape: tuple[int, int]) -> Counts:
     place = topic * shape[1] + np.searchsorted(scale, grades)
     return np.bincount(place, minlength=shape[0] * shape[1]).reshape(shape)

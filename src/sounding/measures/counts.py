@@ -8,7 +8,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.measures.registry import measure
-from sounding.measures.totals import found
+from sounding.measures.totals import count_relevant
 from sounding.runs.ranking import Ranking, Values
 
 Texts = NDArray[Any]  # one string per topic
@@ -34,7 +34,7 @@ def number_retrieved(run: Ranking, *, rel: float | None = None) -> Values:
     """Number of retrieved documents; with `rel`, only those judged `rel` or better."""
     if rel is None:
         return run.retrieved.astype(np.float64)
-    return found(run, rel)
+    return count_relevant(run, rel)
 
 
 @measure("NumRel", basis="count", monotone=True, aggregate="sum", bounds=_NUMBER_OF)
@@ -49,7 +49,7 @@ def number_relevant(run: Ranking, *, rel: float = 1) -> Values:
 )  # fmt: skip
 def number_relevant_retrieved(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
     """Number of relevant documents retrieved; with k, those among the first k."""
-    return found(run, rel, k)
+    return count_relevant(run, rel, k)
 
 
 @measure(

@@ -15,11 +15,11 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.measures import Measure, definition, parse_measures
 from sounding.measures.binary import Norm, relevant_by_norm
-from sounding.measures.bounds.registry import filled, scale
+from sounding.measures.bounds.registry import fill_unjudged, scale
 from sounding.measures.bounds.utility import endless
-from sounding.measures.graded import DcgForm, Gains, QGain, Scale, ideal_order, q_gain, scaled
+from sounding.measures.graded import DcgForm, Gains, QGain, Scale, ideal_order, q_gain, scale_grades
 from sounding.measures.grammar import single_measure
-from sounding.measures.totals import every_cut, looked_at, placed, share, total
+from sounding.measures.totals import count_retrieved, every_cut, place_weights, share, total
 from sounding.measures.utility import (
     err_chance,
     insq_weights,
@@ -57,11 +57,13 @@ def _q_measure(
     def most() -> Table:
         own = q_gain(judgments, judgments.grades, judgments.topic, gain, gains, scale)
         best = ideal_order(judgments, own)
-        return np.cumsum(placed(best.topic, best.place, best.gain, depth, len(judgments.topics)), axis=0)
+        return np.cumsum(
+            place_weights(best.topic, best.place, best.gain, depth, len(judgments.topics)), axis=0
+        )
 
     best = judgments.remember(("q at every k", depth, gain, scale, DcgForm(gains=gains).key), most)
     hit = run.hits(rel, depth)
-    relevant = placed(hit.topic, hit.rank, None, depth, len(run.topics))
+    relevant = place_weights(hit.topic, hit.rank, None, depth, len(run.topics))
     worth = q_gain(judgments, run.grade, run.topic, gain, gains, scale)
     gained = total(run, run.topic, run.rank, worth, k)
     blend = relevant * (np.cumsum(relevant, axis=0) + beta * gained) / (k + beta * best)
@@ -81,7 +83,7 @@ def _satisfied_at(
 ) -> Table:
     """(rank, topic): Return the probability that the document there satisfies the reader of ERR."""
     chance = err_chance(run.judgments, run.topic, run.grade, max_rel, gain, scale)
-    return placed(run.topic, run.rank, chance, depth, len(run.topics))
+    return place_weights(run.topic, run.rank, chance, depth, len(run.topics))
 
 
 def _reading(stops: Table) -> Table:
@@ -196,7 +198,9 @@ def _down_to(measure: Measure, ranking: Ranking, depth: int) -> Table | None:
     if measure.name in _CURVES:
         return _CURVES[measure.name](run, depth, **arguments)
     gain = linear_gains(run, arguments.pop("min_rel"), arguments.pop("max_rel"))
-    return _GAIN_CURVES[measure.name](placed(run.topic, run.rank, gain, depth, len(run.topics)), **arguments)
+    return _GAIN_CURVES[measure.name](
+        place_weights(run.topic, run.rank, gain, depth, len(run.topics)), **arguments
+    )
 
 
 def values_once_per_k(measure: Measure, ranking: Ranking, ks: Sequence[int]) -> Table:
@@ -271,7 +275,7 @@ def _rbp_residuals(measure: Measure, run: Ranking, depth: int) -> Residuals | No
 def _err_residuals(measure: Measure, run: Ranking, depth: int) -> Residuals:
     max_rel, gain = measure.get("max_rel"), measure.get("gain")
     highest = run.judgments.highest
-    most = filled(run, depth, highest, run.retrieved)
+    most = fill_unjudged(run, depth, highest, run.retrieved)
     stops = _satisfied_at(most, depth, max_rel, gain, "judgments")
     value, upper = (
         _expected_reciprocal_rank(one, depth, max_rel=max_rel, gain=gain, scale="judgments")
@@ -279,9 +283,9 @@ def _err_residuals(measure: Measure, run: Ranking, depth: int) -> Residuals:
     )
     top = highest if max_rel is None else max_rel
     least = np.array([min(highest, top)])
-    best = float((scaled(least, "exponential", top) if gain == "exponential" else least / (top + 1))[0])
+    best = float((scale_grades(least, "exponential", top) if gain == "exponential" else least / (top + 1))[0])
     still_reading = np.cumprod(1 - stops, axis=0)
-    beyond = endless(best, np.arange(depth + 1, dtype=np.float64))[looked_at(run, every_cut(depth))]
+    beyond = endless(best, np.arange(depth + 1, dtype=np.float64))[count_retrieved(run, every_cut(depth))]
     return Residuals(upper - value, still_reading * beyond)
 
 

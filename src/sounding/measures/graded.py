@@ -11,7 +11,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.measures.binary import ranks_in_pool, relevant_by_norm
 from sounding.measures.registry import measure
-from sounding.measures.totals import Cutoff, placed, share, weighed
+from sounding.measures.totals import Cutoff, place_weights, share, weighted_sum
 from sounding.runs.ranking import Counts, Hits, Judgments, Ranking, Values
 
 Gains = Mapping[float, float]  # gains of single grades; other grades are their own gain
@@ -72,7 +72,7 @@ def with_gains(grade: Values, gains: Gains) -> Values:
     return result
 
 
-def running(operation: np.ufunc, values: Values, nth: Counts) -> Values:
+def accumulate(operation: np.ufunc, values: Values, nth: Counts) -> Values:
     """Accumulate (sum, multiply, ...) a topic's values down to each of them; `nth` numbers them from 1.
 
     Each pass doubles the number of values that a result covers. So topics do not mix, not even in the last
@@ -148,7 +148,7 @@ def ideal_order(judgments: Judgments, gain: Values, pool: NDArray[np.bool_] | No
 def dcg_of(run: Ranking, k: Cutoff, form: DcgForm) -> Values:
     """Sum the discounted gains of the first k documents of every topic."""
     if run.ties is not None or isinstance(k, np.ndarray):
-        return weighed(run, form.gain(run.grade), form.discount, k)
+        return weighted_sum(run, form.gain(run.grade), form.discount, k)
     rows = np.arange(len(run.rank)) if k is None else (run.rank <= k).nonzero()[0]
     gain = form.gain(run.grade[rows])
     counts = gain != 0
@@ -183,7 +183,7 @@ def _ideal_dcg_at_every_k(judgments: Judgments, depth: int, form: DcgForm, norm:
             pool, changing = ranks > 0, int(ranks.max(initial=0))
         best = ideal_order(judgments, form.gain(judgments.grades), pool)
         weight = best.gain * form.discount(best.place)
-        table = np.cumsum(placed(best.topic, best.place, weight, depth, len(judgments.topics)), axis=0)
+        table = np.cumsum(place_weights(best.topic, best.place, weight, depth, len(judgments.topics)), axis=0)
         for k in range(1, changing):  # from the deepest pool rank on, the pool is the same for every k
             table[k - 1] = ideal_dcg_of(judgments, k, form, norm)
         return table
@@ -347,7 +347,7 @@ def normalized_gain(run: Ranking, *, gains: Gains | None = None) -> Values:
 
     def best() -> tuple[Ideal, Values]:
         order = ideal_order(judgments, form.gain(judgments.grades))
-        return order, running(np.add, np.maximum(order.gain, 1), order.place)
+        return order, accumulate(np.add, np.maximum(order.gain, 1), order.place)
 
     ideal, costs = judgments.remember(("cost", form.key), best)
     gain = form.gain(run.grade)
@@ -355,11 +355,11 @@ def normalized_gain(run: Ranking, *, gains: Gains | None = None) -> Values:
     gain = gain[gain != 0]
     past_the_best = np.maximum(hit.rank - ideal.size[hit.topic], 0)
     cost = ideal.reached(costs, hit.topic, hit.rank) + past_the_best
-    lag = cost - running(np.add, gain, hit.nth)
+    lag = cost - accumulate(np.add, gain, hit.nth)
     return share(run.total(hit.topic, gain / np.log2(2 + lag)), run.total(ideal.topic, ideal.gain))
 
 
-def scaled(grade: Values, gain: Literal["linear", "exponential"], highest: float | Values) -> Values:
+def scale_grades(grade: Values, gain: Literal["linear", "exponential"], highest: float | Values) -> Values:
     """Convert grades to gains between 0 and 1: g / highest, or (2^g - 1) / 2^highest."""
     if gain == "linear":
         return grade / highest
@@ -376,7 +376,7 @@ def q_gain(
 ) -> Values:
     """Return the gains in Q of documents with these grades and topics."""
     if gain != "grade":
-        return scaled(grade, gain, highest_grade(judgments, topic, scale))
+        return scale_grades(grade, gain, highest_grade(judgments, topic, scale))
     return grade if gains is None else with_gains(grade, gains)
 
 
@@ -430,7 +430,7 @@ def q_measure(
             pool = ranks_in_pool(judgments, k, "Q with ideal='ii'") > 0
         own = q_gain(judgments, judgments.grades, judgments.topic, gain, gains, scale)
         order = ideal_order(judgments, own, pool)
-        return order, running(np.add, order.gain, order.place)
+        return order, accumulate(np.add, order.gain, order.place)
 
     key = ("q", gain, scale, DcgForm(gains=gains).key, k if ideal == "ii" else None)
     best_order, most = judgments.remember(key, best)
@@ -440,8 +440,8 @@ def q_measure(
         near &= run.rank <= k
     hit = run.select(near)
     relevant = hit.grade >= rel
-    found = running(np.add, relevant.astype(np.float64), hit.nth)[relevant]
-    gained = running(np.add, value[near], hit.nth)[relevant]
+    found = accumulate(np.add, relevant.astype(np.float64), hit.nth)[relevant]
+    gained = accumulate(np.add, value[near], hit.nth)[relevant]
     topic, rank = hit.topic[relevant], hit.rank[relevant]
     blend = (found + beta * gained) / (rank + beta * best_order.reached(most, topic, rank))
     return share(run.total(topic, blend), relevant_by_norm(run, k, rel, norm, "Q"))

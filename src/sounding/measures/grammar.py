@@ -88,10 +88,10 @@ def parse(text: Any) -> Measure:
     text = _own_text(text)
     if not isinstance(text, str):
         raise DataError(_no_measure(text))
-    measures = _expanded(text)
+    measures = _expand(text)
     if len(measures) != 1:
         raise DataError(
-            f"{_shown(text)} stands for {len(measures)} measures; name one of them, such as {measures[-1]}"
+            f"{_quote(text)} stands for {len(measures)} measures; name one of them, such as {measures[-1]}"
         )
     return measures[0]
 
@@ -133,14 +133,14 @@ def parse_measures(texts: Any, *, level: float = 1) -> tuple[Measure, ...]:
     check_finite("level", level)
     given = named_measures(texts)
     spelled_out = {
-        name for text in given if isinstance(text, str) and (name := trec.parameterised(text.strip()))
+        name for text in given if isinstance(text, str) and (name := trec.name_with_parameters(text.strip()))
     }
     found: dict[Measure, None] = {}
     for text in given:
         if isinstance(text, Measure):
             found[text] = None
         else:
-            named = trec.nickname(text.strip(), spelled_out) or _expanded(text)
+            named = trec.nickname(text.strip(), spelled_out) or _expand(text)
             # A measure omits defaults, so only the text shows whether a level of 1 was written.
             own = re.search(_OWN_LEVEL, text) is not None
             found.update(dict.fromkeys(named if own else (trec.with_level(one, level) for one in named)))
@@ -148,19 +148,24 @@ def parse_measures(texts: Any, *, level: float = 1) -> tuple[Measure, ...]:
 
 
 def _no_measure(value: object) -> str:
-    return f"{_shown(value)} is no measure; expected a text such as nDCG@10, or a list of texts"
+    return f"{_quote(value)} is no measure; expected a text such as nDCG@10, or a list of texts"
 
 
-def _expanded(text: str) -> tuple[Measure, ...]:
+def _expand(text: str) -> tuple[Measure, ...]:
     stripped = text.strip()
     try:
-        found = _ranx_rbp(stripped) or trec.expand(stripped) or _ours(stripped) or _ranx(stripped)
+        found = (
+            _parse_ranx_rbp(stripped)
+            or trec.expand(stripped)
+            or _parse_own(stripped)
+            or _parse_ranx(stripped)
+        )
         for measure in found or ():
             measure(_no_topics())  # the kernel refuses invalid parameters here, before files are read
     except UnknownNameError:
         raise
     except DataError as problem:
-        raise DataError(f"measure {_shown(text)}: {problem}") from None
+        raise DataError(f"measure {_quote(text)}: {problem}") from None
     if found is None:
         raise _unknown(stripped)
     return found
@@ -181,7 +186,7 @@ def _no_topics() -> Ranking:
     )  # fmt: skip
 
 
-def _ours(text: str) -> tuple[Measure] | None:
+def _parse_own(text: str) -> tuple[Measure] | None:
     """Parse a measure in our own notation, which is that of ir_measures."""
     head = re.match(_HEAD, text)
     if head is None:
@@ -192,7 +197,7 @@ def _ours(text: str) -> tuple[Measure] | None:
     return (_Reader(text, head.end()).measure(name, preset),)
 
 
-def _ranx_rbp(text: str) -> tuple[Measure] | None:
+def _parse_ranx_rbp(text: str) -> tuple[Measure] | None:
     """Parse RBP as ranx writes it, with p after a dot or @; tried before trec_eval's rbp.p=0.95."""
     spelled = re.fullmatch(_RANX_RBP, text)
     if spelled is None:
@@ -201,7 +206,7 @@ def _ranx_rbp(text: str) -> tuple[Measure] | None:
     return (Measure.of("RBP", p=float(f"0.{spelled[1]}"), **level),)
 
 
-def _ranx(text: str) -> tuple[Measure] | None:
+def _parse_ranx(text: str) -> tuple[Measure] | None:
     """Parse a measure as ranx writes it: name, @k, -l and the lowest relevant grade."""
     spelled = re.fullmatch(_RANX, text)
     if spelled is None:
@@ -238,7 +243,7 @@ class _Reader:
         found = _TOKEN.match(self.text, self.position)
         if found is None:
             rest = self.text[self.position :].strip()
-            raise DataError(f"cannot read {_shown(rest)}")
+            raise DataError(f"cannot read {_quote(rest)}")
         self.kind = str(found.lastgroup)
         self.token = found[self.kind]
         self.begin = found.start(self.kind)
@@ -264,7 +269,7 @@ class _Reader:
         if self.take("@"):
             self.add(chosen, at, self.scalar("@"))
         if self.kind != "end":
-            raise DataError(_too_much(self.text[: self.begin], self.text[self.begin :]))
+            raise DataError(_surplus_message(self.text[: self.begin], self.text[self.begin :]))
         return Measure.of(name, **chosen)
 
     def parameter(self, name: str) -> str:
@@ -313,7 +318,7 @@ class _Reader:
 
     def refuse(self, wanted: str) -> NoReturn:
         """Raise an error that says what was expected and what was found."""
-        seen = "nothing" if self.kind == "end" else _shown(self.token)
+        seen = "nothing" if self.kind == "end" else _quote(self.token)
         raise DataError(f"expected {wanted}, found {seen}")
 
 
@@ -321,22 +326,24 @@ def _unknown(text: str) -> SoundingError:
     """Return the error for a text that starts with no known name, or continues in an invalid way."""
     word = re.match(_WORD, text)
     if word is None:
-        return DataError(f"measure {_shown(text)}: a measure starts with its name, as in nDCG@10")
+        return DataError(f"measure {_quote(text)}: a measure starts with its name, as in nDCG@10")
     name = word[0]
     end = re.search(_SEPARATOR, text)
     if end is not None and _is_read(text[: end.start()]):
-        return DataError(f"measure {_shown(text)}: {_too_much(text[: end.start()], text[end.start() :])}")
+        return DataError(
+            f"measure {_quote(text)}: {_surplus_message(text[: end.start()], text[end.start() :])}"
+        )
     if name.startswith(_PREFERENCES):
         return DataError(
-            f"measure {_shown(text)}: trec_eval's preference measures are not computed here;"
+            f"measure {_quote(text)}: trec_eval's preference measures are not computed here;"
             " `sounding measures` lists what is"
         )
     if name in trec.TREC_NAMES and name not in RANX:
         return DataError(
-            f"measure {_shown(text)}: parameters of trec_eval's names stand after a dot, as in P.5,10"
+            f"measure {_quote(text)}: parameters of trec_eval's names stand after a dot, as in P.5,10"
         )
     if name in RANX:
-        return DataError(f"measure {_shown(text)}: after {name} stands @ and a whole number, as in map@10")
+        return DataError(f"measure {_quote(text)}: after {name} stands @ and a whole number, as in map@10")
     ours = [known.name for known in definitions()]
     folded = {other.lower() for other in ours}
     others = [*ALIASES, *trec.TREC_NAMES, *RANX]
@@ -347,23 +354,23 @@ def _unknown(text: str) -> SoundingError:
 def _is_read(text: str) -> bool:
     """Return whether a text alone names measures."""
     try:
-        return bool(_expanded(text))
+        return bool(_expand(text))
     except SoundingError:
         return False
 
 
-def _too_much(measure: str, rest: str) -> str:
+def _surplus_message(measure: str, rest: str) -> str:
     """Return the message for text after a complete measure."""
     return (
-        f"expected one measure, found {_shown(rest.strip())} after {_shown(measure.strip())};"
+        f"expected one measure, found {_quote(rest.strip())} after {_quote(measure.strip())};"
         " give each measure a text, or a -m, of its own"
     )
 
 
-def _shown(text: object) -> str:
+def _quote(text: object) -> str:
     """Return the text in quotes, on one line, and cut if it is long."""
     if not isinstance(text, str):
-        return _shown(repr(text))[1:-1]
+        return _quote(repr(text))[1:-1]
     return repr(text if len(text) <= 60 else f"{text[:60]}...")
 
 

@@ -171,14 +171,16 @@ class Measure:
             if needed and value is None:
                 raise DataError(f"{name} needs {_spelling(known, key)}")
             if key in parameters:
-                value = checked(name, key, value, bool if key in SHARED else known.parameters[key].annotation)
+                value = check_value(
+                    name, key, value, bool if key in SHARED else known.parameters[key].annotation
+                )
             if needed or not _same(value, default):
-                chosen.append((key, _frozen(value)))
+                chosen.append((key, _freeze(value)))
         return Measure(name, tuple(chosen))
 
     def replace(self, **changes: Any) -> Measure:
         """Return the same measure with other values of some parameters."""
-        return Measure.of(self.name, **{key: _thawed(value) for key, value in self.parameters} | changes)
+        return Measure.of(self.name, **{key: _thaw(value) for key, value in self.parameters} | changes)
 
     @property
     def definition(self) -> Definition:
@@ -233,7 +235,7 @@ class Measure:
     @property
     def arguments(self) -> dict[str, Any]:
         """Every parameter of the kernel with its value, given or default."""
-        return {name: _thawed(self.get(name)) for name in self.definition.parameters}
+        return {name: _thaw(self.get(name)) for name in self.definition.parameters}
 
     def __call__(self, ranking: Ranking) -> Values:
         """Compute one value for each topic of the ranking's judgments."""
@@ -265,16 +267,16 @@ def _same(value: Any, default: Any) -> bool:
     return bool(value == default)
 
 
-def _frozen(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     """Return a hashable form: dicts become sorted tuples of pairs, whole floats become ints."""
     if isinstance(value, Mapping):
-        return tuple(sorted((_frozen(key), _frozen(item)) for key, item in value.items()))
+        return tuple(sorted((_freeze(key), _freeze(item)) for key, item in value.items()))
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
 
-def _thawed(value: Any) -> Any:
+def _thaw(value: Any) -> Any:
     return dict(value) if isinstance(value, tuple) else value
 
 
@@ -313,10 +315,10 @@ class _RefusedError(Exception):
     """A value is invalid; the text describes valid ones."""
 
 
-def checked(measure: str, parameter: str, value: Any, hint: Any) -> Any:
+def check_value(measure: str, parameter: str, value: Any, hint: Any) -> Any:
     """Return the value as a plain Python one if it fits annotation and range; otherwise raise an error."""
     try:
-        fitted = _fitted(parameter, value, hint)
+        fitted = _convert(parameter, value, hint)
     except _RefusedError as wanted:
         raise DataError(f"{measure}: {parameter} is {wanted}, not {value!r}") from None
     if isinstance(fitted, dict) and measure != "RBP":  # RBP divides by the largest named gain
@@ -325,7 +327,7 @@ def checked(measure: str, parameter: str, value: Any, hint: Any) -> Any:
     return fitted
 
 
-def _fitted(parameter: str, value: Any, hint: Any) -> Any:
+def _convert(parameter: str, value: Any, hint: Any) -> Any:
     """Convert the value to the type `hint`; raise _RefusedError with a description of valid values."""
     origin = get_origin(hint)
     if origin in (Union, UnionType):
@@ -355,7 +357,7 @@ def _any_of(parameter: str, value: Any, hints: tuple[Any, ...]) -> Any:
     wanted = []
     for hint in hints:
         try:
-            return _fitted(parameter, value, hint)
+            return _convert(parameter, value, hint)
         except _RefusedError as refused:
             wanted.append(str(refused))
     raise _RefusedError(" or ".join(text for text in wanted if text != "None"))

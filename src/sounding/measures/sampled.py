@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from sounding.core.errors import DataError
-from sounding.measures.graded import Dcg, DcgForm, Gains, running
+from sounding.measures.graded import Dcg, DcgForm, Gains, accumulate
 from sounding.measures.registry import Kernel, Measure, measure
 from sounding.measures.totals import share
 from sounding.runs.ranking import Counts, Hits, Ranking, Strata, Values
@@ -169,7 +169,7 @@ def _statistical_ap_error(run: Ranking, *, rel: float, certain: bool) -> Values:
     value = share(run.total(hit.topic, hit.weight * hit.precision), relevant)
     # A document adds its own precision, its share in the precisions below it, and to the divisor.
     part = hit.weight / hit.rank
-    below = run.total(hit.topic, part)[hit.topic] - running(np.add, part, hit.nth)
+    below = run.total(hit.topic, part)[hit.topic] - accumulate(np.add, part, hit.nth)
     influence = np.where(run.judgments.grades >= rel, -value[run.judgments.topic], 0.0)
     influence[hit.judgment] += hit.precision + below
     return share(_deviation_of_total(run, influence, weight), relevant)
@@ -355,7 +355,7 @@ def _relevant_documents(run: Ranking, weight: Values, rel: float) -> _Relevant:
     chosen = run.grade >= rel
     hit, judgment = run.select(chosen), np.asarray(run.judgment)[chosen]
     times = weight[judgment]
-    above = running(np.add, times, hit.nth) - times
+    above = accumulate(np.add, times, hit.nth) - times
     return _Relevant(judgment, hit.topic, hit.rank, hit.nth, times, (1 + above) / hit.rank)
 
 
@@ -410,7 +410,7 @@ def _inferred_ideal(run: Ranking, pool: _Pool, k: int | None, form: DcgForm) -> 
         order = chosen[np.lexsort((-gain[chosen], judgments.topic[chosen]))]
         topic, weight = judgments.topic[order], pool.weight[pool.strata.judged[order]]
         first = np.searchsorted(topic, np.arange(len(judgments.topics)))
-        last = running(np.add, weight, np.arange(1, len(order) + 1) - first[topic])
+        last = accumulate(np.add, weight, np.arange(1, len(order) + 1) - first[topic])
         ends = np.minimum(np.stack([last - weight, last]), np.inf if k is None else k)
         places = np.arange(1, int(np.ceil(ends.max(initial=0))) + 1)
         sums = np.concatenate([[0.0], np.cumsum(form.discount(places))])

@@ -6,26 +6,28 @@ import numpy as np
 
 from sounding.core.errors import DataError
 from sounding.measures.registry import measure
-from sounding.measures.totals import found, share
+from sounding.measures.totals import count_relevant, share
 from sounding.runs.ranking import Ranking, Values
 
 
 @measure("SetP", basis="utility", monotone=True, handles_ties=True)
 def set_precision(run: Ranking, *, rel: float = 1, relative: bool = False) -> Values:
     """Share of all retrieved documents that are relevant; with `relative`, of the largest possible share."""
-    return set_relative_precision(run, rel=rel) if relative else share(found(run, rel), run.retrieved)
+    return (
+        set_relative_precision(run, rel=rel) if relative else share(count_relevant(run, rel), run.retrieved)
+    )
 
 
 @measure("SetRelP", basis="recall", monotone=True, handles_ties=True)
 def set_relative_precision(run: Ranking, *, rel: float = 1) -> Values:
     """Number of relevant documents retrieved, divided by min(retrieved, R)."""
-    return share(found(run, rel), np.minimum(run.retrieved, run.relevant(rel)))
+    return share(count_relevant(run, rel), np.minimum(run.retrieved, run.relevant(rel)))
 
 
 @measure("SetR", basis="recall", monotone=True, additive=True, handles_ties=True)
 def set_recall(run: Ranking, *, rel: float = 1) -> Values:
     """Share of the relevant documents that were retrieved at any rank."""
-    return share(found(run, rel), run.relevant(rel))
+    return share(count_relevant(run, rel), run.relevant(rel))
 
 
 @measure("SetF", basis="recall", monotone=True, handles_ties=True)
@@ -42,7 +44,7 @@ def set_f(run: Ranking, *, rel: float = 1, beta: float = 1.0) -> Values:
 @measure("SetAP", basis="recall", monotone=True, handles_ties=True)
 def set_average_precision(run: Ranking, *, rel: float = 1) -> Values:
     """SetP times SetR: the approximate expected AP of the set in random order."""
-    return share(found(run, rel) ** 2, run.retrieved * run.relevant(rel))
+    return share(count_relevant(run, rel) ** 2, run.retrieved * run.relevant(rel))
 
 
 @measure("Utility", basis="utility", monotone=False, bounds=(-np.inf, np.inf), handles_ties=True)
@@ -66,6 +68,6 @@ def utility(
             "Utility with d counts the documents that were neither retrieved nor relevant:"
             " give the size of the collection too, as in Utility(d=0.1,collection=528155)"
         )
-    hits, relevant = found(run, rel), run.relevant(rel)
+    hits, relevant = count_relevant(run, rel), run.relevant(rel)
     worth = a * hits + b * (run.retrieved - hits) + c * (relevant - hits)
     return worth if collection is None else worth + d * (collection + hits - run.retrieved - relevant)

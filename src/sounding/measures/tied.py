@@ -17,7 +17,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.measures.binary import Norm, relevant_by_norm
-from sounding.measures.graded import Scale, running
+from sounding.measures.graded import Scale, accumulate
 from sounding.measures.registry import expectation
 from sounding.measures.totals import BlockRanks, Blocks, kinds, share, tie_blocks
 from sounding.measures.utility import err_chance
@@ -120,7 +120,7 @@ def _at_first_hit(run: Ranking, weight: Callable[[Counts], Values], k: int | Non
     first, inside, size, held = (column[sample] for column in shape)
     places = BlockRanks.of(first, inside)
     hits, left = held[places.block], size[places.block] - places.nth + 1
-    none_yet = running(np.multiply, np.maximum(left - hits, 0) / left, places.nth)
+    none_yet = accumulate(np.multiply, np.maximum(left - hits, 0) / left, places.nth)
     chance = places.one_rank_up(none_yet) * hits / left
     return run.total(blocks.topic[leading], places.gathered(chance * weight(places.rank))[kind])
 
@@ -171,6 +171,6 @@ def _passed_before(blocks: Blocks, passing: Values) -> Values:
     if not len(blocks.head):
         return np.zeros(0)
     nth = blocks.nth()
-    through = np.roll(running(np.multiply, np.multiply.reduceat(passing, blocks.head), nth), 1)
+    through = np.roll(accumulate(np.multiply, np.multiply.reduceat(passing, blocks.head), nth), 1)
     through[nth == 1] = 1
     return through

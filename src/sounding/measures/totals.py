@@ -34,12 +34,12 @@ def deepest(k: Cutoff) -> int | None:
     return len(k) if isinstance(k, np.ndarray) else k
 
 
-def looked_at(run: Ranking, k: Cutoff) -> Counts:
+def count_retrieved(run: Ranking, k: Cutoff) -> Counts:
     """Return the number of documents, judged or not, among the first k of each topic."""
     return run.retrieved if k is None else np.minimum(run.retrieved, k)
 
 
-def found(run: Ranking, rel: float, k: Cutoff = None) -> Values:
+def count_relevant(run: Ranking, rel: float, k: Cutoff = None) -> Values:
     """Return the number of documents judged `rel` or better among the first k of each topic."""
     chosen = run.grade >= rel
     if run.ties is not None:
@@ -52,7 +52,7 @@ def found(run: Ranking, rel: float, k: Cutoff = None) -> Values:
     return run.total(run.topic.take(chosen.nonzero()[0]))
 
 
-def weighed(run: Ranking, gain: Values, weight: Callable[[Counts], Values], k: Cutoff) -> Values:
+def weighted_sum(run: Ranking, gain: Values, weight: Callable[[Counts], Values], k: Cutoff) -> Values:
     """Sum gain, (document,), times the weight of its rank over the first k documents."""
     if run.ties is not None:
         blocks = tie_blocks(run, gain != 0, k)
@@ -69,11 +69,11 @@ def total(run: Ranking, topic: Counts, rank: Counts, weight: Values | None, k: C
     """Sum the weights (None: 1 each) of documents among the first k; they must not tie."""
     if not isinstance(k, np.ndarray):
         return run.total(topic, weight)
-    weights = placed(topic, rank, weight, len(k), len(run.topics))
+    weights = place_weights(topic, rank, weight, len(k), len(run.topics))
     return np.cumsum(weights, axis=0, out=weights)
 
 
-def placed(topic: Counts, rank: Counts, weight: Values | None, depth: int, topics: int) -> Values:
+def place_weights(topic: Counts, rank: Counts, weight: Values | None, depth: int, topics: int) -> Values:
     """(rank, topic): Arrange weights (None: 1 each) by rank, down to `depth`."""
     near = rank <= depth
     place = (rank[near] - 1) * topics + topic[near]

@@ -230,7 +230,7 @@ def expand(text: str) -> tuple[Measure, ...] | None:
     """Return our measures for a trec_eval name or nickname; None if it is not one."""
     if text in NICKNAMES:
         return tuple(measure for name in NICKNAMES[text] for measure in _BY_NAME[name].read(None))
-    spelled = _spelled(text)
+    spelled = _split_name(text)
     return None if spelled is None else _BY_NAME[spelled[0]].read(spelled[1])
 
 
@@ -240,9 +240,9 @@ def nickname(text: str, without: Set[str]) -> tuple[Measure, ...]:
     return tuple(measure for name in names for measure in _BY_NAME[name].read(None))
 
 
-def parameterised(text: str) -> str | None:
+def name_with_parameters(text: str) -> str | None:
     """Return the trec_eval name to which a text gives parameters, as in `P.5,10`; otherwise None."""
-    spelled = _spelled(text)
+    spelled = _split_name(text)
     return None if spelled is None or spelled[1] is None else spelled[0]
 
 
@@ -252,13 +252,13 @@ def typed_name(text: str) -> str | None:
     `Rndcg.1=1,2=7` is Rndcg_1=1,2=7, although the first of the two gains changes nothing. None if the text
     has no such parameters.
     """
-    spelled = _spelled(text)
+    spelled = _split_name(text)
     if spelled is None or spelled[1] is None or _BY_NAME[spelled[0]].kind not in ("pairs", "list"):
         return None
     return f"{spelled[0]}_{spelled[1]}"
 
 
-def _spelled(text: str) -> tuple[str, str | None] | None:
+def _split_name(text: str) -> tuple[str, str | None] | None:
     """Split a text into a trec_eval name and its parameters, if any; None if it has another form."""
     for name in _LONGEST_FIRST:
         if text.startswith(name):

@@ -16,9 +16,17 @@ from typing import Literal
 import numpy as np
 
 from sounding.core.errors import DataError
-from sounding.measures.graded import DcgForm, Gains, Scale, highest_grade, running, scaled, with_gains
+from sounding.measures.graded import (
+    DcgForm,
+    Gains,
+    Scale,
+    accumulate,
+    highest_grade,
+    scale_grades,
+    with_gains,
+)
 from sounding.measures.registry import measure
-from sounding.measures.totals import Cutoff, looked_at, share, weighed
+from sounding.measures.totals import Cutoff, count_retrieved, share, weighted_sum
 from sounding.runs.ranking import Counts, Hits, Judgments, Ranking, Values
 
 
@@ -53,8 +61,8 @@ def rank_biased_precision(
 def _attended(run: Ranking, gain: Values, p: float, k: Cutoff) -> Values:
     """Sum gain times the share of attention of its rank over the first k documents."""
     if run.ties is None:
-        return weighed(run, gain, lambda rank: rbp_weight(rank, p), k)
-    return weighed(run, gain, lambda rank: np.power(p, rank - 1, dtype=np.float64), k) * (1 - p)
+        return weighted_sum(run, gain, lambda rank: rbp_weight(rank, p), k)
+    return weighted_sum(run, gain, lambda rank: np.power(p, rank - 1, dtype=np.float64), k) * (1 - p)
 
 
 def rbp_weight(rank: Counts, p: float) -> Values:
@@ -83,7 +91,7 @@ def rbp_gain(
     if rel is not None:
         return (grade >= rel).astype(np.float64)
     if gains is None:
-        return scaled(grade, gain, judgments.highest if topic is None else judgments.best_grades[topic])
+        return scale_grades(grade, gain, judgments.highest if topic is None else judgments.best_grades[topic])
     if min(gains.values(), default=0) < 0:
         raise DataError(f"the gain {min(gains.values())} is below 0; RBP needs gains from 0")
     largest = max([1.0, *with_gains(judgments.levels, gains), *gains.values()])
@@ -104,7 +112,7 @@ def rank_biased_precision_residual(
     the ranking, p^min(k, retrieved). A gain is assumed to be at most 1. trec_eval's rbp_resid is the same if
     a ranking has an unjudged document and 0 otherwise, as if it had no tail.
     """
-    tail = p ** looked_at(run, k).astype(np.float64)
+    tail = p ** count_retrieved(run, k).astype(np.float64)
     if part == "tail":
         return tail
     judged = _attended(run, np.ones(len(run.rank)), p, k)
@@ -151,12 +159,12 @@ def err_chance(
         )
     highest = highest_grade(judgments, topic, scale) if max_rel is None else max_rel
     cut = np.minimum(grade, highest)
-    return scaled(cut, "exponential", highest) if gain == "exponential" else cut / (highest + 1)
+    return scale_grades(cut, "exponential", highest) if gain == "exponential" else cut / (highest + 1)
 
 
 def _still_reading(hit: Hits, stops: Values) -> Values:
     """Return the probability that no document above made the reader stop, at each document."""
-    after = running(np.multiply, 1 - stops, hit.nth)
+    after = accumulate(np.multiply, 1 - stops, hit.nth)
     before = np.ones(len(after))
     before[1:] = after[:-1]
     return np.where(hit.nth == 1, 1.0, before)
@@ -187,7 +195,7 @@ def rank_numbers(k: int) -> Values:
 def _fixed_weights(run: Ranking, weight: Values, min_rel: float, max_rel: float | None) -> Values:
     """Return the mean gain of the first ranks with fixed weights."""
     gain = linear_gains(run, min_rel, max_rel)
-    return weighed(run, gain, lambda rank: weight[rank - 1], len(weight)) / weight.sum()
+    return weighted_sum(run, gain, lambda rank: weight[rank - 1], len(weight)) / weight.sum()
 
 
 def _cascade(run: Ranking, weight: Values, min_rel: float, max_rel: float | None) -> Values:
@@ -272,13 +280,13 @@ def inst(
 
     hit, gain = gains_above_zero(run, k, min_rel, max_rel)
     previous, last = _neighbors(hit)
-    a = hit.rank + 2 * T - running(np.add, gain, hit.nth)
+    a = hit.rank + 2 * T - accumulate(np.add, gain, hit.nth)
     # Over ranks without gain, a grows by 1 from rank to rank, and in a product of (a - 1) / a all but the
     # ends cancel. So the square root of a weight is a head, which changes only at gains, divided by the a of
     # the rank before; and the weights between two gains sum to a difference of zeta(2, a) = 1 / a^2 + 1 / (a
     # + 1)^2 + ...
     a_before = a - 1 + gain
-    head = 2 * T * running(np.multiply, (a - 1) / a_before, hit.nth)
+    head = 2 * T * accumulate(np.multiply, (a - 1) / a_before, hit.nth)
     head_before = np.where(hit.nth == 1, 2.0 * T, np.roll(head, 1))
     gained = run.total(hit.topic, gain * (head_before / a_before) ** 2)
     stretch = zeta(2, a_before + 1 - (hit.rank - previous)) - zeta(2, a_before + 1)
@@ -302,7 +310,7 @@ def bejeweled_player_model(
     the reader may stop before an even better document.
     """
     hit, gain = gains_above_zero(run, k, min_rel, max_rel)
-    gained = running(np.add, gain, hit.nth)
+    gained = accumulate(np.add, gain, hit.nth)
     enough = gained >= T * (1 - 1e-12)  # sums of thirds and the like reach T only up to rounding
     first = enough & ~np.where(hit.nth == 1, False, np.roll(enough, 1))
     stop = np.full(len(run.topics), k)

@@ -92,7 +92,7 @@ def run_weights(forecasts: Forecasts, *, resamples: int = RESAMPLES, seed: int =
     return np.concatenate([np.ones((1, forecasts.units)), weights])
 
 
-def scored(forecasts: Forecasts, weights: Weights) -> dict[str, Figure]:
+def score_forecasts(forecasts: Forecasts, weights: Weights) -> dict[str, Figure]:
     """Return every figure by its name; `weights` is the result of `run_weights`."""
     found = {
         "share_claimed": weighted_share(forecasts.claimed, weights),
@@ -145,7 +145,7 @@ def probability_figures(chance: Values, right: Flags, weights: Weights) -> dict[
     uncertainty is the Brier score of these.
     """
     total = weights.sum(axis=1)
-    count, said, came = binned(chance, right, weights)
+    count, said, came = bin_forecasts(chance, right, weights)
     mean, share = _divided(said, count), _divided(came, count)
     base = _divided(came.sum(axis=1), total)
 
@@ -167,7 +167,7 @@ def bin_numbers(chance: Values) -> Counts:
     return np.minimum((chance * BINS + 1e-9).astype(np.int64), BINS - 1)
 
 
-def binned(
+def bin_forecasts(
     chance: Values, right: Flags, weights: Weights
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """(resample, bin) each: Return the weight, the sum of probabilities, and the weight of what came true."""
@@ -180,7 +180,7 @@ def reliability(forecasts: Forecasts, weights: Weights) -> list[Bin]:
     """Return the bins that contain forecasts, from the lowest probability: stated and observed."""
     if not forecasts.probability:
         return []
-    count, said, came = binned(forecasts.score, forecasts.right, weights)
+    count, said, came = bin_forecasts(forecasts.score, forecasts.right, weights)
     mean, share = _divided(said, count), _divided(came, count)
     return [
         Bin(units=int(count[0, place]), chance=float(mean[0, place]), right=_figure(share[:, place]))

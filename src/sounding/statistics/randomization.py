@@ -77,7 +77,7 @@ def draw_flips(topics: int, count: int, rng: np.random.Generator) -> Flips:
     return Flips(rng.integers(0, 256, (count, -(-topics // 8)), np.uint8), topics, complete=False)
 
 
-def enumerates(topics: int, permutations: int) -> bool:
+def lists_all_flips(topics: int, permutations: int) -> bool:
     """Return whether all arrangements of this number of topics are listed."""
     return topics <= ENUMERATED_TOPICS or (topics < 31 and 2**topics <= permutations)
 
@@ -99,7 +99,7 @@ def randomization(request: PairedSample) -> Outcome:
     The interval holds the shifts that a one-sided test at alpha / 2 does not reject on either side.
     """
     topics = request.values.shape[1]
-    exact = enumerates(topics, request.permutations)
+    exact = lists_all_flips(topics, request.permutations)
     flips = enumerate_flips(topics) if exact else draw_flips(topics, request.permutations, request.rng)
     count = len(request.pairs)
     steps = _StepDown(request, flips) if request.correction == "max-t" and count > 1 else None
@@ -180,7 +180,7 @@ def _enumerate_short_pairs(request: PairedSample, p: Floats, low: Floats, high: 
     if present.all():
         return
     shared = np.einsum("pt,pt->p", *(present[side].astype(np.int64) for side in request.pairs.T))
-    short = np.flatnonzero([enumerates(count, request.permutations) for count in shared.tolist()])
+    short = np.flatnonzero([lists_all_flips(count, request.permutations) for count in shared.tolist()])
     for topics in np.unique(shared[short]).tolist():
         flips = enumerate_flips(topics)
         same = short[shared[short] == topics]

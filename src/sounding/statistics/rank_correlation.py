@@ -198,7 +198,7 @@ def agreement_matrix(
 def _matrix(chosen: Coefficient, first: Floats, second: Floats, p: float) -> Floats:
     if chosen.takes_p:
         check_persistence(p)
-    ours, theirs = _defined(chosen, first), _defined(chosen, second)
+    ours, theirs = _is_defined(chosen, first), _is_defined(chosen, second)
     found = np.full((len(first), len(second)), np.nan)
     if ours.any() and theirs.any():
         sides = (first[ours], second[theirs])
@@ -214,7 +214,7 @@ def check_persistence(p: float) -> None:
         raise DataError(f"p of RBO is {p!r}; expected a number above 0 and below 1, such as 0.9")
 
 
-def _defined(chosen: Coefficient, values: Floats) -> NDArray[np.bool_]:
+def _is_defined(chosen: Coefficient, values: Floats) -> NDArray[np.bool_]:
     """(ordering,): Return whether the coefficient is defined for this ordering."""
     defined = known_orderings(values)
     if values.shape[1] < 2:
@@ -227,7 +227,7 @@ def _defined(chosen: Coefficient, values: Floats) -> NDArray[np.bool_]:
 
 def _reason(chosen: Coefficient, values: Floats, which: str) -> str:
     """Say why the coefficient is not defined for this ordering; empty if it is."""
-    if _defined(chosen, values)[0]:
+    if _is_defined(chosen, values)[0]:
         return ""
     if values.shape[1] < 2:
         return f"systems: {values.shape[1]}; expected at least 2"

@@ -15,9 +15,9 @@ from sounding.measures.bounds.gain import Levels, Table
 from sounding.measures.bounds.registry import (
     Bounds,
     Unknowns,
-    bounded,
     first_documents,
     holes,
+    register_bounds,
     room,
     scale,
     whole_range,
@@ -28,7 +28,7 @@ from sounding.measures.totals import share
 from sounding.runs.ranking import Counts, Ranking, Values
 
 
-@bounded("Bpref", "GMBpref")
+@register_bounds("Bpref", "GMBpref")
 def binary_preference(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound Bpref: each relevant document with as few, or as many, non-relevant ones above as possible.
 
@@ -90,7 +90,7 @@ def _shortfalls(above: Counts, total: Counts, most: Counts) -> Values:
     return (number * total - sums[number]).astype(np.float64)
 
 
-@bounded("Q")
+@register_bounds("Q")
 def q_measure(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound Q: from above with the ideal as judged, from below with the ideal of all possible documents.
 

@@ -13,7 +13,16 @@ from typing import NamedTuple
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.measures.bounds.registry import Bounds, Room, Unknowns, bounded, holes, room, scale, whole_range
+from sounding.measures.bounds.registry import (
+    Bounds,
+    Room,
+    Unknowns,
+    holes,
+    register_bounds,
+    room,
+    scale,
+    whole_range,
+)
 from sounding.measures.bounds.utility import dcg_form
 from sounding.measures.graded import DcgForm, dcg_of, ideal_dcg_of
 from sounding.measures.registry import Measure
@@ -25,7 +34,7 @@ _TABLED = 1 << 16  # ranks whose discounts are summed one by one
 CLOSE = 1e-15  # ratios that differ by less, relatively, are equal
 
 
-@bounded("nDCG")
+@register_bounds("nDCG")
 def normalized_discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound nDCG, if no grade has a negative gain; with norm 'b' the ideal stays as it is."""
     form, k = dcg_form(measure), measure.k
@@ -45,7 +54,7 @@ def normalized_discounted_cumulative_gain(measure: Measure, run: Ranking, unknow
     )
 
 
-@bounded("IDCG")
+@register_bounds("IDCG")
 def ideal_discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound the ideal DCG: as it is, or with the largest gain on every document that may have it."""
     form, k = dcg_form(measure), measure.k

@@ -232,8 +232,8 @@ def _by_rule(
     least, most = known_relevant, known_relevant + more
     if measure.get("norm") == "b" and measure.k is not None:
         least, most = np.minimum(least, measure.k), np.minimum(most, measure.k)
-    lower = _divided(margin_a, least, most)
-    upper = -_divided(margin_b, least, most)
+    lower = _divide(margin_a, least, most)
+    upper = -_divide(margin_b, least, most)
     first, second = pairs[:, 0], pairs[:, 1]
     low, high = own
     lower = np.maximum(lower, low[first] - high[second])
@@ -242,7 +242,7 @@ def _by_rule(
     return _pair_bounds(_mean(lower, known), _mean(upper, known), "rule", 1.0)
 
 
-def _divided(margin: Table, least: Counts, most: Counts) -> Table:
+def _divide(margin: Table, least: Counts, most: Counts) -> Table:
     """Return the smallest value of a margin divided by a number of documents between these."""
     return np.where(margin >= 0, margin / np.maximum(most, 1), margin / np.maximum(least, 1))
 

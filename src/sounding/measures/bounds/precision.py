@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sounding.measures.binary import relevant_by_norm
-from sounding.measures.bounds.registry import Bounds, Room, Unknowns, bounded, first_documents, room
+from sounding.measures.bounds.registry import Bounds, Room, Unknowns, first_documents, register_bounds, room
 from sounding.measures.registry import Measure
 from sounding.runs.ranking import Counts, Ranking, Values
 
 
-@bounded("AP", "GMAP")
+@register_bounds("AP", "GMAP")
 def average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound AP, divided by R, by min(k, R), or by the constant number of relevant documents of a pool."""
     k, rel, norm = measure.k, measure.get("rel"), measure.get("norm")
@@ -43,7 +43,7 @@ def average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bou
     return Bounds(lower, upper, "exact")
 
 
-@bounded("Yaap")
+@register_bounds("Yaap")
 def yet_another_average_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound the log odds of (1 + s) / (2 + R), a quotient of the same kind as AP."""
     found = Gaps.of(run, None, measure.get("rel"))

@@ -11,44 +11,44 @@ from functools import partial
 
 import numpy as np
 
-from sounding.measures.bounds.registry import Bounds, Room, Unknowns, bounded, room
+from sounding.measures.bounds.registry import Bounds, Room, Unknowns, register_bounds, room
 from sounding.measures.bounds.utility import relevance
 from sounding.measures.registry import Measure
-from sounding.measures.totals import found, share
+from sounding.measures.totals import count_relevant, share
 from sounding.runs.ranking import Counts, Ranking, Values
 
 _FEW_TO_A_RANK = 0.2  # from this multiple of R on, every number of relevant documents is tried
 
 
-def _f(measure: Measure, found: Values, relevant: Counts, size: Counts | int) -> Values:
+def _f(measure: Measure, hits: Values, relevant: Counts, size: Counts | int) -> Values:
     """Return F of a set of documents."""
     beta = measure.get("beta")
-    return share((beta + 1) * found, beta * relevant.astype(np.float64) + size)
+    return share((beta + 1) * hits, beta * relevant.astype(np.float64) + size)
 
 
-def _relative_precision(measure: Measure, found: Values, relevant: Counts, size: Counts | int) -> Values:
+def _relative_precision(measure: Measure, hits: Values, relevant: Counts, size: Counts | int) -> Values:
     """Return precision as a share of the best possible."""
-    return share(found, np.minimum(size, relevant))
+    return share(hits, np.minimum(size, relevant))
 
 
 # Functions of the relevant documents found, those in all, and the documents considered: k, or all retrieved.
 _FORMULAS: Mapping[str, Callable[..., Values]] = {
-    "R": lambda measure, found, relevant, size: share(found, relevant),
-    "SetR": lambda measure, found, relevant, size: share(found, relevant),
+    "R": lambda measure, hits, relevant, size: share(hits, relevant),
+    "SetR": lambda measure, hits, relevant, size: share(hits, relevant),
     "RelP": _relative_precision,
     "SetRelP": _relative_precision,
     "F": _f,
     "SetF": _f,
-    "SetAP": lambda measure, found, relevant, size: share(found**2, size * relevant),
+    "SetAP": lambda measure, hits, relevant, size: share(hits**2, size * relevant),
 }
 
 
-@bounded(*_FORMULAS)
+@register_bounds(*_FORMULAS)
 def found_or_missed(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Apply the formula with new relevant documents elsewhere, and among those considered."""
     k, rel = measure.k, measure.get("rel")
     formula = partial(_FORMULAS[measure.name], measure, size=run.retrieved if k is None else k)
-    space, hits, relevant = room(run, k, unknowns), found(run, rel, k), run.relevant(rel)
+    space, hits, relevant = room(run, k, unknowns), count_relevant(run, rel, k), run.relevant(rel)
     return Bounds(
         formula(hits, relevant + space.most_elsewhere),
         formula(hits + space.most_within, relevant + space.most_within),
@@ -56,7 +56,7 @@ def found_or_missed(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bound
     )
 
 
-@bounded("SetP")
+@register_bounds("SetP")
 def set_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound the precision of the set, or its share of the best possible."""
     if not measure.get("relative"):
@@ -64,21 +64,21 @@ def set_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     return found_or_missed(Measure.of("SetRelP", rel=measure.get("rel")), run, unknowns)
 
 
-@bounded("NumRel")
+@register_bounds("NumRel")
 def number_relevant(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound the number of relevant documents of the topic."""
     value = measure(run)
     return Bounds(value, value + room(run, None, unknowns).cap, "exact")
 
 
-@bounded("NumRelNotRet")
+@register_bounds("NumRelNotRet")
 def number_relevant_not_retrieved(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound the number of relevant documents that were not retrieved."""
     value = measure(run)
     return Bounds(value, value + room(run, None, unknowns).most_elsewhere, "exact")
 
 
-@bounded("NumNonrel", "NumNonrelRet", "NumNonrelNotRet")
+@register_bounds("NumNonrel", "NumNonrelRet", "NumNonrelNotRet")
 def number_nonrelevant(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound the number of documents judged not relevant: none of the unjudged, or all."""
     value, space = measure(run), room(run, None, unknowns)
@@ -87,7 +87,7 @@ def number_nonrelevant(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bo
     return Bounds(value, value + retrieved + others, "exact")
 
 
-@bounded("Utility")
+@register_bounds("Utility")
 def utility(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound the utility of the set, which is linear in what is found and in what is missed."""
     value = measure(run)
@@ -112,7 +112,7 @@ def _largest(within: float, elsewhere: float, space: Room) -> Values:
     return total
 
 
-@bounded("Rprec", "RprecMult")
+@register_bounds("Rprec", "RprecMult")
 def r_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound precision at a multiple of R, for every number of documents that may turn relevant.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from sounding.core.errors import DataError
 from sounding.measures.registry import Measure, definition
-from sounding.measures.totals import looked_at
+from sounding.measures.totals import count_retrieved
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values, distinct
 
 Kind = Literal["exact", "contains", "none"]
@@ -48,7 +48,7 @@ Bounder = Callable[[Measure, Ranking, Unknowns], Bounds]
 _BOUNDERS: dict[str, Bounder] = {}
 
 
-def bounded(*names: str) -> Callable[[Bounder], Bounder]:
+def register_bounds(*names: str) -> Callable[[Bounder], Bounder]:
     """Register the bounds of these measures; the function reads their parameters from the measure."""
 
     def register(function: Bounder) -> Bounder:
@@ -116,7 +116,7 @@ class Room(NamedTuple):
 def room(run: Ranking, k: int | None, unknowns: Unknowns) -> Room:
     """Return the room for further relevant documents, with a cut-off at k."""
     unjudged = run.retrieved - run.judged()
-    within = looked_at(run, k) - run.judged(k)
+    within = count_retrieved(run, k) - run.judged(k)
     elsewhere = unjudged - within + unknowns.outside
     cap = within + elsewhere
     return Room(within, elsewhere, cap if unknowns.at_most is None else np.minimum(cap, unknowns.at_most))
@@ -132,7 +132,7 @@ class Holes(NamedTuple):
 
 def holes(run: Ranking, k: int | None) -> Holes:
     """Return every unjudged document among the first k."""
-    depth = looked_at(run, k)
+    depth = count_retrieved(run, k)
     ends = np.cumsum(depth)
     above = ends - depth  # number of documents of the topics before
     topics, ranks = run.topic, run.rank
@@ -152,7 +152,7 @@ def first_documents(run: Ranking, k: int | None) -> Ranking:
     return run if k is None or run.retrieved.max(initial=0) <= k else run.cut(k)
 
 
-def filled(run: Ranking, k: int | None, grade: float, most: Counts) -> Ranking:
+def fill_unjudged(run: Ranking, k: int | None, grade: float, most: Counts) -> Ranking:
     """Give the first `most` unjudged documents of each topic, among the first k, this grade.
 
     The judgments stay as they are, so this is for measures that do not need what was not retrieved.

@@ -16,34 +16,34 @@ from sounding.measures.bounds.registry import (
     Bounds,
     Kind,
     Unknowns,
-    bounded,
-    filled,
+    fill_unjudged,
+    register_bounds,
     room,
     scale,
     whole_range,
 )
-from sounding.measures.graded import DcgForm, scaled
+from sounding.measures.graded import DcgForm, scale_grades
 from sounding.measures.registry import Measure
-from sounding.measures.totals import looked_at
+from sounding.measures.totals import count_retrieved
 from sounding.measures.utility import rbp_gain
 from sounding.runs.ranking import Ranking, Values
 
 _LEAST_PATIENCE = 0.5  # from this T on INST never falls: docs/bounds.md
 
 
-@bounded("P", "Success", "RR", "NumRelRet", "NumRet")
+@register_bounds("P", "Success", "RR", "NumRelRet", "NumRet")
 def relevance(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound measures that only depend on relevance."""
     return _nothing_or_all(measure, run, unknowns, max(measure.get("rel"), run.judgments.highest))
 
 
-@bounded("SDCG", "INSQ", "NERR8", "NERR9", "NERR10", "NERR11")
+@register_bounds("SDCG", "INSQ", "NERR8", "NERR9", "NERR10", "NERR11")
 def graded(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound measures whose gains follow the grades."""
     return _nothing_or_all(measure, run, unknowns, run.judgments.highest)
 
 
-@bounded("INST")
+@register_bounds("INST")
 def inst(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound INST; a cap does not change the bounds."""
     if measure.get("T") < _LEAST_PATIENCE:
@@ -53,7 +53,7 @@ def inst(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     return Bounds(free.lower, free.upper, kind)
 
 
-@bounded("DCG")
+@register_bounds("DCG")
 def discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound DCG, if no grade has a negative gain."""
     form = dcg_form(measure)
@@ -64,7 +64,7 @@ def discounted_cumulative_gain(measure: Measure, run: Ranking, unknowns: Unknown
     return _nothing_or_all(measure, run, unknowns, float(options[gain.argmax()]))
 
 
-@bounded("RBP")
+@register_bounds("RBP")
 def rank_biased_precision(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound RBP, with its residual in two parts; the tail is p^n times the largest gain."""
     options = scale(run.judgments, measure.get("rel"))
@@ -73,11 +73,11 @@ def rank_biased_precision(measure: Measure, run: Ranking, unknowns: Unknowns) ->
     )
     if gain.max() > 1:  # a document of a grade that no judgment has would change the divisor of gains
         return whole_range(measure, run, unknowns)
-    tail = gain.max() * measure.get("p") ** looked_at(run, measure.k).astype(np.float64)
+    tail = gain.max() * measure.get("p") ** count_retrieved(run, measure.k).astype(np.float64)
     return _with_residuals(_nothing_or_all(measure, run, unknowns, float(options[gain.argmax()])), tail)
 
 
-@bounded("ERR")
+@register_bounds("ERR")
 def expected_reciprocal_rank(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bounds:
     """Bound ERR, with its residual in two parts.
 
@@ -89,7 +89,7 @@ def expected_reciprocal_rank(measure: Measure, run: Ranking, unknowns: Unknowns)
     most = _best_case(measure, run, unknowns, judgments.highest)
     passed = np.log1p(-_satisfied(measure, judgments.highest, most.grade))
     reading = np.exp(most.total(most.topic, passed))
-    tail = reading * endless(best, looked_at(run, measure.k).astype(np.float64))
+    tail = reading * endless(best, count_retrieved(run, measure.k).astype(np.float64))
     return _with_residuals(Bounds(measure(run), measure(most), "exact"), tail)
 
 
@@ -122,7 +122,7 @@ def _nothing_or_all(measure: Measure, run: Ranking, unknowns: Unknowns, best: fl
 
 
 def _best_case(measure: Measure, run: Ranking, unknowns: Unknowns, best: float) -> Ranking:
-    return filled(run, measure.k, best, room(run, measure.k, unknowns).most_within)
+    return fill_unjudged(run, measure.k, best, room(run, measure.k, unknowns).most_within)
 
 
 def _with_residuals(found: Bounds, tail: Values) -> Bounds:
@@ -133,7 +133,7 @@ def _satisfied(measure: Measure, highest: float, grade: Values) -> Values:
     """Return the probability that documents of these grades satisfy the reader of ERR."""
     top = highest if measure.get("max_rel") is None else measure.get("max_rel")
     cut = np.minimum(grade, top)
-    return scaled(cut, "exponential", top) if measure.get("gain") == "exponential" else cut / (top + 1)
+    return scale_grades(cut, "exponential", top) if measure.get("gain") == "exponential" else cut / (top + 1)
 
 
 def endless(stops: float, depth: Values) -> Values:

@@ -145,7 +145,7 @@ class Sampler:
         completed = np.full(starts[-1], self.level)
         pool_ranks = None if old.pool_ranks is None else np.zeros(starts[-1], np.int64)
         last = np.repeat(starts[1:] - not_relevant, not_relevant)
-        completed[last + _numbered(not_relevant)] = 0
+        completed[last + _count_up(not_relevant)] = 0
         completed[places] = grades
         if pool_ranks is not None and old.pool_ranks is not None:
             pool_ranks[places] = old.pool_ranks[kept]
@@ -157,7 +157,7 @@ class Sampler:
         )  # fmt: skip
 
 
-def _numbered(sizes: Counts) -> Counts:
+def _count_up(sizes: Counts) -> Counts:
     """Return 0, 1, ... up to each size, one after the other."""
     return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 

@@ -141,7 +141,7 @@ class _Joint:
         return Moments(mean, np.sqrt(variance.sum(axis=1)))
 
 
-def _convolved(left: ByNumber, right: ByNumber) -> ByNumber:
+def _convolve(left: ByNumber, right: ByNumber) -> ByNumber:
     """Return the probabilities of the sum of two numbers; what reaches the last one stays there."""
     result = np.zeros_like(left)
     last = left.shape[1] - 1
@@ -161,7 +161,7 @@ def _numbers(others: Outside, shape: tuple[int, ...]) -> ByNumber:
     for step in range(int(nth.max(initial=-1)) + 1):
         now = nth == step
         topic = others.topic[now]
-        result[topic] = _convolved(
+        result[topic] = _convolve(
             result[topic], _binomial(others.count[now], others.probability[now], shape[1] - 1)
         )
     return result

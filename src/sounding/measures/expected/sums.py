@@ -10,7 +10,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.measures import Measure
-from sounding.measures.graded import running
+from sounding.measures.graded import accumulate
 from sounding.relevance.priors import Chances, Outside
 from sounding.runs.ranking import Counts, Ranking, Values
 
@@ -168,7 +168,7 @@ def first_moments(measure: Measure, chances: Chances, ranking: Ranking) -> Momen
     topic, rank, probability = chances.topic[near], chances.rank[near], chances.probability[near]
     head = np.searchsorted(topic, np.arange(len(ranking.topics)))
     nth = np.arange(1, len(topic) + 1) - head[topic]
-    passed = running(np.multiply, 1 - probability, nth)
+    passed = accumulate(np.multiply, 1 - probability, nth)
     here = probability * np.where(nth == 1, 1.0, np.roll(passed, 1))
     worth = 1 / rank if measure.name == "RR" else np.ones(len(rank))
     mean = ranking.total(topic, here * worth)

@@ -38,7 +38,7 @@ def test_a_comment_comes_back_with_a_document_that_was_skipped(site: Site, visit
     assert typed(page) == ""
     assert press(page, "u") == first
     assert typed(page) == "page 12 matters"
-    until(page, "document.querySelector('#status').textContent.startsWith('Taken back')")
+    until(page, "document.querySelector('#status').textContent.startsWith('Undone')")
     press(page, "1")
     assert judgments(site, 1) == [(first, 1)]
     [said] = [event.comment for event in site.project.store.events() if event.kind == "judge"]
@@ -71,7 +71,7 @@ def test_a_comment_that_was_not_sent_survives_a_reload_and_another_page(site: Si
     assert (typed(page), shown(page)) == ("only <b>ships</b>", first)
     assert page.is_visible("#comment")  # though nobody opened it
     arrive(page, lambda: page.click("text=my judgments"))
-    arrive(page, lambda: page.click("text=Go on judging"))
+    arrive(page, lambda: page.click("text=Continue judging"))
     assert typed(page) == "only <b>ships</b>"
     page.fill("#comment", "")
     assert kept(page) == 0
@@ -138,14 +138,14 @@ def test_the_count_of_what_waits_follows_an_undo_without_a_connection(site: Site
     second = press(page, "1")
     page.wait_for_selector("#notice:not([hidden])")
     page.keyboard.press("0")
-    until(page, "document.querySelector('#notice').textContent.includes('2 judgments are kept')")
+    until(page, "document.querySelector('#notice').textContent.includes('2 judgments are saved')")
     until(page, "document.querySelector('#text').textContent.startsWith('Loading')")
     page.route("**/api/*", lambda route: None)  # no later attempt says anything
     assert press_undo(page) == second
-    until(page, "document.querySelector('#notice').textContent.includes('1 judgment is kept')")
+    until(page, "document.querySelector('#notice').textContent.includes('1 judgment is saved')")
     assert "you can go on" in page.text_content("#notice")
     assert press(page, "u") == first
-    until(page, "document.querySelector('#notice').textContent.includes('What you did last is kept')")
+    until(page, "document.querySelector('#notice').textContent.includes('Your last action is saved')")
     page.unroute("**/api/*")
     page.context.set_offline(False)
     page.reload()
@@ -171,7 +171,7 @@ def test_the_page_says_that_the_instructions_have_changed(site: Site, visit: Vis
     press(page, "0")
     page.wait_for_selector("#changed:not([hidden])")
     assert page.text_content("#changed") == (
-        "The instructions, the topic or the title have changed: reload this page."
+        "The instructions, the topic or the title changed. To see them, reload this page."
     )
     press(page, "0")
     all_sent(page)

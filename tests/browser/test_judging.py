@@ -172,11 +172,11 @@ def test_keys_do_not_grade_a_document_without_a_text(site: Site, visit: Visit) -
 def test_a_topic_that_was_begun_is_no_unsaved_text(site: Site, visit: Visit) -> None:
     page = visit("ann", "/develop")
     page.fill("[name=title]", "reefs in storms")
-    arrive(page, lambda: page.click("text=Begin a topic"))
-    assert page.is_visible("text=The topic is begun.")
+    arrive(page, lambda: page.click("text=Create topic"))
+    assert page.is_visible("text=Topic created.")
     page.goto(f"{site.url}/develop")
     assert page.input_value("[name=title]") == ""
-    assert page.locator("text=Text that was not saved yet").count() == 0
+    assert page.locator("text=unsaved text").count() == 0
 
 
 def test_a_skipped_document_is_put_off(site: Site, visit: Visit) -> None:
@@ -208,7 +208,7 @@ def test_a_topic_that_is_finished_says_so(site: Site, visit: Visit) -> None:
     for lease in site.project.engine.next("assessor-1", "MB001", 100):
         site.project.engine.judge("assessor-1", "MB001", lease.doc, 0, key=f"key-{lease.doc}")
     page = visit("ann", "/judge?topic=MB001")
-    page.wait_for_selector("text=No document of this topic is left for you")
+    page.wait_for_selector("#text .onward")
     page.keyboard.press("1")
     assert page.is_disabled("[data-key='1']")
     assert page.is_hidden(".grades")
@@ -224,7 +224,7 @@ def test_where_nothing_is_left_only_undo_is_offered(site: Site, visit: Visit) ->
     assert page.evaluate(offered, every) == 3 + 3 + 1
     page.focus("[data-grade='1.0']")
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=No document of this topic is left for you")
+    page.wait_for_selector("#text .onward")
     assert page.evaluate(offered, every) == 1
     assert page.is_visible("[data-do=undo]")
     until(page, "document.activeElement.id === 'document'")  # not lost with its button
@@ -236,7 +236,7 @@ def test_where_nothing_is_left_only_undo_is_offered(site: Site, visit: Visit) ->
     assert press(page, "u") == last
     assert page.evaluate(offered, every) == 3 + 3 + 1
     page.keyboard.press("2")
-    page.wait_for_selector("text=No document of this topic is left for you")
+    page.wait_for_selector("#text .onward")
     acts = [
         event for event in site.project.store.events() if event.doc
     ]  # the server fits its model beside them
@@ -293,7 +293,7 @@ def test_hostile_people_and_topics_can_do_nothing(site: Site, visit: Visit) -> N
     ):
         page.goto(site.url + path)
         if path == "/organize":
-            until(page, "document.querySelector('#updated').textContent.startsWith('As of ')")
+            until(page, "document.querySelector('#updated').textContent.startsWith('Updated ')")
         settled(page)
         assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
 
@@ -403,17 +403,17 @@ def test_an_audit_is_judging_with_the_same_keys_and_without_the_grades(site: Sit
     page = visit("olga", "/organize/audit")
     page.select_option("[name=assessor]", "assessor-1")
     page.fill("[name=size]", "10")
-    arrive(page, lambda: page.click("text=Draw"))
-    arrive(page, lambda: page.click("text=Grade them"))
+    arrive(page, lambda: page.click("main button:has-text('Draw')"))
+    arrive(page, lambda: page.click("text=Start grading"))
     only = shown(page)  # topic by topic: 303 has one
     assert only == "d02"
     page.keyboard.press("2")
-    page.wait_for_selector("text=The sample of this topic is graded.")
-    page.wait_for_selector("text=Go on with the sample or press Enter")
+    page.wait_for_selector("#text .onward")
+    page.wait_for_selector("text=Next topic or press Enter")
     page.keyboard.press("u")  # no dead end on the way back either
     until(page, "document.querySelector('#doc bdi').textContent === 'd02'")
     page.keyboard.press("2")
-    page.wait_for_selector("text=The sample of this topic is graded.")
+    page.wait_for_selector("#text .onward")
     all_sent(page)
     arrive(page, lambda: page.keyboard.press("Enter"))
     page.wait_for_selector("text=4 of 4 left in this topic, 4 of 5 in all")
@@ -432,14 +432,14 @@ def test_an_audit_is_judging_with_the_same_keys_and_without_the_grades(site: Sit
         fourth = press(page, "s")  # it comes again at the end
     assert len({first, second, third, fourth}) == (3 if fourth == third else 4)
     assert press(page, "u") == second
-    assert str(page.text_content("#status")).startswith("Taken back: ")
+    assert str(page.text_content("#status")).startswith("Undone: ")
     with heard(page, "**/api/audit/next*", "put off twice"):
         press(page, "s")
     press(page, "0")
     last = press(page, "0")
     assert last == second
     page.keyboard.press("2")
-    page.wait_for_selector("text=The sample is graded.")
+    page.wait_for_selector("#text .onward:has-text('result')")
     all_sent(page)
     page.keyboard.press("u")  # the grade, and not that it was put off before
     until(page, "(doc) => document.querySelector('#doc bdi').textContent === doc", second)
@@ -447,7 +447,7 @@ def test_an_audit_is_judging_with_the_same_keys_and_without_the_grades(site: Sit
         page, "document.querySelector('#coming').textContent === '1 of 4 left in this topic, 1 of 5 in all'"
     )
     page.keyboard.press("2")
-    page.wait_for_selector("text=The sample is graded.")
+    page.wait_for_selector("#text .onward:has-text('result')")
     all_sent(page)
     until(
         page, "document.querySelector('#coming').textContent === '0 of 4 left in this topic, 0 of 5 in all'"
@@ -488,7 +488,7 @@ def test_a_list_that_comes_late_brings_nothing_back_that_was_graded_meanwhile(
     assert press(page, "0") == first
     assert len({first, second, third, fourth}) == 4
     page.keyboard.press("0")
-    page.wait_for_selector("text=The sample of this topic is graded.")
+    page.wait_for_selector("#text .onward")
 
 
 def test_nothing_is_called_done_while_a_grade_is_on_its_way(site: Site, visit: Visit) -> None:
@@ -509,7 +509,7 @@ def test_nothing_is_called_done_while_a_grade_is_on_its_way(site: Site, visit: V
     page.wait_for_selector("text=1 of 4 left in this topic")  # the answer, which has nothing but the last one
     assert page.text_content("#text") == "Loading …"
     held[1].continue_()
-    page.wait_for_selector("text=The sample of this topic is graded.")
+    page.wait_for_selector("#text .onward")
     all_sent(page)
     assert len(site.project.store.standing(assessor="assessor-3")) == 4
 
@@ -521,7 +521,7 @@ def test_a_grade_of_an_audit_survives_a_lost_connection(site: Site, visit: Visit
     first = shown(page)
     page.context.set_offline(True)
     page.keyboard.press("1")
-    page.wait_for_selector("text=1 judgment is kept in this browser")
+    page.wait_for_selector("text=1 judgment is saved in this browser")
     page.goto("about:blank")
     page.context.set_offline(False)
     page.goto(f"{site.url}/organize/people")  # any page sends it
@@ -532,5 +532,5 @@ def test_a_grade_of_an_audit_survives_a_lost_connection(site: Site, visit: Visit
     shown(page)
     assert press(page, "u") == first  # what was graded before the page was loaded
     page.keyboard.press("u")
-    page.wait_for_selector("text=There is nothing to take back.")
+    page.wait_for_selector("text=There is nothing to undo.")
     assert site.project.store.standing(assessor="assessor-3") == []

@@ -35,10 +35,10 @@ NAMELESS = """() => [...document.querySelectorAll('button, input:not([type=hidde
 def test_a_topic_is_written_searched_and_judged(site: Site, visit: Visit) -> None:
     page = visit("ann", "/develop")
     page.fill("[name=title]", "noise of ships")
-    arrive(page, lambda: page.click("text=Begin a topic"))
+    arrive(page, lambda: page.click("text=Create topic"))
     page.fill("[name=description]", "What noise do ships make?")
     page.fill("[name=estimate]", "1")
-    arrive(page, lambda: page.click("text=Save a new version"))
+    arrive(page, lambda: page.click("text=Save as new version"))
     assert "too hard" in page.text_content(".advice")
     page.fill("[type=search]", "noise ships")
     arrive(page, lambda: page.click("[role=search] button"))
@@ -52,10 +52,10 @@ def test_a_topic_is_written_searched_and_judged(site: Site, visit: Visit) -> Non
     until(page, "document.querySelector('#count').textContent === '1'")
     judgments(site, 1)  # which the next page counts
     arrive(page, lambda: page.click("text=back"))
-    page.wait_for_selector("text=1 judged so far, 1 relevant")
+    page.wait_for_selector("text=You have judged 1 so far, 1 relevant")
     assert page.input_value("[type=search]") == "noise ships"
     page.fill("[name=estimate]", "12")
-    arrive(page, lambda: page.click("text=Save a new version"))
+    arrive(page, lambda: page.click("text=Save as new version"))
     store = site.project.store
     assert [(one.version, one.estimate) for one in store.topic_versions("N001")] == [
         (1, None),
@@ -71,18 +71,18 @@ def test_a_topic_is_written_searched_and_judged(site: Site, visit: Visit) -> Non
 def test_more_results_are_a_key_away_and_the_way_back_leads_to_them(site: Site, visit: Visit) -> None:
     page = visit("ann", "/develop")
     page.fill("[name=title]", "reports")
-    arrive(page, lambda: page.click("text=Begin a topic"))
+    arrive(page, lambda: page.click("text=Create topic"))
     page.fill("[type=search]", "report tide")
     arrive(page, lambda: page.keyboard.press("Enter"))
     page.wait_for_selector("text=1 to 50 of 57 documents")
-    arrive(page, lambda: page.click("text=The next 7"))
+    arrive(page, lambda: page.click("text=Next 7"))
     page.wait_for_selector("text=51 to 57 of 57 documents")
     assert page.locator(".found li").count() == 7
     arrive(page, lambda: page.click(".found li:last-child a"))
     until(page, "document.querySelector('#text').textContent.length > 50")
     arrive(page, lambda: page.click("text=back"))
     page.wait_for_selector("text=51 to 57 of 57 documents")
-    arrive(page, lambda: page.click("text=The 50 before"))
+    arrive(page, lambda: page.click("text=Previous 50"))
     page.wait_for_selector("text=1 to 50 of 57 documents")
     shown = [
         (one.first_hit, one.results, one.total) for one in site.project.store.searches() if one.doc is None
@@ -93,29 +93,29 @@ def test_more_results_are_a_key_away_and_the_way_back_leads_to_them(site: Site, 
 def test_a_text_survives_an_ended_sign_in(site: Site, visit: Visit) -> None:
     page = visit("ann", "/develop")
     page.fill("[name=title]", "noise")
-    arrive(page, lambda: page.click("text=Begin a topic"))
+    arrive(page, lambda: page.click("text=Create topic"))
     page.fill("[name=narrative]", "Half an hour of work.")
     site.project.store.end_sign_ins(1)
-    arrive(page, lambda: page.click("text=Save a new version"))
+    arrive(page, lambda: page.click("text=Save as new version"))
     page.fill("[name=name]", "ann")
     page.fill("[name=password]", PASSWORD)
     arrive(page, lambda: page.click("main button"))
     page.goto(f"{site.url}/develop/topic?id=N001")
     assert page.input_value("[name=narrative]") == "Half an hour of work."
-    arrive(page, lambda: page.click("text=Save a new version"))
+    arrive(page, lambda: page.click("text=Save as new version"))
     page.goto(f"{site.url}/develop/topic?id=N001")
     assert site.project.store.topic("N001").narrative == "Half an hour of work."  # type: ignore[union-attr]
-    assert page.locator("text=Text that was not saved").count() == 0
+    assert page.locator("text=unsaved text").count() == 0
 
 
 def test_the_author_of_a_topic_that_others_judge_is_offered_no_search(site: Site, visit: Visit) -> None:
     page = visit("ann", "/develop")
     page.fill("[name=title]", "noise")
-    arrive(page, lambda: page.click("text=Begin a topic"))
+    arrive(page, lambda: page.click("text=Create topic"))
     page.wait_for_selector("form[role=search]")
     site.project.engine.set_status("N001", "chosen")
     page.goto(f"{site.url}/develop/topic?id=N001&query=whales")
-    assert page.is_visible("text=others judge it")
+    assert page.is_visible("text=other people judge it")
     assert page.locator("form[role=search], .found").count() == 0
     assert page.input_value("[name=title]") == "noise"  # the text can be written on
 
@@ -137,13 +137,13 @@ def test_a_text_that_is_typed_before_the_scripts_are_there_is_kept(site: Site, v
 def test_a_topic_saved_elsewhere_is_not_written_over_unseen(site: Site, visit: Visit) -> None:
     page = visit("ann", "/develop", expected=("409",))
     page.fill("[name=title]", "noise")
-    arrive(page, lambda: page.click("text=Begin a topic"))
+    arrive(page, lambda: page.click("text=Create topic"))
     site.project.store.save_topic("N001", title="noise, changed", author="assessor-1")
     page.fill("[name=description]", "mine")
-    arrive(page, lambda: page.click("text=Save a new version"))
-    page.wait_for_selector("text=saved elsewhere meanwhile (version 2)")
+    arrive(page, lambda: page.click("text=Save as new version"))
+    page.wait_for_selector("text=saved in another window (version 2)")
     assert page.input_value("[name=description]") == "mine"
-    arrive(page, lambda: page.click("text=Save a new version"))
+    arrive(page, lambda: page.click("text=Save as new version"))
     page.wait_for_selector("text=Saved.")
     assert [one.version for one in site.project.store.topic_versions("N001")] == [1, 2, 3]
 
@@ -186,7 +186,7 @@ def test_figures_are_neither_rounded_to_certainty_nor_cut_off(site: Site, visit:
     assert page.locator("#coverage td:nth-child(2)").all_text_contents() == ["100%", ">99.9%", "0%"]
     assert page.text_content("#ranking") == ">99.9%"
     heads = page.locator("#runs thead th").all_text_contents()
-    assert heads == ["Place", "Run", "Value", "Above the next"]
+    assert heads == ["Rank", "Run", "Value", "Beats the next"]
     why = "Below 50%: by expected value the run is ahead"
     assert why in page.text_content("#framed")
     assert why in page.text_content("#below")
@@ -230,7 +230,7 @@ def test_the_fold_of_tests_has_the_better_run_first_and_no_row_is_cut(site: Site
     state |= {"fittable": 100, "not_stated": ""}
     told = f"data: {json.dumps(state)}\n\n"
     page.reload()
-    until(page, "document.querySelector('#forecast').textContent.startsWith('What it would take is being')")
+    until(page, "document.querySelector('#forecast').textContent.startsWith('Computing the forecast')")
 
 
 def test_what_is_still_to_do_is_that_of_now_whatever_the_last_forecast_said(site: Site, visit: Visit) -> None:
@@ -253,7 +253,7 @@ def test_what_is_still_to_do_is_that_of_now_whatever_the_last_forecast_said(site
     until(page, "document.querySelector('#forecast').textContent === 'Still to do: 2 documents to settle.'")
     state["nothing_left"] = ""  # another order brings more
     page.reload()
-    until(page, "document.querySelector('#forecast').textContent.startsWith('What it would take is being')")
+    until(page, "document.querySelector('#forecast').textContent.startsWith('Computing the forecast')")
 
 
 def test_a_forecast_that_is_still_being_tried_out_says_so(site: Site, visit: Visit) -> None:
@@ -268,11 +268,11 @@ def test_a_forecast_that_is_still_being_tried_out_says_so(site: Site, visit: Vis
         lambda route: route.fulfill(content_type="text/event-stream", body=f"data: {json.dumps(state)}\n\n"),
     )
     page.goto(f"{site.url}/organize")
-    said = "What it would take, as of 9 judged, so far (still trying …): About 46 more."
+    said = "Forecast (as of 9 judged documents, more simulations running): About 46 more."
     becomes(page, lambda: page.text_content("#forecast"), said)
     forecast["so_far"] = False
     page.reload()
-    said = "What it would take, as of 9 judged: About 46 more."
+    said = "Forecast (as of 9 judged documents): About 46 more."
     becomes(page, lambda: page.text_content("#forecast"), said)
 
 
@@ -317,21 +317,22 @@ def test_the_live_page_tells_what_is_left_and_what_is_known_of_a_late_run(
     page = visit("olga", "/organize")
     until(page, "document.querySelectorAll('#coverage tbody tr').length === 4")
     late = page.text_content("#late")
-    assert "late came after 12 judged documents. Of its first 10 documents" in late
+    assert "late was added after 12 judged documents." in late
     graded = {one.doc for one in site.project.store.standing(topic="MB001")}
     assert (
-        f"and {20 - len(graded & {f'd{n}' for n in range(10, 30)})} of all that it retrieved are not" in late
+        f"{20 - len(graded & {f'd{n}' for n in range(10, 30)})} of all documents that it retrieved are unjudged"
+        in late
     )
     assert [one.strip() for one in page.locator("#coverage thead th").all_text_contents()] == [
-        "Run", "Came", "First 5", "First 10", "First 20", "Not judged",
+        "Run", "Added", "Top 5", "Top 10", "Top 20", "Unjudged",
     ]  # fmt: skip
-    until(page, "document.querySelector('#matrix').textContent.includes('pairs of runs by')")
+    until(page, "document.querySelector('#matrix').textContent.includes('pairs of runs over')")
     cells = page.locator("#matrix tbody strong").all_text_contents()
     assert list(map(int, cells)) == [0, 0, 0, 0]  # four topics are too few for any test
     assert "6 pairs could not be tested" in page.text_content("#matrix")  # of four runs
     assert "there are 4 runs and 12 judgments" in page.text_content("#verdict")
     assert page.locator("#curve polyline").count() == 0
-    assert "Too early to conclude: 4 topics with judgments, fewer than 25" in page.text_content("#matrix")
+    assert "Too early to conclude: only 4 topics with judgments (25 needed)" in page.text_content("#matrix")
     assert "strong" not in page.text_content("#matrix")
     assert page.locator("#chances td.sure").count() == 0
 
@@ -340,7 +341,7 @@ def test_the_live_page_comes_back_after_the_server_was_away(site: Site, visit: V
     page = visit("olga", "/organize", expected=("ERR_", "Failed to load"))
     until(page, "document.querySelector('#judged').textContent === '0'")
     site.stop()
-    page.wait_for_selector("text=No connection")
+    page.wait_for_selector("text=Connection lost")
     site.project.engine.judge("assessor-1", "MB001", "d05", 1, key="abcdefgh")
     site.start()
     until(page, "document.querySelector('#judged').textContent === '1'")
@@ -349,7 +350,7 @@ def test_the_live_page_comes_back_after_the_server_was_away(site: Site, visit: V
 def test_topics_are_shared_out_ordered_and_chosen(site: Site, visit: Visit) -> None:
     page = visit("olga", "/organize/topics")
     page.fill("[name=count]", "2")
-    arrive(page, lambda: page.click("text=Share out >> nth=-1"))
+    arrive(page, lambda: page.click("button:has-text('Share out')"))
     assert page.is_visible("text=Saved.")
     assigned = site.project.store.assignments()
     assert {(topic, who) for topic, who in assigned} == {
@@ -384,7 +385,7 @@ def test_a_status_that_is_chosen_before_the_scripts_are_there_is_set(site: Site,
 def test_somebody_is_invited_and_comes_in(site: Site, visit: Visit, chromium: Any) -> None:
     page = visit("olga", "/organize/people")
     page.fill("[name=name]", "Zoë")
-    arrive(page, lambda: page.click("text=Make a link"))
+    arrive(page, lambda: page.click("text=Create link"))
     link = page.input_value(".link")
     assert link.startswith(f"{site.url}/welcome/")
     context = chromium.new_context()
@@ -499,7 +500,7 @@ def test_the_live_page_does_not_move_what_one_looks_at(site: Site, visit: Visit)
     site.project.engine.judge("assessor-1", "MB001", "d05", 1, key="abcdefgh")
     until(page, "document.querySelector('#judged').textContent === '1'")
     assert page.evaluate("[document.querySelector('#coverage').scrollLeft, Math.round(scrollY)]") == [30, 300]
-    assert page.text_content("#updated").startswith("As of ")
+    assert page.text_content("#updated").startswith("Updated ")
 
 
 def test_titles_stand_above_documents_and_in_lists(site: Site, visit: Visit) -> None:
@@ -518,7 +519,7 @@ def test_titles_stand_above_documents_and_in_lists(site: Site, visit: Visit) -> 
 def test_the_page_says_what_is_still_to_come(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001")
     shown(page)
-    assert page.text_content("#coming") == "more follow while they help"
+    assert page.text_content("#coming") == "more follow as needed"
     site.project.engine.set_order("MB001", Order(policy="depth", batch=4))
     site.project.store.release("assessor-1")
     left = site.project.engine.counts().of("MB001").left
@@ -532,7 +533,7 @@ def test_the_page_says_what_is_still_to_come(site: Site, visit: Visit) -> None:
     site.project.engine.set_status("MB001", "candidate")
     site.project.store.release("assessor-1")
     page.reload()
-    page.wait_for_selector("text=This topic is not chosen for judging yet")
+    page.wait_for_selector("text=This topic is not open for judging yet")
 
 
 def test_judging_needs_no_mouse_from_the_sign_in_on(site: Site, visit: Visit) -> None:
@@ -556,7 +557,7 @@ def test_judging_needs_no_mouse_from_the_sign_in_on(site: Site, visit: Visit) ->
         raise AssertionError(f"{words!r} cannot be reached by Tab")
 
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "To the content"
+    assert page.evaluate("document.activeElement.textContent") == "Skip to content"
     tab_to("whales and noise")
     arrive(page, lambda: page.keyboard.press("Enter"))
     assert page.url == f"{site.url}/judge?topic=MB001"

@@ -36,9 +36,9 @@ def test_topics_are_read_and_changed_on_a_phone_without_scrolling_aside(site: Si
     rows.first.locator("label", has_text="bob").click()
     arrive(page, rows.first.locator("button", has_text="Assign").click)
     assert ("303", "assessor-2") in site.project.store.assignments()
-    page.click("text=For all topics")
+    page.click("text=All topics:")
     page.fill("[name=count]", "2")
-    arrive(page, lambda: page.click("text=Share out >> nth=-1"))
+    arrive(page, lambda: page.click("button:has-text('Share out')"))
     page.set_viewport_size(DESK)
     page.reload()
     assert page.is_visible("[name=count]")
@@ -48,7 +48,7 @@ def test_the_agreement_of_many_pairs_does_not_hide_the_differences(site: Site, v
     judged_by_two(site)
     page = visit("olga", "/organize/differences", PHONE)
     assert page.is_visible("text=ann and bob")  # one pair
-    assert "Kappa is not shown where both judged fewer than 10 documents." in page.inner_text("main")
+    assert "Kappa appears once a pair has 10 documents in common." in page.inner_text("main")
     for name, doc in (("cem", "d05"), ("dora", "d06")):
         who = add_person(site.project, name, topics=("MB001",))
         for one in ("d07", doc):
@@ -56,11 +56,11 @@ def test_the_agreement_of_many_pairs_does_not_hide_the_differences(site: Site, v
     page.reload()
     assert page.is_hidden("text=ann and bob")
     assert page.locator("tbody >> nth=1").locator("tr").first.bounding_box()["y"] < 0.8 * PHONE["height"]
-    page.click("text=Agreement of 6 pairs of assessors: same grade 0% to 100%")
+    page.click("text=Agreement of 6 pairs of assessors: same grade on 0% to 100% of documents")
     assert page.locator("tbody >> nth=0").locator("tr").count() == 6
     assert page.locator("tbody tr").first.locator("td").all_inner_texts() == [
         "ann and bob", "of both 4", "same grade 50.0%", "kappa –",
     ]  # fmt: skip
     page.goto(f"{site.url}/organize")
-    few = "Kappa is not shown where both judged fewer than 10 documents."
+    few = "Kappa appears once a pair has 10 documents in common."
     until(page, "(few) => document.querySelector('#agreement').textContent.endsWith(few)", few)

@@ -45,7 +45,7 @@ def test_a_document_that_has_only_just_come_takes_no_grade(as_served: Site, visi
     first = shown(page)
     page.wait_for_timeout(as_served.pause + 100)
     page.evaluate(TWICE, key)
-    page.wait_for_selector("text=Not taken: this document has only just come.")
+    page.wait_for_selector("text=Ignored: this document has only just appeared.")
     second = shown(page)
     assert second != first
     assert page.locator("#status").evaluate("(one) => one.className") == "passed-over"
@@ -74,7 +74,7 @@ def test_a_grade_given_in_another_tab_is_not_changed_unasked(site: Site, visit: 
     page, other, first = two_tabs(site, visit, "412")
     press(page, "0")
     judgments(site, 1)
-    for button, grade in (("Leave it", 0), ("Change it", 1)):
+    for button, grade in (("Keep grade", 0), ("Change grade", 1)):
         other.keyboard.press("1")
         other.wait_for_selector("text=You gave this document the grade 0 meanwhile on another page.")
         assert [one.grade for one in site.project.store.standing(doc=first, topic="MB001")] == [0]
@@ -98,7 +98,7 @@ def test_two_tabs_count_the_judgments_of_both(site: Site, visit: Visit) -> None:
     other.wait_for_selector("text=You gave this document the grade 0 meanwhile on another page.")
     until(other, "document.querySelector('#status').textContent === ''")  # no grade that does not stand
     until(other, "document.querySelector('#count').textContent === '1'")  # that of the other tab
-    other.click("#refused button:text('Leave it')")
+    other.click("#refused button:text('Keep grade')")
     shown(other)
     press(page, "0")
     until(other, "document.querySelector('#count').textContent === '2'")
@@ -119,7 +119,7 @@ def test_a_grade_that_another_tab_sends_is_refused_in_the_tab_that_gave_it(site:
     press(other, "2")
     assert str(other.text_content("#status")).startswith("2 highly relevant: ")
     held[0].continue_()  # and goes on with what the other tab keeps
-    other.wait_for_selector("text=There is no such topic among yours.")
+    other.wait_for_selector("text=This is not one of your topics")
     until(other, "document.querySelector('#status').textContent === ''")
     until(other, "document.querySelector('#count').textContent === '1'")  # that of the first tab
 
@@ -135,15 +135,15 @@ def test_a_grade_that_met_another_one_is_a_question_and_no_refusal(site: Site, v
     press(page, "0")
     judgments(site, 1)
     press(other, "1")
-    assert question(other) == "1 document with two grades: which counts?"
-    assert other.is_visible("#refused button:text('Change it')")
+    assert question(other) == "1 document with two grades: which one should count?"
+    assert other.is_visible("#refused button:text('Change grade')")
     why = {"detail": "there is no such topic among yours"}
     other.route("**/api/judge", lambda route: route.fulfill(status=404, json=why), times=1)
     press(other, "2")
-    other.wait_for_selector("text=There is no such topic among yours.")
-    both = "The server refused 1 judgment; 1 document with two grades: which counts?"
+    other.wait_for_selector("text=This is not one of your topics")
+    both = "The server refused 1 judgment; 1 document with two grades: which one should count?"
     assert other.text_content("#refused h2") == both
-    other.click("#refused button:text('Leave it')")
+    other.click("#refused button:text('Keep grade')")
     until(other, "document.querySelector('#refused h2').textContent === 'The server refused 1 judgment'")
     assert other.evaluate("document.activeElement.closest('#refused summary') !== null")
 
@@ -163,13 +163,13 @@ def test_what_is_asked_of_another_topic_is_one_line_that_a_key_unfolds(
         other.goto(site.url + path)
         if path.startswith("/judge"):
             shown(other)
-        assert question(other) == "1 document with two grades: which counts?"
+        assert question(other) == "1 document with two grades: which one should count?"
         assert other.is_hidden("#refused ul")
         assert other.evaluate("document.querySelector('#refused').offsetHeight") < PHONE["height"] / 10
         assert faults(other, axe) == []
         other.focus("#refused summary")
         other.keyboard.press("Enter")
-        other.wait_for_selector("#refused button:text('Change it')")
+        other.wait_for_selector("#refused button:text('Change grade')")
         assert f"Grade 1: {title} ({first}) in topic MB001." in str(other.text_content("#refused li"))
         assert faults(other, axe) == []
     other.keyboard.press("Tab")

@@ -118,7 +118,7 @@ def test_time_on_a_grade_that_was_taken_back_before_it_was_sent_is_not_lost(site
     page.clock.run_for(20_000)
     page.keyboard.press("0")  # waits behind it
     page.keyboard.press("u")
-    until(page, "document.querySelector('#status').textContent.startsWith('Taken back')")
+    until(page, "document.querySelector('#status').textContent.startsWith('Undone')")
     page.clock.run_for(4000)
     page.keyboard.press("1")
     page.context.set_offline(False)

@@ -30,7 +30,7 @@ def test_grades_given_without_a_connection_are_sent_after_it(site: Site, visit: 
     second = press(page, "1")
     page.keyboard.press("0")
     page.wait_for_selector("#notice:not([hidden])")
-    until(page, "document.querySelector('#notice').textContent.includes('2 judgments are kept')")
+    until(page, "document.querySelector('#notice').textContent.includes('2 judgments are saved')")
     assert "waiting for the connection" in page.text_content("#notice")  # nothing is loaded to go on with
     assert unsent(page) == 2
     assert judgments(site, 0) == []
@@ -134,7 +134,7 @@ def test_undo_after_an_answer_that_was_lost_takes_the_grade_back(site: Site, vis
     assert press(page, "u") == first
     until(page, lambda: held)
     held[0].continue_()
-    until(page, "document.querySelector('#status').textContent.startsWith('Taken back')")
+    until(page, "document.querySelector('#status').textContent.startsWith('Undone')")
     assert site.project.store.standing() == []
     assert [event.kind for event in site.project.store.events() if event.doc][-2:] == ["judge", "withdraw"]
     assert unsent(page) == 0
@@ -283,7 +283,7 @@ def test_a_grade_that_is_refused_is_shown_until_it_is_tried_again(site: Site, vi
     assert page.text_content("#refused h2") == "The server refused 1 judgment"
     words = page.text_content("#refused li")
     assert f"Grade 2: {title} ({first}) in topic MB001, with the comment “a <b>bold</b> claim”" in words
-    assert "There is no such topic among yours." in words
+    assert "This is not one of your topics" in words
     assert (unsent(page), page.text_content("#count")) == (0, "0")
     assert shown(page) == second  # what is being read stays
     page.goto(f"{site.url}/")  # every page shows it
@@ -378,7 +378,7 @@ def test_only_this_servers_refusals_are_final(site: Site, visit: Visit, answer: 
     )  # or the notice would be gone before a slow machine looks
     page.route("**/api/judge", lambda route: route.fulfill(**answer), times=1)  # the last one goes first
     page.keyboard.press("1")
-    until(page, "document.querySelector('#notice').textContent.includes('1 judgment is kept')")
+    until(page, "document.querySelector('#notice').textContent.includes('1 judgment is saved')")
     assert page.is_hidden("#refused")
     until(page, lambda: held)
     held[0].continue_()

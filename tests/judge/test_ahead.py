@@ -147,16 +147,16 @@ def test_pages_tell_what_is_to_come(project: Project) -> None:
     add_person(project, "ann", topics=("MB001",))
     ann = signed_in(project, "ann")
     engine = project.engine
-    assert told(ann) == "more follow while they help"
-    assert "nobody knows beforehand how many" in ann.get("/").text
+    assert told(ann) == "more follow as needed"
+    assert "Topics without a fixed number of documents" in ann.get("/").text
     assert "<progress" not in ann.get("/").text
     engine.set_order("MB001", Order(policy="mtc", batch=10))
-    assert told(ann) == "10 of 10 left in this batch, more follow while they help"
+    assert told(ann) == "10 of 10 left in this batch, more follow as needed"
     engine.set_order("MB001", Order(policy="depth"))
     every = engine.counts().of("MB001").left
     assert told(ann) == f"{every} left"
     assert f'max="{every}" value="0"' in ann.get("/").text
-    assert "nobody knows beforehand how many" not in ann.get("/").text
+    assert "Topics without a fixed number of documents" not in ann.get("/").text
     engine.set_order("MB001", Order(policy="depth", batch=10))
     project.store.release("assessor-1")  # what was at hand from the orders before
     first = ann.client.get("/api/next", params={"topic": "MB001"}).json()["documents"][0]["doc"]
@@ -172,4 +172,4 @@ def test_pages_tell_what_is_to_come(project: Project) -> None:
             engine.judge("assessor-1", "MB001", lease.doc, 0, key=f"key-{lease.doc}-long")
     assert told(ann) == "nothing left for you"
     engine.set_status("MB001", "candidate")
-    assert told(ann) == "not chosen for judging yet"
+    assert told(ann) == "not open for judging yet"

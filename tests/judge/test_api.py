@@ -43,11 +43,11 @@ def ann(project: Project) -> Browser:
     ("estimate", "found", "said"),
     [
         (None, 0, ""),
-        (None, 1, "You found 1 relevant document already: expect at least as many."),
-        (4, 5, "You found 5 relevant documents already: expect at least as many."),
+        (None, 1, "You have already found 1 relevant document."),
+        (4, 5, "You have already found 5 relevant documents."),
         (2, 0, "Probably too hard"),
-        (3, 3, "A good number"),
-        (200, 7, "A good number"),
+        (3, 3, "Good"),
+        (200, 7, "Good"),
         (201, 7, "Probably too easy"),
     ],
 )
@@ -187,7 +187,7 @@ def test_a_search_says_how_many_there_are_and_leads_to_the_others(ann: Browser, 
     many = ann.get(path).text
     total = project.corpus.search("report tide").total
     assert total > 52
-    assert re.search(rf"1 to 50 of {total} documents; \d+ have all the words, and come first\.", many)
+    assert re.search(rf"1 to 50 of {total} documents; the first \d+ have all your words\.", many)
     more = unescape(re.findall(r'href="([^"#]*)[^"]*" rel="(next|prev)"', many)[0][0])
     rest = ann.get(more).text
     assert f"51 to {total} of {total} documents" in rest
@@ -219,7 +219,7 @@ def test_a_document_whose_text_is_missing_can_still_be_dealt_with(ann: Browser, 
     if docs(answer):
         [shown] = answer.json()["documents"]
         assert (shown["missing"], shown["html"]) == (True, None)
-        assert "the text is missing" in ann.send("/api/judge", grading("gone-from-corpus", 1)).text
+        assert "no text for this document" in ann.send("/api/judge", grading("gone-from-corpus", 1)).text
         assert ann.send("/api/judge", grading("gone-from-corpus", None)).status_code == 200
     assert "gone-from-corpus" in [one.doc for one in project.store.standing()]
 
@@ -347,7 +347,7 @@ def test_what_the_database_refuses_is_never_called_recorded(
         elsewhere(project, statement.format(said=said))
     answer = ann.send("/api/judge", given)
     assert answer.status_code == 503
-    assert answer.json()["detail"] == "the server cannot store or read anything now; try again later"
+    assert answer.json()["detail"] == "the server cannot read or store anything right now; try again later"
     elsewhere(
         project, "DROP TRIGGER failing" + " ON event" * (project.store._database.dialect == "postgresql")
     )

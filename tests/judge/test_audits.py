@@ -99,7 +99,7 @@ def test_what_was_drawn_stays_whatever_is_judged_later(olga: Browser, project: P
     for _, doc in drawn[1:]:
         assert grade(olga, number, doc) == 200
     judge(project, [f"d{other}" for other in range(20, 40)], topic="303")
-    assert "4 of 4 graded. Same grade: 100% of 4 documents" in olga.get(went).text
+    assert "4 of 4 graded. You both gave the same grade to 100% of 4 documents" in olga.get(went).text
     assert {one.selection.probability for one in project.store.standing(assessor=OLGA)} == {4 / 5}
 
 
@@ -143,7 +143,7 @@ def test_only_topics_in_use_are_drawn_from(olga: Browser, project: Project) -> N
     project.engine.set_status("MB001", "candidate")
     assert olga.send("/api/audit/draw", {"assessor": ANN, "size": 9}).status_code == 400
     page = olga.post("/organize/audit/draw", assessor=ANN, size="9")
-    assert "ann has judged nothing yet for a topic in use." in page.text
+    assert "ann has no judgments for topics in use yet" in page.text
     assert coming(olga, reply["audit"]) == ["d10"]  # what was drawn stays
 
 
@@ -180,7 +180,7 @@ def test_only_what_was_drawn_is_listed(olga: Browser, project: Project) -> None:
     for doc, given in (("d10", 0), ("d11", 1), ("d12", 1), ("d13", 1), ("d14", None)):
         grade(olga, number, doc, given)
     # Bob has judged two of these as well, and nobody drew his.
-    assert listed(olga.get("/organize/audit").text) == [("ann", "5 of 8 graded, same grade 75.0%")]
+    assert listed(olga.get("/organize/audit").text) == [("ann", "5 of 8 graded, same grade on 75.0%")]
     assert listed(olga.get(f"/organize/audit?audit={number}").text) == []  # it is this one
     small = draw(olga, 2, BOB)
     assert [name for name, _ in listed(olga.get("/organize/audit").text)] == ["bob", "ann"]
@@ -200,15 +200,15 @@ def test_what_was_taken_back_or_changed_is_compared_as_it_stands(olga: Browser, 
     path = f"/organize/audit?audit={number}"
     grade(olga, number, "d10")
     grade(olga, number, "d11")
-    assert "2 of 3 graded. Same grade: 100% of 2" in olga.get(path).text
+    assert "2 of 3 graded. You both gave the same grade to 100% of 2" in olga.get(path).text
     project.engine.judge(ANN, "MB001", "d10", 2, key="key-of-change")
-    assert "2 of 3 graded. Same grade: 50.0% of 2" in olga.get(path).text
+    assert "2 of 3 graded. You both gave the same grade to 50.0% of 2" in olga.get(path).text
     for doc in ("d11", "d12"):
         project.engine.withdraw(ANN, "MB001", doc, key=f"undo-{doc}")
     text = olga.get(path).text
-    assert "1 of 1 graded. Same grade: 0% of 1" in text
+    assert "1 of 1 graded. You both gave the same grade to 0% of 1" in text
     assert set(re.findall(r"<bdi>(d\d\d)</bdi> \(topic <bdi>MB001</bdi>\)", text)) == {"d11", "d12"}
-    assert "3 judgments drawn of 3" in text
+    assert "A sample of 3 judgments from 3" in text
     assert coming(olga, number) == []
     assert olga.get(f"/organize/audit/judge?audit={number}").headers["location"] == path
     assert grade(olga, number, "d12") == 200  # on its way when it was taken back: no work is thrown away
@@ -227,7 +227,10 @@ def test_grades_of_audits_before_there_were_draws_count_when_one_is_drawn(
         for doc in ("d10", "d40")
     )
     assert "rawn by you" not in olga.get("/organize/audit").text
-    assert "1 of 2 graded. Same grade: 0% of 1" in olga.get(f"/organize/audit?audit={draw(olga, 5)}").text
+    assert (
+        "1 of 2 graded. You both gave the same grade to 0% of 1"
+        in olga.get(f"/organize/audit?audit={draw(olga, 5)}").text
+    )
 
 
 def test_the_page_says_what_has_to_be_settled_and_when_there_is_no_kappa(
@@ -237,7 +240,7 @@ def test_the_page_says_what_has_to_be_settled_and_when_there_is_no_kappa(
     judge(project, docs[1:])
     project.engine.judge(ANN, "MB001", docs[0], 0, key="key-of-another-grade")
     number = draw(olga, 10)
-    path, words = f"/organize/audit?audit={number}", "counts as not judged until it is settled"
+    path, words = f"/organize/audit?audit={number}", "counts as unjudged until you settle it"
     for feed in ("first", "majority"):
         change_settings(project, feed=feed)
         assert words not in olga.get(path).text
@@ -246,11 +249,11 @@ def test_the_page_says_what_has_to_be_settled_and_when_there_is_no_kappa(
     for doc in docs[1:]:
         grade(olga, number, doc)
     assert (
-        "100% of 9 documents that both could judge; fewer than 10 are too few for a kappa."
+        "100% of 9 documents that both of you could judge. Cohen's kappa needs at least 10"
         in olga.get(path).text
     )
     grade(olga, number, docs[0], 0)
-    assert "100% of 10 documents that both could judge; Cohen's kappa 1.00." in olga.get(path).text
+    assert "100% of 10 documents that both of you could judge. Cohen's kappa is 1.00." in olga.get(path).text
 
 
 # ---- grading
@@ -296,7 +299,7 @@ def test_an_audit_hides_the_grade_until_the_expert_has_given_one(olga: Browser, 
     ]
     first = {one.doc: one.grade for one in project.store.standing(assessor=ANN)}
     same = sum(first[doc] == own for doc, own in zip(seen[:2], (2, 0), strict=True))
-    assert f"Same grade: {['0%', '50.0%', '100%'][same]} of 2" in text
+    assert f"the same grade to {['0%', '50.0%', '100%'][same]} of 2" in text
 
 
 def test_an_expert_takes_a_grade_back_and_puts_documents_off(olga: Browser, project: Project) -> None:

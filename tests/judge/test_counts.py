@@ -107,7 +107,7 @@ def test_what_people_did_is_counted_by_judgments(project: Project) -> None:
     assert rows["303"] == (1, 1, 0)
     add_person(project, "olga", "organizer")
     olga = signed_in(project, "olga")
-    assert "2 documents with different grades, 2 not settled: until then they count as not judged." in (
+    assert "2 documents with different grades, 2 not settled yet. They count as unjudged" in (
         olga.get("/organize/differences").text
     )
     assert "+ 2 to settle" in olga.get("/organize/topics").text
@@ -116,7 +116,7 @@ def test_what_people_did_is_counted_by_judgments(project: Project) -> None:
         (docs[1], False),
         (docs[0], True),
     ]
-    assert "2 documents with different grades, 1 not settled: until then it counts" in (
+    assert "2 documents with different grades, 1 not settled yet. It counts" in (
         olga.get("/organize/differences").text
     )
     assert store.judgments_given() == {ann: 4, bob: 3}
@@ -151,8 +151,8 @@ def test_a_topic_with_fewer_assessors_than_the_overlap_can_never_be_finished(sto
     store.assign(second, cem)
     assert engine.short_of_assessors() == {second: 1}
     assert staffing_note(engine) == (
-        f"Too few assessors to finish topic {second} (1 of 2): assign more people, or have fewer judge each"
-        " document."
+        f"Too few assessors to finish topic {second} (1 of 2). Assign more people, or lower the"
+        " assessors per document."
     )
     store.set_active(ids[1], False)
     assert engine.short_of_assessors() == {second: 1, first: 1}
@@ -169,8 +169,8 @@ def test_a_topic_that_nobody_judges_is_named_also_without_overlap(store: Store) 
         store.save_topic(topic, title="x", status="chosen")
     store.save_topic("in-no-run", title="x", status="chosen")  # there is nothing to judge for it
     assert staffing_note(engine) == (
-        f"Too few assessors to finish topics {', '.join(f'{one} (nobody)' for one in sorted(TOPICS))}:"
-        " assign more people."
+        f"Too few assessors to finish topics {', '.join(f'{one} (nobody)' for one in sorted(TOPICS))}."
+        " Assign more people."
     )
 
 
@@ -202,7 +202,7 @@ def test_pages_and_status_say_which_topics_have_too_few(project: Project) -> Non
     add_person(project, "ann", topics=("MB001", "303", "304"))
     add_person(project, "olga", "organizer")
     olga, feed = signed_in(project, "olga"), LiveFeed(project)
-    told = "Too few assessors to finish topic T/2-x (nobody): assign more people."
+    told = "Too few assessors to finish topic T/2-x (nobody). Assign more people."
     assert staffing_note(project.engine) == told
     assert told in olga.get("/organize/topics").text
     assert feed.current()["staffing"] == olga.get("/api/live").json()["staffing"] == told
@@ -220,4 +220,4 @@ def test_a_long_list_of_topics_is_cut(store: Store) -> None:
     engine = begin(store, runs={"one": {f"{number:02}": {"a": 1.0} for number in range(12)}})
     for number in range(12):
         store.save_topic(f"{number:02}", title="x", status="chosen")
-    assert "08 (nobody), 09 (nobody) and 2 more: assign" in staffing_note(engine)
+    assert "08 (nobody), 09 (nobody) and 2 more. Assign" in staffing_note(engine)

@@ -47,9 +47,9 @@ def test_command_pages_interface_and_documentation_offer_the_same_exports(projec
     documented = (Path(__file__).parents[2] / "docs" / "judge.md").read_text()
     for name, kind in EXPORT_KINDS.items():
         assert (
-            f'<a href="/api/export/{name}" download>{name}</a> <span class="faint">{kind.described}' in page
+            f'<a href="/api/export/{name}" download>{name}</a> <span class="faint">{kind.description}' in page
         )
-        assert f"  {name:10} {kind.described}\n" in asked
+        assert f"  {name:10} {kind.description}\n" in asked
         assert f"\n| `{name}` | " in documented
         answer = olga.get(f"/api/export/{name}")
         assert answer.headers["content-type"].partition(";")[0] == kind.content_type
@@ -201,10 +201,7 @@ def test_it_is_said_how_much_of_a_sample_has_no_grade(tmp_path: Path) -> None:
             judge(project.store, "a", "MB001", doc, None if place == 0 else 1, doc)
         told = CliRunner().invoke(command, ["export", str(project.folder), "prels"])
         assert len(told.stdout.splitlines()) == len(drawn) - 4
-        assert (
-            "prels leave out 4 documents that the samples drew: 3 that nobody has judged, 1 that"
-            in told.stderr
-        )
+        assert "prels leaves out 4 sampled documents: 3 not judged yet, 1 " in told.stderr
         for doc in (drawn[0], *drawn[-3:]):
             judge(project.store, "a", "MB001", doc, 0, f"again {doc}")
         told = CliRunner().invoke(command, ["export", str(project.folder), "prels"])
@@ -221,17 +218,15 @@ def test_why_there_are_no_prels_or_strata_is_said_as_it_is(tmp_path: Path) -> No
             assert answer.stdout == ""
             return answer.stderr
 
-        assert "no topic is judged by a sample, so there are no strata; see sounding judge order" in told(
-            "strata"
-        )
+        assert "no strata: no topic is judged by a sample" in told("strata")
         engine.set_order(None, Order(policy="weighted-sample", parameters={"rate": 0.9}))
-        assert "the samples that there are have no strata; see prels" in told("strata")
+        assert "no strata: the samples are not stratified" in told("strata")
         engine.set_order(None, Order(policy="uniform-sample", parameters={"rate": 0.5}))
         drawn = [offer.doc for offer in engine._replay.fresh_offers("MB001", 99)]
-        assert f"no prels: the samples drew {len(drawn)} documents, and none has a grade yet" in told()
+        assert f"no prels: none of the {len(drawn)} documents sampled has a grade yet" in told()
         assert "no topic is judged" not in told()
         judge(project.store, "a", "MB001", drawn[0], None, "cannot")
-        assert "none has a grade yet" in told()
+        assert "has a grade yet" in told()
         judge(project.store, "a", "MB001", drawn[0], 1, "can")
         engine.set_order(None, Order())
         for what in ("prels", "strata"):

@@ -53,19 +53,19 @@ def unlike(size: int, seed: int) -> str:
         ("http://x.org/a?b=c#d", ""),
         ("鯨-é", ""),
         ("zero\u200bwidth", ""),
-        ("鯨\xa0é", "has blanks in it; expected one word"),
-        ("鯨\u3000é", "has blanks"),
-        ("\u2003", "has blanks"),
-        ("end ", "has blanks"),
+        ("鯨\xa0é", "contains blanks; expected one word"),
+        ("鯨\u3000é", "contains blanks"),
+        ("\u2003", "contains blanks"),
+        ("end ", "contains blanks"),
         ("x" * MOST_DOC, ""),
         ("é" * (MOST_DOC // 2), ""),
         ("", "is empty"),
-        ("a b", "'a b' has blanks in it; expected one word"),
-        ("a\tb", r"has the control character '\t' in it"),
-        ("a\nMB001 0 forged 1", r"has the control character '\n'|has blanks"),
+        ("a b", "'a b' contains blanks; expected one word"),
+        ("a\tb", r"contains the control character '\t'"),
+        ("a\nMB001 0 forged 1", r"contains the control character '\n'|contains blanks"),
         ("a\0", "control character"),
-        ("a\x7f", r"has the control character '\x7f'"),
-        ("a\x85b", r"has the control character '\x85'"),
+        ("a\x7f", r"contains the control character '\x7f'"),
+        ("a\x85b", r"contains the control character '\x85'"),
         ("a\u2028b", "control character"),
         (LATIN, r"'caf\xe9' is not UTF-8"),
         ("x" * (MOST_DOC + 1), "has 2,001 bytes; expected at most 2,000"),
@@ -114,9 +114,9 @@ def test_a_column_of_ids_is_checked_as_its_ids_are() -> None:
     ("name", "content", "place"),
     [
         ("lat.txt", b"303 Q0 d07 1 9 r\n303 Q0 caf\xe9 2 8 r\n", r"lat.txt:2: doc id 'caf\\xe9' is not UTF-8"),
-        ("del.txt", b"303 Q0 d07 1 9 r\nMB001 Q0 a\x7fb 1 9 r\n", r"del.txt:2: doc id 'a\\x7fb' has the control"),
+        ("del.txt", b"303 Q0 d07 1 9 r\nMB001 Q0 a\x7fb 1 9 r\n", r"del.txt:2: doc id 'a\\x7fb' contains the control"),
         ("long.txt", b"303 Q0 " + b"u" * 2001 + b" 1 9 r\n", r"long.txt:1: doc id .* has 2,001 bytes"),
-        ("blank.csv", b"topic,doc,score\n303,d07,9\n303,my doc,8\n", r"blank.csv:3: doc id 'my doc' has blanks"),
+        ("blank.csv", b"topic,doc,score\n303,d07,9\n303,my doc,8\n", r"blank.csv:3: doc id 'my doc' contains blanks"),
         ("topic.txt", b"303 Q0 d07 1 9 r\n30\xe93 Q0 d08 1 9 r\n", r"topic.txt:2: topic id '30\\xe93' is not UTF-8"),
     ],
 )  # fmt: skip
@@ -175,10 +175,10 @@ def test_runs_are_added_all_or_none(
     ("name", "content", "place"),
     [
         ("a.jsonl", b'{"id": "d1", "text": "x"}\n\n{"id": "caf\xe9", "text": "x"}\n', r"a.jsonl:3: doc id .* is not UTF-8"),
-        ("a.jsonl", b'{"id": "d\\n1", "text": "x"}\n', r"a.jsonl:1: doc id 'd\\n1' has the control character"),
-        ("a.sgml", b"\n<DOC><DOCNO> a b </DOCNO>x</DOC>\n", r"a.sgml:2: doc id 'a b' has blanks in it"),
+        ("a.jsonl", b'{"id": "d\\n1", "text": "x"}\n', r"a.jsonl:1: doc id 'd\\n1' contains the control character"),
+        ("a.sgml", b"\n<DOC><DOCNO> a b </DOCNO>x</DOC>\n", r"a.sgml:2: doc id 'a b' contains blanks"),
         ("a.csv", b"id,text\nd1,x\n" + b"u" * 2001 + b",x\n", r"a.csv:3: doc id .* has 2,001 bytes"),
-        ("two words.txt", b"x", r"two words.txt: doc id 'two words' has blanks"),
+        ("two words.txt", b"x", r"two words.txt: doc id 'two words' contains blanks"),
     ],
 )  # fmt: skip
 def test_a_corpus_with_an_id_that_is_no_good_is_refused(
@@ -255,7 +255,7 @@ def test_files_of_one_name_that_differ_need_a_word_on_whose_they_are(
     import_qrels(project, files[0])
     before = project.store.last_sequence()
     with pytest.raises(
-        FormatError, match=r"qrels.txt:2: document 'd05' has the grade 0, and had 2 .* --assessor NAME"
+        FormatError, match=r"qrels.txt:2: document 'd05' has grade 0, but 2 in .* --assessor NAME"
     ):
         import_qrels(project, files[1])
     assert project.store.last_sequence() == before
@@ -274,7 +274,7 @@ def test_files_of_one_name_that_differ_need_a_word_on_whose_they_are(
         )
     }
     for name in ("x" * MOST_ASSESSOR, " "):
-        with pytest.raises(DataError, match="cannot stand for an assessor"):
+        with pytest.raises(DataError, match="cannot be the name of an assessor"):
             import_qrels(project, files[0], assessor=name)
 
 

@@ -306,7 +306,7 @@ def test_the_command_says_what_stays_and_what_was_drawn_and_the_project_verifies
     told = CliRunner().invoke(command, ["import", str(folder), "--runs", str(tmp_path / "late.run")])
     assert "1 run added; " in told.stderr
     assert (
-        "what was drawn for 1 topic stays, and 2 of the 3 documents that the others did not have were drawn"
+        "the samples of 1 topic stay, and 2 of the 3 documents that only the new runs retrieved were sampled"
         in told.stderr
     )
     with open_project(folder) as project:

@@ -183,7 +183,7 @@ def test_documents_that_wait_for_adjudication_are_not_judged_yet(project: Projec
         [topic] = [one for one in state["topics"] if one["id"] == "MB001"]
         assert judged == topic["judged"] == state["judged"]
         note = status_tables(project)["topics"].notes[0]
-        assert ("wait for adjudication" in note) == (state["unsettled"] > 0)
+        assert ("to be settled" in note) == (state["unsettled"] > 0)
         return (
             state["judged"], state["cannot"], state["unsettled"], state["relevant"], exported,
             curve_of(project.store, 40)[-1][0],
@@ -193,7 +193,7 @@ def test_documents_that_wait_for_adjudication_are_not_judged_yet(project: Projec
     project.engine.adjudicate(add_person(project, "olga", "organizer"), "MB001", docs[1], 0, key="settled")
     assert counts() == (3, 1, 1, 1, 2, 3)
     assert (
-        "3 documents judged, 1 of them could not be judged; 1 wait for adjudication"
+        "3 documents judged (1 of them impossible to judge); 1 to be settled"
         in (status_tables(project)["topics"].notes[0])
     )
 
@@ -206,10 +206,10 @@ def test_it_is_said_which_judgments_the_model_knows(project: Project) -> None:
         )
     state = LiveFeed(project).current()
     assert (state["fitted"], state["fittable"]) == (0, 12)
-    assert "model fitted at 0 of 12 judgments" in status_tables(project)["runs"].notes[0]
+    assert "model fitted to 0 of 12 judgments" in status_tables(project)["runs"].notes[0]
     assert project.engine.refit_if_due()
     project.engine.judge(ann, "MB001", project.engine.next(ann, "MB001")[0].doc, 1, key="12")
-    assert "model fitted at 12 of 13 judgments" in status_tables(project)["runs"].notes[0]
+    assert "model fitted to 12 of 13 judgments" in status_tables(project)["runs"].notes[0]
     assert LiveState.model_validate(LiveFeed(project).current()).fitted == 12
 
 
@@ -493,7 +493,7 @@ def test_agreement_is_that_of_the_topics_that_count(project: Project) -> None:
     common = feed.current()["agreement"][0]["common"]
     graded = [one for one in project.store.standing(topic="MB001", assessor=ann) if one.grade is not None]
     assert common == len(graded) < before
-    assert f"of both</span> {common}</td>" in olga.get("/organize/differences").text
+    assert f"by both</span> {common}</td>" in olga.get("/organize/differences").text
 
 
 def test_what_was_taken_back_leaves_the_curve(project: Project) -> None:
@@ -573,7 +573,7 @@ def test_the_matrix_counts_topics_in_use_and_says_when_it_is_too_early(
         judge(project, ann, 6, topic)
     found = next(prospects(project.store, project.store.last_sequence()))["matrix"]
     assert found["topics"] == 4
-    assert found["early"].startswith("Too early to conclude: 4 topics with judgments, fewer than 25")
+    assert found["early"].startswith("Too early to conclude: only 4 topics with judgments (25 needed)")
     project.store.save_topic(topics[0], title="x", status="dropped")
     (tmp_path / "blank.txt").write_text(f"{topics[1]} Q0 unseen 1 9 blank\n")
     project.engine.add_runs([str(tmp_path / "blank.txt")])
@@ -582,7 +582,7 @@ def test_the_matrix_counts_topics_in_use_and_says_when_it_is_too_early(
     assert found["unseen"] == 3  # the pairs of a run of which nothing is judged have no case
     assert sum(pairs for _, pairs, _ in found["cases"]) + found["untested"] == 6
     assert sum(pairs for _, pairs, _ in found["cases"]) <= 3
-    unseen = "0% of the first 20 documents of blank are judged in the topics with judgments."
+    unseen = "0% of blank's top 20 is judged in these topics."
     assert unseen in found["early"]  # the page has the share of all topics beside it
 
 
@@ -864,7 +864,7 @@ def test_there_is_no_forecast_where_the_orders_leave_nothing(project: Project) -
     courses = forecast_to(project.engine._replay.session, 0.95, range(5), most=3000)
     too_few = sum(not one.reached or one.needed > 4 for one in courses)
     assert too_few
-    assert last["forecast"]["note"].endswith(f" The orders can bring only 4 more, too few in {too_few} of 5.")
+    assert last["forecast"]["note"].endswith(f" only 4 more, too few in {too_few} of 5 simulations.")
     for topic in topics:
         judge(project, ann, 1, topic, seed=1)
     [*_, none] = prospects(project.store, project.store.last_sequence())
@@ -889,7 +889,7 @@ def test_nothing_is_said_to_be_left_only_when_nothing_is_to_be_settled_or_judged
         assert last["forecast"]["reason"] == state["nothing_left"]
         return str(state["nothing_left"])
 
-    judged = "Every document that the orders of the topics bring is judged, so there is no forecast of more."
+    judged = "All documents that the orders of the topics select are judged, so there is no forecast."
     every = engine.counts().total.left
 
     def judge_out(who: str, grade: float) -> None:
@@ -898,7 +898,7 @@ def test_nothing_is_said_to_be_left_only_when_nothing_is_to_be_settled_or_judged
                 engine.judge(who, topic, leases[0].doc, grade, key=f"{who}-{topic}-{store.last_sequence()}")
 
     judge_out(ann, 0)
-    assert told() == f"{judged} Still to do: {every} documents to be judged by more people."
+    assert told() == f"{judged} Still to do: {every} documents to be judged by more assessors."
     judge_out(bob, 1)
     assert told() == f"{judged} Still to do: {every} documents to settle."
     first, *others = engine.differences()
@@ -906,7 +906,7 @@ def test_nothing_is_said_to_be_left_only_when_nothing_is_to_be_settled_or_judged
         engine.adjudicate("organizer", one.topic, one.doc, None, key=f"o-{one.topic}-{one.doc}")
     assert told() == f"{judged} Still to do: 1 document to settle."
     engine.withdraw(bob, others[-1].topic, others[-1].doc, key="back")
-    assert told() == f"{judged} Still to do: 1 document to settle, 1 document to be judged by more people."
+    assert told() == f"{judged} Still to do: 1 document to settle, 1 document to be judged by more assessors."
     judge_out(bob, 1)
     engine.adjudicate("organizer", first.topic, first.doc, None, key="last")
     assert told() == NOTHING_LEFT
@@ -925,5 +925,5 @@ def test_a_forecast_says_what_it_counts_where_several_judge_each_document(projec
     courses = forecast_to(project.engine._replay.session, 0.95, range(5), most=3000)
     note = last["forecast"]["note"]
     assert note.startswith(forecast_note(courses, 0.95, 20))  # seconds: ten of each
-    counted = " Each is a document that nobody has judged yet; the time is that of the 2 people who are to judge it."
+    counted = " The count is of new documents; the time includes all 2 assessors per document."
     assert note.endswith(counted)

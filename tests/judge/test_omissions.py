@@ -22,7 +22,10 @@ from sounding.runs.align import align, prepare
 
 TOPIC = "MB001"
 SAMPLE = Order(policy="stratified-sample", parameters={"strata": "3:1,20:0.5"})
-SETTLED = "(to be settled under Differences or by judge differences, or by settings --feed first or majority)"
+SETTLED = (
+    "(settle them on the page Differences or with `sounding judge differences`, or choose --feed first or"
+    " majority)"
+)
 
 
 def told(project: Project, what: str, *more: str) -> tuple[int, list[str]]:
@@ -62,23 +65,23 @@ def test_command_and_page_tell_what_is_not_judged_from_what_is_not_settled(tmp_p
         olga = signed_in(project, "olga")
         differ, cannot, left = judged(project, drawn)
         graded = len(drawn) - 5
-        without = f"3 on which assessors differ {SETTLED}, 1 that cannot be judged"
-        qrels = f"qrels leave out 4 documents: {without}; an evaluation takes them for not judged"
+        without = f"3 with different grades {SETTLED}, 1 impossible to judge"
+        qrels = f"qrels leaves out 4 documents: {without}. Evaluations treat them as unjudged"
         prels = (
-            f"prels leave out 5 documents that the samples drew, 2 of them with probability 1: 1 that nobody"
-            f" has judged, {without}; statAP and EstNumRel take them for not relevant, and are biased as long"
-            " as they have no grade"
+            f"prels leaves out 5 sampled documents, 2 of them sampled with probability 1: 1 not judged yet,"
+            f" {without}. statAP and EstNumRel treat them as not relevant, so they are biased until all have a"
+            " grade"
         )
         strata = (
-            "strata have -1 for 5 documents that the samples drew, 2 of them with probability 1: 1 that nobody"
-            f" has judged, {without}; estimates take them for not drawn, and are biased: what people differ"
-            " on or cannot judge is not left out by chance"
+            "strata has grade -1 for 5 sampled documents, 2 of them sampled with probability 1: 1 not judged"
+            f" yet, {without}. Estimates treat them as not sampled and are biased, because documents that"
+            " people differ on or cannot judge are not missing at random"
         )
         assert told(project, "qrels") == (graded, [qrels])
         assert told(project, "prels") == (graded, [prels])
         assert told(project, "strata")[1] == [strata]
         assert told(project, "assessors")[1] == [
-            "assessors leave out 2 judgments of people who could not judge"
+            "assessors leaves out 2 judgments of people who could not judge"
         ]
         assert told(project, "log")[1] == []
         assert told(project, "qrels", "--quiet") == (graded, [])
@@ -91,14 +94,14 @@ def test_command_and_page_tell_what_is_not_judged_from_what_is_not_settled(tmp_p
         project.engine.judge("a", TOPIC, cannot, 0, key="can after all")
         assert told(project, "qrels") == (graded + 4, [])
         assert told(project, "strata")[1] == [
-            "strata have -1 for 1 document that the samples drew: 1 that nobody has judged; estimates take"
-            " them for not drawn, and are unbiased only if chance alone left them out"
+            "strata has grade -1 for 1 sampled document: 1 not judged yet. Estimates treat them as not sampled"
+            " and are unbiased only if they are missing at random"
         ]
         assert told(project, "qrels", "--event", str(moment))[1] == [qrels]  # as it was
         give(project.engine, left, 0, 0)
         assert told(project, "prels") == (graded + 5, [])
         page = unescape(olga.get("/organize/project").text)
-        assert "eave out" not in page
+        assert "eaves out" not in page
         assert "-1 for" not in page
 
 
@@ -108,9 +111,9 @@ def test_another_grade_that_counts_leaves_nothing_unsettled(tmp_path: Path) -> N
         judged(project, drawn)
         done = CliRunner().invoke(command, ["settings", str(project.folder), "--feed", "majority", "--quiet"])
         assert done.exit_code == 0
-        reason = "1 that cannot be judged"
+        reason = "1 impossible to judge"
         assert told(project, "qrels")[1] == [
-            f"qrels leave out 1 document: {reason}; an evaluation takes them for not judged"
+            f"qrels leaves out 1 document: {reason}. Evaluations treat them as unjudged"
         ]
 
 
@@ -123,9 +126,8 @@ def test_why_there_are_no_prels_tells_apart_what_waits_for_whom(tmp_path: Path) 
         assert told(project, "prels") == (
             0,
             [
-                f"no prels: the samples drew {len(drawn)} documents, and none has a grade yet:"
-                f" {len(rest)} that nobody has judged, 1 on which assessors differ {SETTLED},"
-                " 1 that cannot be judged"
+                f"no prels: none of the {len(drawn)} documents sampled has a grade yet:"
+                f" {len(rest)} not judged yet, 1 with different grades {SETTLED}, 1 impossible to judge"
             ],
         )
 

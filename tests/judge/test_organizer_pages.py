@@ -162,7 +162,7 @@ def test_only_who_says_so_settles_that_a_document_cannot_be_judged(olga: Browser
     [event] = [event for event in project.store.events() if event.kind == "adjudicate"]
     assert (event.doc, event.grade, event.assessor) == ("d11", None, "assessor-3")
     text = olga.get("/organize/differences").text
-    assert "2 documents with different grades, 1 not settled." in text
+    assert "2 documents with different grades, 1 not settled yet." in text
     assert text.count("chosen") == 1
 
 
@@ -259,8 +259,8 @@ def test_two_organizers_with_the_form_open_do_not_undo_what_the_other_changed(
     ("changes", "said"),
     [
         ({"measure": "Nothing@5"}, "Nothing"),
-        ({"level": "0.5"}, "Level 0.5 is no grade of the scale"),
-        ({"level": "x"}, "is no number"),
+        ({"level": "0.5"}, "Level 0.5 is not on the scale"),
+        ({"level": "x"}, "is not a number"),
         ({"overlap": "0"}, "expected a whole number"),
         ({"feed": "loudest"}, "loudest"),
         ({"lease": "-1"}, "expected a whole number"),
@@ -304,7 +304,7 @@ def test_people_are_invited_closed_and_erased(olga: Browser, project: Project) -
     assert "Zoë" not in olga.get("/organize/people").text
     assert olga.post("/organize/people/add", name="ann", role="assessor").status_code == 409
     assert olga.post("/organize/people/add", name="eve", role="root").status_code == 400
-    for name, why in (("e\nve", "has the control character"), ("e" * 101, "is too long")):
+    for name, why in (("e\nve", "contains the control character"), ("e" * 101, "is too long")):
         answer = olga.post("/organize/people/add", name=name, role="assessor")
         assert answer.status_code == 400
         assert why in answer.text
@@ -324,7 +324,7 @@ def test_an_organizer_is_told_while_a_file_still_holds_who_was_erased(
         olga = signed_in(project, "olga")
         with reading(folder / DATABASE):
             answer = olga.post("/organize/people/erase", id=people[0].id)
-            assert "until it ends, a file tells who it was" in olga.get(answer.headers["location"]).text
+            assert "one file keeps the name until it finishes" in olga.get(answer.headers["location"]).text
         answer = olga.post("/organize/people/erase", id=people[1].id)
         assert "Saved." in olga.get(answer.headers["location"]).text
 
@@ -354,7 +354,7 @@ def test_a_chosen_topic_that_no_run_has_is_named_on_the_page(olga: Browser, proj
     assert "No run has" not in olga.get("/organize/topics").text
     olga.post("/organize/status", topic="N001", status="chosen")
     assert (
-        "No run has topic N001: there is nothing to judge until one is added"
+        "No run has documents for topic N001, so there is nothing to judge"
         in olga.get("/organize/topics").text
     )
 
@@ -386,7 +386,7 @@ def test_the_project_page_says_what_a_late_run_did_to_a_sample(olga: Browser, pr
     engine.set_order("MB001", Order(policy="uniform-sample", parameters={"rate": 0.2}))
     page = olga.get("/organize/project").text
     drawn = engine.counts().of("MB001").left
-    assert f"Prels leave out {drawn} documents that the samples drew: {drawn} that nobody has judged;" in page
+    assert f"Prels leaves out {drawn} sampled documents: {drawn} not judged yet." in page
     while leases := engine.next("assessor-1", "MB001"):
         engine.judge("assessor-1", "MB001", leases[0].doc, 1, key=leases[0].doc)
     assert "leave out" not in olga.get("/organize/project").text
@@ -394,7 +394,7 @@ def test_the_project_page_says_what_a_late_run_did_to_a_sample(olga: Browser, pr
     files = {"run": ("late.run", lines.encode())}
     answer = olga.client.post("/organize/runs", data={"token": olga.token}, files=files)
     assert (
-        "what was drawn for 1 topic stays, and 4 of the 20 documents that the others did not have"
+        "the samples of 1 topic stay, and 4 of the 20 documents that only the new runs retrieved"
         in answer.text
     )
-    assert "Prels leave out 4 documents that the samples drew" in olga.get("/organize/project").text
+    assert "Prels leaves out 4 sampled documents" in olga.get("/organize/project").text

@@ -148,11 +148,11 @@ def test_topics_are_there_again_with_the_role(people: Project, call: Call) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("olga", "--topics", FIRST), "olga is an organizer, and judges nothing; give an assessor"),
-        (("new", "--role", "organizer", "--topics", FIRST), "new is an organizer, and judges nothing"),
-        (("ann", "--role", "organizer", "--topics", FIRST), "ann is an organizer, and judges nothing"),
-        (("ann", "--disable", "--topics", FIRST), "ann is not allowed to sign in, and judges nothing"),
-        (("new", "--topics", "999"), "there is no topic '999'"),
+        (("olga", "--topics", FIRST), "olga is an organizer and cannot judge"),
+        (("new", "--role", "organizer", "--topics", FIRST), "new is an organizer and cannot judge"),
+        (("ann", "--role", "organizer", "--topics", FIRST), "ann is an organizer and cannot judge"),
+        (("ann", "--disable", "--topics", FIRST), "ann is not allowed to sign in and cannot judge"),
+        (("new", "--topics", "999"), "no topic '999'"),
     ],
 )
 def test_a_user_who_judges_nothing_gets_no_topics_and_stays_as_before(
@@ -197,19 +197,19 @@ def test_topics_are_shared_out_to_those_with_the_fewest(people: Project, command
 
 def test_sharing_out_says_why_it_goes_no_further(people: Project, call: Call) -> None:
     assert call("topics", "--share-out")[2] == (
-        "4 assignments given out: every chosen topic has 1 assessor or more\n"
+        "4 assignments made: every chosen topic has 1 assessor or more\n"
     )
     assert call("topics", "--share-out", "--each", "5")[2] == (
-        "4 assignments given out: only 2 assessors can sign in\n"
+        "4 assignments made: only 2 assessors can sign in\n"
     )
     assert call("topics", "--share-out", "--each", "5")[2] == (
-        "0 assignments given out: only 2 assessors can sign in\n"
+        "0 assignments made: only 2 assessors can sign in\n"
     )
-    told = "4 topics dropped; 0 assignments given out: no topic is chosen\n"
+    told = "4 topics dropped; 0 assignments made: no topic is chosen\n"
     assert call("topics", "--drop", "all", "--share-out")[2] == told
     for person in people.store.assessors():
         people.store.set_active(person.id, False)
-    told = "4 topics chosen; 0 assignments given out: no assessor can sign in\n"
+    told = "4 topics chosen; 0 assignments made: no assessor can sign in\n"
     assert call("topics", "--choose", "all", "--share-out")[2] == told
 
 
@@ -265,12 +265,12 @@ def test_a_larger_overlap_says_which_topics_have_too_few_people_for_it(people: P
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (("--drop", FIRST, "--choose", "no-such"), 1, "there is no topic 'no-such'; there are 4"),
+        (("--drop", FIRST, "--choose", "no-such"), 1, "no topic 'no-such'; the project has 4 topics"),
         (("--drop", FIRST, "--assign", f"{SECOND}=an"), 1, "unknown assessor 'an'; did you mean ann?"),
-        (("--drop", FIRST, "--assign", f"{SECOND}=olga"), 1, "olga is an organizer, and judges nothing"),
-        (("--drop", FIRST, "--assign", SECOND), 2, "expected a topic and names, such as 301=ann,bob"),
-        (("--drop", FIRST, "--choose", FIRST), 2, f"topic {FIRST}: --choose and --drop; give one"),
-        (("--each", "2"), 2, "--each is for --share-out"),
+        (("--drop", FIRST, "--assign", f"{SECOND}=olga"), 1, "olga is an organizer and cannot judge"),
+        (("--drop", FIRST, "--assign", SECOND), 2, "expected TOPIC=NAME,..., such as 301=ann,bob"),
+        (("--drop", FIRST, "--choose", FIRST), 2, f"topic {FIRST} is in --choose and in --drop"),
+        (("--each", "2"), 2, "--each needs --share-out"),
     ],
 )
 def test_where_one_thing_is_wrong_nothing_is_changed(
@@ -291,13 +291,13 @@ def test_an_order_is_set_for_some_topics_or_for_all_and_for_those_to_come(
         (FIRST, "uniform-sample", "rate=0.5", 3), (SECOND, "uniform-sample", "rate=0.5", 3),
     ]  # fmt: skip
     assert {row["order"] for row in command("order", "--topic", THIRD)} == {"mtc"}
-    assert "topics to come: mtc" in call("order")[1]
+    assert "new topics: mtc" in call("order")[1]
     before = people.store.last_sequence()
     assert {row["order"] for row in command("order", "rank", "--warm-up", "2")} == {"rank"}
-    assert "topics to come: rank, 2 to warm up" in call("order")[1]
+    assert "new topics: rank, warm-up 2" in call("order")[1]
     assert kinds(people, before) == {"order": 1}
     status, _, said = call("order", "rank", "--warm-up", "2")
-    assert (status, said) == (0, "they had this order already\n")
+    assert (status, said) == (0, "nothing changed: the topics have this order already\n")
     assert kinds(people, before) == {"order": 1}
 
 
@@ -305,10 +305,10 @@ def test_an_order_is_set_for_some_topics_or_for_all_and_for_those_to_come(
     ("words", "status", "message"),
     [
         (("uniform-sampl",), 1, "did you mean uniform-sample?"),
-        (("uniform-sample", "-P", "rate=nan"), 1, "parameter rate=nan of an order; expected a finite number"),
-        (("uniform-sample", "-P", "rate=much"), 1, "cannot have rate=much"),
-        (("rank", "--topic", "no-such"), 1, "there is no topic 'no-such'"),
-        (("--batch", "3"), 2, "--batch is part of an order; say which, such as mtc"),
+        (("uniform-sample", "-P", "rate=nan"), 1, "parameter rate=nan of an order: expected a finite number"),
+        (("uniform-sample", "-P", "rate=much"), 1, "does not accept rate=much"),
+        (("rank", "--topic", "no-such"), 1, "no topic 'no-such'"),
+        (("--batch", "3"), 2, "--batch belongs to an order; name it, such as mtc"),
     ],
 )
 def test_an_order_that_cannot_be_is_refused(
@@ -345,18 +345,18 @@ def test_settings_and_instructions_are_shown_and_changed(
     assert kinds(people, before) == {"project": 1, "setting": 1}
     people.engine.catch_up()
     assert people.engine.general_order().policy == "rank"  # the order of before stays in force
-    check_refused(call("settings", "--level", "7", "--title", "x"), 1, "level 7 is no grade of the scale")
+    check_refused(call("settings", "--level", "7", "--title", "x"), 1, "level 7 is not on the scale")
     (tmp_path / "bad.txt").write_bytes(b"\xff\xfe")
     check_refused(
         call("settings", "--title", "x", "--instructions", str(tmp_path / "bad.txt")), 1, "bad.txt: not UTF-8"
     )
-    check_refused(call("settings", "--title", " "), 2, "--title is blank; give what it is to be, or leave")
+    check_refused(call("settings", "--title", " "), 2, "--title is blank; give a value or leave")
     check_refused(call("settings", "--measure", ""), 2, "'--measure': it is empty")
     assert people.store.last_sequence() == before + 2
 
 
 def test_quiet_leaves_remarks_out(people: Project, call: Call) -> None:
-    for what, note in (("settings", "lease: minutes"), ("topics", "Too few assessors")):
+    for what, note in (("settings", "lease: in minutes"), ("topics", "Too few assessors")):
         assert note in call(what)[1]
         assert note not in call(what, "--quiet")[1]
 
@@ -503,11 +503,11 @@ def test_it_is_for_organizers_from_their_own_pages_alone(people: Project, method
 @pytest.mark.parametrize(
     ("path", "content", "message"),
     [
-        ("status", {"topics": [FIRST, "no-such"], "status": "dropped"}, "there is no topic 'no-such'"),
+        ("status", {"topics": [FIRST, "no-such"], "status": "dropped"}, "no topic 'no-such'"),
         ("assign", {"topic": FIRST, "assessors": ["ann", "nobody"]}, "unknown assessor 'nobody'"),
         ("order", {"policy": "no-such"}, "unknown strategy 'no-such'"),
-        ("order", {"policy": "uniform-sample", "parameters": {"rate": "x"}}, "cannot have rate=x"),
-        ("settings", {"level": 9, "title": "x"}, "level 9 is no grade of the scale"),
+        ("order", {"policy": "uniform-sample", "parameters": {"rate": "x"}}, "does not accept rate=x"),
+        ("settings", {"level": 9, "title": "x"}, "level 9 is not on the scale"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(

@@ -48,7 +48,7 @@ def test_the_page_of_topics_tells_what_is_to_be_judged_again(olga: Browser, proj
     [row] = [one for one in text.split("<tr>") if "Status of MB001" in one]
     assert re.findall(r"(?:judged|again)</span> (\d+)<", row) == ["3", "2"]  # judged, again
     assert text.index(">Left<") < text.index(">Again<")
-    assert "so that each has 2" in text
+    assert "2 each" in text
 
 
 def test_the_page_of_people_counts_topics_and_judgments(olga: Browser, project: Project) -> None:

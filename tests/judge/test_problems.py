@@ -34,7 +34,7 @@ def told(browser: Browser, path: str, status: int) -> str:
     answer = browser.client.get(path)
     assert answer.status_code == status
     assert re.search("<h1>[A-Z][a-z ]+</h1>", answer.text)
-    assert '<a href="/">To the first page</a>' in answer.text
+    assert '<a href="/">Home</a>' in answer.text
     found = re.search(r'<p dir="auto" class="lines">(.*?)\.</p>', answer.text, re.DOTALL)
     assert found is not None
     return unescape(found.group(1))
@@ -88,9 +88,9 @@ def test_what_the_database_says_is_for_organizers_alone(
     monkeypatch.setattr(project.store, "topics_by", full)
     plain = NOT_NOW[0].upper() + NOT_NOW[1:]
     assert told(ann, "/develop", 503) == plain
-    assert told(olga, "/organize/topics", 503) == f"{plain}. The reason: {problem}"
+    assert told(olga, "/organize/topics", 503) == f"{plain}. Reason: {problem}"
     monkeypatch.setattr(project.store, "last_sequence", full)
-    assert replied(olga, "/api/live", 503) == f"{plain}. The reason: {problem}"
+    assert replied(olga, "/api/live", 503) == f"{plain}. Reason: {problem}"
     monkeypatch.setattr(project.store, "standing", full)
     assert replied(ann, "/api/judgments?topic=MB001", 503) == plain
 
@@ -104,8 +104,8 @@ def test_while_the_database_is_away_everybody_gets_an_answer(
     monkeypatch.setattr(project.store, "sign_in", away)  # so that nobody is known
     plain = NOT_NOW[0].upper() + NOT_NOW[1:]
     assert (told(ann, "/", 503), replied(ann, "/api/topics", 503)) == (plain, plain)
-    assert "The reason: postgresql://db/x: the database cannot be reached" in told(olga, "/organize", 503)
-    assert "The reason: postgresql://db/x" in replied(olga, "/api/live", 503)
+    assert "Reason: postgresql://db/x: the database cannot be reached" in told(olga, "/organize", 503)
+    assert "Reason: postgresql://db/x" in replied(olga, "/api/live", 503)
     assert told(Browser(project, ann.app), "/nowhere", 404) == NOTHING_HERE.capitalize()
     answer = olga.client.get("/organize/topics?a=1&b=2")
     assert "set-cookie" not in answer.headers  # a guest's cookie would take the place of the sign-in

@@ -24,7 +24,7 @@ from sounding.judge.project import (
     add_runs,
     create_project,
     digest_of,
-    drawn_as_well,
+    extra_sample_note,
     import_qrels,
     invite,
     open_project,
@@ -140,7 +140,7 @@ def test_a_project_that_cannot_be_put_in_its_place_leaves_nothing_in_a_database(
 
     with monkeypatch.context() as broken:
         broken.setattr(Path, "replace", fail)
-        with pytest.raises(DataError, match="p cannot be written: Invalid cross-device link"):
+        with pytest.raises(DataError, match="/p: Invalid cross-device link"):
             create(tmp_path / "p", files, database=database)
     assert [path.name for path in tmp_path.iterdir()] == ["files"]
     with create(tmp_path / "p", files, database=database) as project:
@@ -185,17 +185,17 @@ def test_a_folder_that_holds_something_is_refused(tmp_path: Path, files: Path) -
 
 
 def test_what_is_no_project_is_said_in_one_line(tmp_path: Path, files: Path) -> None:
-    with pytest.raises(DataError, match="no judging project here; make one with: sounding judge init"):
+    with pytest.raises(DataError, match="not a judging project; create one with: sounding judge init"):
         open_project(tmp_path)
     create(tmp_path / "p", files).store.close()
     (tmp_path / "p" / "judging.sqlite").rename(tmp_path / "away")
-    with pytest.raises(DataError, match="the database of the project is missing"):
+    with pytest.raises(DataError, match="the project's database is missing"):
         open_project(tmp_path / "p")
     (tmp_path / "p" / "judging.sqlite").write_text("no database" * 100)
     with pytest.raises(StoreError, match="not a database"):
         open_project(tmp_path / "p")
     (tmp_path / "p" / "project.json").write_text('{"version": 99}')
-    with pytest.raises(FormatError, match="no project of version 1"):
+    with pytest.raises(FormatError, match="not a project of version 1"):
         open_project(tmp_path / "p")
 
 
@@ -207,7 +207,7 @@ def test_a_damaged_file_of_a_project_is_said_with_what_mends_it(
     (tmp_path / "p" / "project.json").write_bytes(content)
     with pytest.raises(FormatError, match=r"project\.json: damaged; restore a copy of the file") as refused:
         open_project(tmp_path / "p")
-    mend = str(refused.value).partition("write into it: ")[2]
+    mend = str(refused.value).partition("is enough: ")[2]
     (tmp_path / "p" / "project.json").write_text(mend)
     with open_project(tmp_path / "p") as project:
         assert verify(project).problems == ()
@@ -304,7 +304,9 @@ def test_the_backup_of_a_project_with_another_corpus_is_refused(tmp_path: Path, 
     with create(tmp_path / "other", files) as other:
         other.store.backup(tmp_path / "monday")
     shutil.copy(tmp_path / "monday", tmp_path / "p" / "judging.sqlite")
-    with pytest.raises(DataError, match=r"judging\.sqlite: the database of a project with another corpus"):
+    with pytest.raises(
+        DataError, match=r"judging\.sqlite: this database belongs to a project with another corpus"
+    ):
         open_project(tmp_path / "p")
     shutil.copy(tmp_path / "monday", tmp_path / "other" / "judging.sqlite")
     open_project(tmp_path / "other").store.close()
@@ -435,7 +437,7 @@ def test_one_document_that_a_late_run_brings_is_told_as_one(tmp_path: Path, file
         project.engine.judge("a", TOPICS[0], lease.doc, 1, key="begun")
         told = add_runs(project, {"late": {TOPICS[0]: {"new": 1.0}}}).remarks
     assert (
-        "what was drawn for 1 topic stays, and the document that the others did not have was drawn as well"
+        "the samples of 1 topic stay, and the document that only the new runs retrieved was sampled as well"
         in told
     )
 
@@ -443,15 +445,15 @@ def test_one_document_that_a_late_run_brings_is_told_as_one(tmp_path: Path, file
 @pytest.mark.parametrize(
     ("drawn", "new", "said"),
     [
-        (0, 1, "the document that the others did not have was not drawn"),
-        (1, 1, "the document that the others did not have was drawn as well"),
-        (0, 2, "0 of the 2 documents that the others did not have were drawn as well"),
-        (1, 3, "1 of the 3 documents that the others did not have was drawn as well"),
-        (1000, 2000, "1,000 of the 2,000 documents that the others did not have were drawn as well"),
+        (0, 1, "the document that only the new runs retrieved was not sampled"),
+        (1, 1, "the document that only the new runs retrieved was sampled as well"),
+        (0, 2, "0 of the 2 documents that only the new runs retrieved were sampled as well"),
+        (1, 3, "1 of the 3 documents that only the new runs retrieved was sampled as well"),
+        (1000, 2000, "1,000 of the 2,000 documents that only the new runs retrieved were sampled as well"),
     ],
 )
 def test_what_was_drawn_of_new_documents_is_told_in_words(drawn: int, new: int, said: str) -> None:
-    assert drawn_as_well(drawn, new) == said
+    assert extra_sample_note(drawn, new) == said
 
 
 def test_the_examples_of_the_page_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -431,7 +431,7 @@ def test_a_scale_that_is_none_is_refused(text: str) -> None:
 def test_settings_and_orders_are_checked_and_kept_whole() -> None:
     settings = Settings(scale=SCALE, level=2, order=Order(policy="uniform-sample", parameters={"rate": 0.5}))
     assert settings_of(settings.record()) == settings
-    with pytest.raises(DataError, match="level 3 is no grade of the scale; expected one of 0, 1, 2"):
+    with pytest.raises(DataError, match="level 3 is not on the scale; expected one of 0, 1, 2"):
         Settings(scale=SCALE, level=3)
     with pytest.raises(DataError, match="grade 5 is not on the scale"):
         settings.check_grade(5)

@@ -26,7 +26,7 @@ from sounding.judge.search import (
     indexed,
     query_terms,
 )
-from sounding.judge.texts import is_html, plain, presented, read_documents, titled
+from sounding.judge.texts import is_html, plain, read_documents, render_document, split_title
 
 TEXTS = {
     "latin": "Café Müller: the naïve approach to wing flutter.\nSecond line",
@@ -220,7 +220,7 @@ def test_a_file_that_begins_like_markup_and_has_no_doc_element_is_one_document(
     (tmp_path / "sgml.txt").write_text("<!-- TREC -->\n<set>\n<DOC id=1><DOCNO>s</DOCNO>seals</DOC>\n</set>")
     documents = {one.doc: one for one in read_documents([tmp_path])}
     assert documents.keys() == {"a", "s"}
-    found, rest = titled(documents["a"])
+    found, rest = split_title(documents["a"])
     assert (found, plain(rest).split()) == (title, read.split())
 
 
@@ -293,7 +293,7 @@ def test_a_document_without_a_text_is_one_and_is_told_of(tmp_path: Path, name: s
     assert said == ["without a text: 1 document of the corpus, such as 'a'"]
     found = Corpus(path).document("a")
     assert found is not None
-    assert presented(found, "whales") == ("", '<p class="faint">The document has no text.</p>')
+    assert render_document(found, "whales") == ("", '<p class="faint">This document has no text.</p>')
     build_corpus(path, [Document("t", "Only a title", "Only a title")], tell=said.append)
     assert len(said) == 1  # a title can be read
 

@@ -82,7 +82,7 @@ def test_a_second_server_says_that_there_is_one_and_links_go_on_leading_there(
         with open_project(folder) as project:
             app.serve(project, "127.0.0.1", 0)
         said, address = capsys.readouterr().err.splitlines()
-        assert said.startswith(f"another server of this project is at {first}; links")
+        assert said.startswith(f"Another server of this project runs at {first}; links")
         assert first not in address
         assert last_address(folder) == first
     with open_project(folder) as project:  # now that nothing answers there any more
@@ -125,7 +125,7 @@ def test_a_server_that_can_record_nothing_says_so_when_it_begins(
         (folder / "copy").replace(folder / DATABASE)
         app.serve(project, "127.0.0.1", 0)
     said, address = capsys.readouterr().err.splitlines()
-    assert re.match(r"Nobody can judge now: .*judging\.sqlite: another file has taken its place", said)
+    assert re.match(r"Nobody can judge: .*judging\.sqlite: another file has taken its place", said)
     assert "http://" in address
 
 
@@ -138,7 +138,7 @@ def test_a_server_on_a_disk_that_cannot_be_written_says_so(
         assert project.store.kind().endswith("to be read only")
         app.serve(project, "127.0.0.1", 0)
     said, address = capsys.readouterr().err.splitlines()
-    assert re.match(r"Nobody can judge now: .*judging\.sqlite: the disk could not be written", said)
+    assert re.match(r"Nobody can judge: .*judging\.sqlite: the disk could not be written", said)
     assert "http://" in address
 
 

@@ -127,10 +127,10 @@ def test_a_program_may_settle_that_a_document_cannot_be_judged(olga: Browser, di
         (
             {"doc": "d40"},
             400,
-            f"nothing to settle in document 'd40' of topic '{TOPIC}': assessors do not differ",
+            f"cannot settle document 'd40' of topic '{TOPIC}': its assessors do not differ",
         ),
-        ({"doc": "d12"}, 400, "assessors do not differ on it"),
-        ({"topic": "no-such"}, 400, "document 'd10' of topic 'no-such': assessors do not differ on it"),
+        ({"doc": "d12"}, 400, "its assessors do not differ"),
+        ({"topic": "no-such"}, 400, "document 'd10' of topic 'no-such': its assessors do not differ"),
         ({"doc": "d11"}, 409, "settled-1"),
         ({"key": "x"}, 422, "key"),
         ({"doc": "d\0"}, 422, "doc"),
@@ -161,8 +161,8 @@ def test_differences_are_listed_and_settled_from_a_file(
     }  # fmt: skip
     file = file_of(tmp_path, f"# of the meeting\n{OTHER} 0 d10 0\n{TOPIC} 0 d10 1\n")
     status, out, err = call("differences", "--settle", file, "--organizer", "OLGA")
-    assert (status, err) == (0, "2 settled documents, 2 new or changed\n")
-    assert "3 documents with different grades, 1 not settled: until then not judged" in out
+    assert (status, err) == (0, "settled 2 documents, 2 new or changed\n")
+    assert "3 documents with different grades, 1 not settled; unsettled documents count as unjudged" in out
     assert settled(differing) == [(OLGA, OTHER, "d10", 0), (OLGA, TOPIC, "d10", 1)]
     assert [(row["topic"], row["doc"], row["settled"]) for row in rows(call, "differences")] == [
         (TOPIC, "d11", None), (TOPIC, "d10", "1"), (OTHER, "d10", "0"),
@@ -177,13 +177,13 @@ def test_the_same_file_again_changes_nothing_and_another_grade_does(
     differing: Project, call: Call, tmp_path: Path
 ) -> None:
     file = file_of(tmp_path, f"{TOPIC} 0 d10 1\n{TOPIC} 0 d11 1\n")
-    for told in ("2 settled documents, 2 new or changed\n", "2 settled documents, 0 new or changed\n"):
+    for told in ("settled 2 documents, 2 new or changed\n", "settled 2 documents, 0 new or changed\n"):
         assert call("differences", "--settle", file, "--organizer", OLGA)[2] == told
     assert len(settled(differing)) == 2
     file_of(tmp_path, f"{TOPIC} 0 d10 0\n{TOPIC} 0 d11 1\n")
     assert (
         call("differences", "--settle", file, "--organizer", OLGA)[2]
-        == "2 settled documents, 1 new or changed\n"
+        == "settled 2 documents, 1 new or changed\n"
     )
     assert settled(differing)[2:] == [(OLGA, TOPIC, "d10", 0)]
 
@@ -215,13 +215,13 @@ def test_settlements_are_exported_however_many_there_are(
     [
         (
             f"{TOPIC} 0 d12 1",
-            "nothing to settle in document 'd12' of topic 'MB001': assessors do not differ on it",
+            "cannot settle document 'd12' of topic 'MB001': its assessors do not differ",
         ),
         (
             f"{TOPIC} 0 d40 1",
-            "nothing to settle in document 'd40' of topic 'MB001': assessors do not differ on it",
+            "cannot settle document 'd40' of topic 'MB001': its its assessors do not differ",
         ),
-        ("303 0 d10 1", "nothing to settle in document 'd10' of topic '303': the topic is not in use"),
+        ("303 0 d10 1", "cannot settle document 'd10' of topic '303': the topic is not in use"),
         (f"{TOPIC} 0 d11 7", "grade 7 is not on the scale; expected one of 0, 1, 2"),
         (f"{TOPIC} 0 d11 -1", "grade -1 is not on the scale; expected one of 0, 1, 2"),
         (f"{TOPIC} 0 d11 x", "grade 'x' is not a number"),
@@ -246,9 +246,9 @@ def test_where_a_line_is_wrong_nothing_is_settled(
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (("--settle", "FILE"), 2, "--settle and --organizer go together"),
-        (("--organizer", "olga"), 2, "--settle and --organizer go together"),
-        (("--settle", "FILE", "--organizer", "bob"), 1, "bob is an assessor; give an organizer"),
+        (("--settle", "FILE"), 2, "--settle FILE and --organizer NAME need each other"),
+        (("--organizer", "olga"), 2, "--settle FILE and --organizer NAME need each other"),
+        (("--settle", "FILE", "--organizer", "bob"), 1, "bob is an assessor; name an organizer"),
         (("--settle", "FILE", "--organizer", "olg"), 1, "unknown organizer 'olg'; did you mean olga?"),
         (("--settle", "no-such.txt", "--organizer", "olga"), 1, "no-such.txt"),
     ],
@@ -262,12 +262,12 @@ def test_who_settles_is_an_organizer(
 
 
 def test_the_list_says_what_counts(olga: Browser, project: Project, call: Call) -> None:
-    assert "assessors differ on no document of the topics in use" in call("differences")[1]
+    assert "assessors agree on all documents" in call("differences")[1]
     judge(project, ANN, TOPIC, {"d10": 0})
     judge(project, BOB, TOPIC, {"d10": 2})
     out = call("differences")[1]
     assert "1 document with different grades, 1 not settled\n" in out
-    assert "which grade counts: first; what is settled is on record" in out
+    assert "the grade that counts: first; settled grades count only with --feed adjudicated" in out
     assert "which grade counts" not in call("differences", "--quiet")[1]
 
 
@@ -281,12 +281,10 @@ def test_a_sample_is_drawn_by_command_without_the_grades(differing: Project, cal
     assert status == 0
     assert out == "audit,topic,doc\n" + "".join(f"{audit.number},{one.topic},{one.doc}\n" for one in drawn)
     page = f"/organize/audit?audit={audit.number}"
-    assert (
-        err == f"audit {audit.number}: 2 of 4 judgments of bob; olga grades them on the page Audit, {page}\n"
-    )
+    assert err == f"audit {audit.number}: 2 of bob's 4 judgments; olga can grade them at {page}\n"
     last = differing.store.last_sequence()
     again = call("audit", BOB, "--expert", OLGA, "--size", "2", "--format", "csv")
-    assert (again[1], again[2]) == (out, err.replace(":", ", drawn before:", 1))
+    assert (again[1], again[2]) == (out, err.replace(":", " (drawn before):", 1))
     assert differing.store.last_sequence() == last
     differing.engine.catch_up()
     assert verify(differing).problems == ()
@@ -294,7 +292,7 @@ def test_a_sample_is_drawn_by_command_without_the_grades(differing: Project, cal
 
 def test_a_sample_of_a_command_is_graded_on_the_page(olga: Browser, differing: Project, call: Call) -> None:
     [number] = {row["audit"] for row in rows(call, "audit", "ann", "--expert", "olga")}
-    assert "4 judgments drawn of 4" in olga.get(f"/organize/audit?audit={number}").text
+    assert "A sample of 4 judgments from 4" in olga.get(f"/organize/audit?audit={number}").text
     for doc, grade in (("d10", 0), ("d11", 0)):
         sent = {"audit": number, "topic": TOPIC, "doc": doc, "grade": grade, "key": f"audit-{doc}"}
         assert olga.send("/api/audit/judge", sent).status_code == 200
@@ -306,7 +304,7 @@ def test_a_sample_of_a_command_is_graded_on_the_page(olga: Browser, differing: P
     differing.engine.withdraw(ANN, TOPIC, "d11", key="taken-back")
     [listed] = rows(call, "audit")
     assert (listed["taken back"], listed["graded"], listed["same grade"]) == (1, 1, 1.0)
-    assert f"none of fewer than {FEWEST} documents" in call("audit")[1]
+    assert f"at least {FEWEST} documents" in call("audit")[1]
 
 
 def test_draws_of_all_experts_are_listed_or_those_of_one(differing: Project, call: Call) -> None:
@@ -324,15 +322,15 @@ def test_draws_of_all_experts_are_listed_or_those_of_one(differing: Project, cal
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (("ann",), 2, "who grades the sample? give --expert NAME"),
-        (("--size", "3"), 2, "--size is for a new sample; say whose judgments: ASSESSOR"),
+        (("ann",), 2, "add --expert NAME"),
+        (("--size", "3"), 2, "--size is for a new sample; add the ASSESSOR"),
         (("an", "--expert", "olga"), 1, "unknown assessor 'an'; did you mean ann?"),
-        (("ann", "--expert", "bob"), 1, "bob is an assessor; give an organizer"),
-        (("olga", "--expert", "olga"), 1, "olga cannot audit olga; draw from another one's judgments"),
+        (("ann", "--expert", "bob"), 1, "bob is an assessor; name an organizer"),
+        (("olga", "--expert", "olga"), 1, "olga cannot audit olga"),
         (
             ("oskar", "--expert", "olga"),
             1,
-            "oskar has judged nothing yet for a topic in use, so nothing was drawn",
+            "nothing to draw: oskar has no judgments for topics in use",
         ),
     ],
 )

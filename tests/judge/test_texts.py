@@ -13,7 +13,7 @@ from tests.judge.web import HOSTILE
 
 from sounding.data.corpus import Document
 from sounding.judge import texts as documents
-from sounding.judge.texts import is_html, marked, presented, shown, titled
+from sounding.judge.texts import highlight, is_html, render_document, render_text, split_title
 
 HARMLESS = {"p", "div", "mark", "b", "i", "em", "h1", "table", "tbody", "tr", "td", "ul", "li", "br", "span"}
 
@@ -40,7 +40,7 @@ def words(text: str) -> list[str]:
 
 
 def test_text_is_shown_as_it_is_in_paragraphs_of_their_own_direction() -> None:
-    assert shown('One\nline\n\n<b>two</b> & "three"', "") == (
+    assert render_text('One\nline\n\n<b>two</b> & "three"', "") == (
         '<p dir="auto">One\nline</p><p dir="auto">&lt;b&gt;two&lt;/b&gt; &amp; &quot;three&quot;</p>'
     )
 
@@ -69,12 +69,12 @@ def test_text_is_shown_as_it_is_in_paragraphs_of_their_own_direction() -> None:
     ],
 )
 def test_the_words_of_the_topic_are_marked(query: str, text: str, expected: list[str]) -> None:
-    assert words(marked(text, query)) == expected
+    assert words(highlight(text, query)) == expected
 
 
 def test_markup_of_the_document_is_cleaned_and_its_words_are_marked() -> None:
     text = "<html><head><title>secret</title></head><body><h1>Whales &amp; ships</h1><p class=x style=y onclick=z()>noise &lt;b&gt;</p></body></html>"
-    assert shown(text, "whales noise amp") == (
+    assert render_text(text, "whales noise amp") == (
         '<div dir="auto"><h1><mark>Whales</mark> &amp; ships</h1><p><mark>noise</mark> &lt;b&gt;</p></div>'
     )
 
@@ -93,7 +93,7 @@ def test_markup_of_the_document_is_cleaned_and_its_words_are_marked() -> None:
 @pytest.mark.parametrize("html", [True, False])
 def test_nothing_in_a_document_can_act(part: str, html: bool) -> None:
     text = f"<html><body>whales {part} noise</body></html>" if html else f"whales {part} noise"
-    found = Elements(shown(text, "whales noise script alert")).found
+    found = Elements(render_text(text, "whales noise script alert")).found
     assert found
     for tag, attributes in found:
         assert tag in HARMLESS
@@ -107,21 +107,21 @@ def test_nothing_in_a_document_can_act(part: str, html: bool) -> None:
     st.sampled_from(["", "a", "amp lt", "script", "鯨 é"]),
 )
 def test_whatever_is_written_text_comes_back_as_text(text: str, query: str) -> None:
-    parsed = Elements(marked(text, query))
+    parsed = Elements(highlight(text, query))
     assert parsed.text == text
     assert {tag for tag, _ in parsed.found} <= {"mark"}
 
 
 @given(st.text(alphabet=st.sampled_from("<>&;\"'/=abmpx scriptonhl!-"), max_size=80))
 def test_whatever_is_written_markup_comes_back_harmless(text: str) -> None:
-    for tag, attributes in Elements(shown(f"<html>{text}", "script on a")).found:
+    for tag, attributes in Elements(render_text(f"<html>{text}", "script on a")).found:
         assert tag in documents._TAGS | {"mark"}
         assert {name for name, _ in attributes} <= {"dir", "lang", "colspan", "rowspan"}
 
 
 def test_a_very_long_document_is_cut_and_says_so() -> None:
-    text = shown("x" * (documents.MOST_CHARACTERS + 1), "")
-    assert text.endswith('<p class="cut">Cut here: 500,000 of 500,001 characters are shown.</p>')
+    text = render_text("x" * (documents.MOST_CHARACTERS + 1), "")
+    assert text.endswith('<p class="cut">Cut off here: this page shows 500,000 of 500,001 characters.</p>')
 
 
 # ---- titles
@@ -148,19 +148,19 @@ def test_a_very_long_document_is_cut_and_says_so() -> None:
     ],
 )
 def test_a_first_line_that_stands_alone_is_the_title(text: str, title: str, rest: str | None) -> None:
-    found, body = titled(Document("d", text))
+    found, body = split_title(Document("d", text))
     assert (found, body.strip()) == (title, text.strip() if rest is None else rest.strip())
 
 
 def test_the_title_of_the_source_comes_first_and_is_not_shown_twice() -> None:
-    assert titled(Document("d", "High tide at noon", "High tide")) == ("High tide", "at noon")
-    assert titled(Document("d", "Heading\n\ntext", "High tide")) == ("High tide", "Heading\n\ntext")
-    assert presented(Document("d", "Tide <b> Water & salt", "Tide <b>"), "tide salt") == (
+    assert split_title(Document("d", "High tide at noon", "High tide")) == ("High tide", "at noon")
+    assert split_title(Document("d", "Heading\n\ntext", "High tide")) == ("High tide", "Heading\n\ntext")
+    assert render_document(Document("d", "Tide <b> Water & salt", "Tide <b>"), "tide salt") == (
         "<mark>Tide</mark> &lt;b&gt;",
         '<p dir="auto">Water &amp; <mark>salt</mark></p>',
     )
-    assert presented(Document("d", "Only a title", "Only a title"), "")[1] == (
-        '<p class="faint">There is no text beside the title.</p>'
+    assert render_document(Document("d", "Only a title", "Only a title"), "")[1] == (
+        '<p class="faint">This document has only a title.</p>'
     )
 
 
@@ -178,10 +178,10 @@ def test_the_title_of_the_source_comes_first_and_is_not_shown_twice() -> None:
     ],
 )
 def test_html_is_called_what_its_title_or_first_heading_says(html: str, heading: str, body: str) -> None:
-    assert presented(Document("d", html), "") == (heading, f'<div dir="auto">{body}</div>')
+    assert render_document(Document("d", html), "") == (heading, f'<div dir="auto">{body}</div>')
     # The title of the source does not hide that the text is HTML.
-    assert presented(Document("d", f"T {html}", "T"), "")[0] == "T"
-    assert "&lt;html" not in presented(Document("d", f"T {html}", "T"), "")[1]
+    assert render_document(Document("d", f"T {html}", "T"), "")[0] == "T"
+    assert "&lt;html" not in render_document(Document("d", f"T {html}", "T"), "")[1]
 
 
 @pytest.mark.parametrize("part", ["<title>x", "<h1>x", "<title ", "<h1", "# ", "=\n", "\n", "<h1></h1"])
@@ -189,14 +189,14 @@ def test_a_bad_text_takes_no_time_to_name(part: str) -> None:
     """Titles that never end cost as much as any other text: looking for each end would take minutes."""
     begun = time.process_time()
     for text in (f"<html>{part * 60_000}", part * 60_000):
-        titled(Document("d", text))
+        split_title(Document("d", text))
     assert time.process_time() - begun < 2
 
 
 @given(st.text(alphabet=st.sampled_from("<>&;\"'/=abmpx scripth1tle#=\n"), max_size=60), st.booleans())
 def test_no_title_can_act_and_nothing_of_a_text_is_lost(text: str, html: bool) -> None:
     document = Document("d", f"<html>{text}" if html else text)
-    heading, body = presented(document, "script a")
+    heading, body = render_document(document, "script a")
     assert {tag for tag, _ in Elements(heading).found} <= {"mark"}
     assert {tag for tag, _ in Elements(body).found} <= documents._TAGS | {"mark"}
     if not is_html(document.text) and not re.search("(?m)^[#=]", text):
@@ -206,13 +206,13 @@ def test_no_title_can_act_and_nothing_of_a_text_is_lost(text: str, html: bool) -
 
 @pytest.mark.parametrize("text", ["<p", "<p is 3 for q", "<div\nno tag"])
 def test_a_text_that_begins_like_a_tag_and_never_ends_it_is_shown(text: str) -> None:
-    heading, body = presented(Document("d", text), "")
+    heading, body = render_document(Document("d", text), "")
     assert Elements(heading).text + Elements(body).text == text
 
 
 def test_markup_that_nests_without_end_is_shown_as_text() -> None:
     deep = "<div>" * 90_000 + "<b>bold</b> &amp; plain" + "</div>" * 10
-    found = shown(f"<html><body>{deep}", "bold")
+    found = render_text(f"<html><body>{deep}", "bold")
     assert "<div><div>" not in found
     assert "<b>" not in found
     assert re.search(r"<mark>bold</mark>\s+&amp; plain", found)
@@ -220,6 +220,6 @@ def test_markup_that_nests_without_end_is_shown_as_text() -> None:
 
 def test_many_elements_that_do_not_nest_stay_markup() -> None:
     rows = "".join(f"<tr><td>{n}<td><p>cell<br>" for n in range(1000)) + "<div>x</div>" * 1000
-    found = shown(f"<html><body><table>{rows}", "")
+    found = render_text(f"<html><body><table>{rows}", "")
     assert found.count("<td>") == 2000
     assert found.count("<br>") == 1000

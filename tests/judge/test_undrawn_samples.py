@@ -69,7 +69,7 @@ def test_a_sample_that_gave_way_unjudged_does_not_mind_a_deeper_run(store: Store
     engine.set_order(None, Order())
     engine.add_runs({"deep": ranked(20)})
     assert list(EXPORTS["prels"](store, None)) == list(EXPORTS["strata"](store, None)) == []
-    assert why_empty(store, "prels") == "no prels: the sample of topic t1 cannot be drawn from the runs"
+    assert why_empty(store, "prels") == "no prels: the runs do not allow the sample of topic t1"
     assert found_by_replay(store) == found_by(engine, store)
     with pytest.raises(DataError, match="end at rank 12, and the pool at 20"):
         engine.set_order(None, LONGER)

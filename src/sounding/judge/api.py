@@ -1,6 +1,6 @@
-"""The programming interface: what the judging page asks for, and what programs may ask for.
+"""The HTTP API for the judging page and for programs.
 
-Topics that are assigned to an assessor are judged, those that the assessor began are developed.
+Assessors judge the topics that are assigned to them, and develop the topics that they wrote.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from sounding.judge.organizing import guide_of
 from sounding.judge.project import digest_of
 from sounding.judge.records import AssessorProgress, Receipt, Seen, StandingJudgment, Topic, User
 from sounding.judge.store import Store
-from sounding.judge.texts import presented, titled
+from sounding.judge.texts import render_document, split_title
 
-GONE = "there is no such topic among yours; an organizer may have dropped it, or given it to others"
+GONE = "this is not one of your topics; an organizer may have dropped it or assigned it to others"
 
 
 def own_topic(store: Store, who: User, topic: str) -> Topic:
-    """A topic that an assessor judges or develops now; others are refused as if they were not there."""
+    """Return a topic that an assessor judges or develops; refuse others as if they did not exist."""
     found = find_own(store, who, topic)
     if found is None:
         raise RefusedError(404, GONE)
@@ -38,10 +38,9 @@ def own_topic(store: Store, who: User, topic: str) -> Topic:
 
 
 def find_own(store: Store, who: User, topic: str) -> Topic | None:
-    """A topic that an assessor judges or develops now; None: there is none among theirs.
+    """Return a topic that an assessor judges or develops, or None.
 
-    Once a topic is chosen or dropped its author has no more say in it than others: it is judged by those to
-    whom it is assigned.
+    Once a topic is chosen or dropped, its author has no special access: its assigned assessors judge it.
     """
     for one in store.topics_of(who.pseudonym):
         if one.id == topic and not one.dropped:
@@ -51,9 +50,9 @@ def find_own(store: Store, who: User, topic: str) -> Topic | None:
 
 
 def earlier_topic(store: Store, who: User, topic: str) -> Topic:
-    """A topic that an assessor may have judged or developed before it was dropped or given to others.
+    """Return a topic that an assessor could judge or develop before it was dropped or reassigned.
 
-    What was judged then and comes in only now is kept: nobody's work is thrown away.
+    Judgments from that time that arrive late are kept: nobody's work is lost.
     """
     found = store.topic(topic)
     if found is not None and store.was_assigned(topic, who.pseudonym):
@@ -65,10 +64,10 @@ def earlier_topic(store: Store, who: User, topic: str) -> Topic:
 
 
 def written_topic(store: Store, who: User, topic: str) -> Topic:
-    """A topic that an assessor began."""
+    """Return a topic that an assessor wrote."""
     found = _begun(store, who, topic)
     if found is None:
-        raise RefusedError(404, "there is no such topic among those that you write")
+        raise RefusedError(404, "this is not one of the topics that you wrote; see New topics")
     return found
 
 
@@ -76,10 +75,10 @@ def _begun(store: Store, who: User, topic: str) -> Topic | None:
     return next((one for one in store.topics_by(who.pseudonym) if one.id == topic), None)
 
 
-STREAM_SECONDS = 1.0  # between two looks at the log
-BEAT_SECONDS = 15.0  # between two signs of life, when it is checked that the sign-in still holds
-MOST_FOUND = 50  # hits at a time
-MOST_PLACES = 1_000_000  # of a hit
+STREAM_SECONDS = 1.0  # between two checks of the log
+BEAT_SECONDS = 15.0  # between two heartbeats, each of which checks that the session is valid
+MOST_FOUND = 50  # hits per page
+MOST_PLACES = 1_000_000  # highest rank of a hit
 NO_MORE = messages.Coming(left=0, batch_left=0, batch_size=0, words="no longer among your topics")
 
 
@@ -88,12 +87,12 @@ def _content(*kinds: str) -> dict[int | str, dict[str, Any]]:
 
 
 def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
-    """What routes may answer besides success, for their description."""
+    """Return the error responses of routes, for the API description."""
     return {code: {"model": messages.Refusal} for code in codes}
 
 
 def routes(prefix: str, tag: str, who: Callable[..., Any], *codes: int) -> APIRouter:
-    """Routes for those whom `who` lets in, and what all of them may answer besides success."""
+    """Return a router for those whom `who` admits, with the error responses of its routes."""
     return APIRouter(
         prefix=prefix, tags=[tag], dependencies=[Depends(who), Depends(web.from_our_page)],
         responses=problems(*codes),
@@ -114,7 +113,7 @@ TopicId = Annotated[messages.Id, Query(description="one of your topics")]
 
 @signing.get("/token")
 def token(request: Request, response: Response, here: web.Here, asking: web.Asking) -> messages.Identity:
-    """Who is asking, and the token that requests which change something must carry."""
+    """Return who you are, and the token that every changing request must carry."""
     web.keep_guest(request, response)
     known = asking.user
     return messages.Identity(
@@ -128,20 +127,20 @@ def token(request: Request, response: Response, here: web.Here, asking: web.Aski
 
 @signing.post("/sign-in", dependencies=[Depends(web.from_our_page)], status_code=204)
 async def sign_in(given: messages.Credentials, request: Request, here: web.Here) -> Response:
-    """Sign in; the answer sets the cookie. Ask for the token anew afterwards."""
+    """Sign in. The response sets the session cookie; request a new token afterwards."""
     who, secret = await web.enter(request, here, given.name, given.password)
     return web.keep_session(request, Response(status_code=204), secret, who)
 
 
 @signing.post("/sign-out", dependencies=[Depends(web.user), Depends(web.from_our_page)], status_code=204)
 def sign_out(request: Request, here: web.Here, asking: web.Asking) -> Response:
-    """End this sign-in and give back the documents at hand."""
+    """Sign out and release your documents."""
     leave(here, asking.signed_in(), asking.secret)
     return web.end_session(request, Response(status_code=204))
 
 
 def leave(here: web.Context, who: User, secret: str) -> None:
-    """End a sign-in and give back what its user has at hand."""
+    """End a session and release the documents of its user."""
     here.project.store.end_sign_in(digest_of(secret))
     here.project.store.release(who.pseudonym)
 
@@ -151,7 +150,7 @@ def leave(here: web.Context, who: User, secret: str) -> None:
 
 @judging.get("/topics")
 def topics(here: web.Here, who: web.Assessor) -> list[messages.TopicProgress]:
-    """Your topics, and how far you are with each."""
+    """Return your topics with your progress on each."""
     store, level = here.project.store, here.project.settings.level
     done = {one.topic: one for one in store.progress(who.pseudonym, level)}
     answer = []
@@ -164,15 +163,15 @@ def topics(here: web.Here, who: web.Assessor) -> list[messages.TopicProgress]:
 
 
 def coming(here: web.Context, who: User, topic: Topic) -> messages.Coming:
-    """What is still to come for an assessor in a topic."""
+    """Return how many documents an assessor still has to judge for a topic."""
     ahead = here.project.engine.ahead(who.pseudonym, topic.id)
     if topic.candidate:
-        words = "not chosen for judging yet"
+        words = "not open for judging yet"
     elif ahead.left == 0:
         words = "nothing left for you"
     else:
         batch = f"{ahead.batch_left} of {ahead.batch_size} left in this batch" if ahead.batch_size else ""
-        after = "more follow while they help" if ahead.left is None else f"{ahead.left:,} left"
+        after = "more follow as needed" if ahead.left is None else f"{ahead.left:,} left"
         words = f"{batch}, {after}{' in all' * (ahead.left is not None)}" if batch else after
     return messages.Coming(**asdict(ahead), words=words)
 
@@ -185,7 +184,7 @@ def next_documents(
     count: Annotated[int, Query(ge=1, le=5)] = 2,
     have: Annotated[list[messages.DocId], Query(max_length=10)] = [],  # noqa: B006 - FastAPI copies it
 ) -> messages.DocumentsAtHand:
-    """The documents of a topic that you are to judge, the first one first."""
+    """Return the next documents for you to judge in a topic, in order."""
     asked = own_topic(here.project.store, who, topic)
     with here.project.engine.together(topic):
         leases = here.project.engine.next(who.pseudonym, topic, count)
@@ -202,7 +201,7 @@ def at_hand(
     coming: messages.Coming,
     judged: int,
 ) -> messages.DocumentsAtHand:
-    """The documents at hand, without the text of those that the page has already."""
+    """Return the next documents, without the texts that the page already has."""
     return messages.DocumentsAtHand(
         topic=topic.id,
         documents=[shown_document(here, doc, words_of(topic), None, text=doc not in have) for doc in docs],
@@ -220,7 +219,7 @@ def document(
     doc: messages.DocId,
     query: Annotated[str, Query(max_length=1000)] = "",
 ) -> messages.ShownDocument:
-    """One document, as you judged it; with a query, noted as opened from its results."""
+    """Return one document with your judgment. With a query, log that it was opened from the results."""
     asked = own_topic(here.project.store, who, topic)
     existing(here, who, topic, doc)
     if query:
@@ -230,9 +229,9 @@ def document(
 
 @judging.post("/judge")
 def judge(given: messages.Grading, here: web.Here, who: web.Assessor) -> messages.Recorded:
-    """Record a grade, or the change of one; when this answers, it is on the disk.
+    """Record a grade or a change. It is on disk when this answers.
 
-    One that comes in after its topic was dropped or given to others is recorded as well.
+    Late grades for a topic that was dropped or reassigned are recorded as well.
     """
 
     def act() -> Receipt:
@@ -245,9 +244,9 @@ def judge(given: messages.Grading, here: web.Here, who: web.Assessor) -> message
 
 
 def checked_grade(here: web.Context, given: messages.Grading) -> float | None:
-    """Return a grade; refuse one that is not on the scale, or of a document without a text."""
+    """Return a grade; refuse one that is not on the scale, or for a document without a text."""
     if given.grade is not None and here.project.corpus.document(given.doc) is None:
-        raise RefusedError(400, "the text is missing, so there is no grade; say that it cannot be judged")
+        raise RefusedError(400, "the corpus has no text for this document; mark it as impossible to judge")
     try:
         here.project.settings.check_grade(given.grade)
     except DataError as error:
@@ -256,13 +255,13 @@ def checked_grade(here: web.Context, given: messages.Grading) -> float | None:
 
 
 def seen_of(given: messages.Grading) -> Seen | None:
-    """The judgment that was in view when a grade was given; None: that was not said."""
+    """Return the judgment that the page showed with the document; None if the request does not say."""
     return None if given.seen is None else Seen(given.seen.judged, given.seen.grade)
 
 
 @judging.post("/skip")
 def skip(given: messages.Skipping, here: web.Here, who: web.Assessor) -> messages.Recorded:
-    """Put a document off: it comes again when nothing else is left."""
+    """Skip a document. It comes again when nothing else is left."""
     return _recorded(
         here, who, given, given.doc,
         lambda: here.project.engine.skip(
@@ -273,9 +272,9 @@ def skip(given: messages.Skipping, here: web.Here, who: web.Assessor) -> message
 
 @judging.post("/undo")
 def undo(given: messages.Withdrawal, here: web.Here, who: web.Assessor) -> messages.Recorded:
-    """Take back what you did last: a judgment or a skip, whose document is at hand again, or a change.
+    """Undo your last judgment, change or skip.
 
-    A change goes back to the judgment before it.
+    The document of a judgment or a skip comes back; a change reverts to the judgment before it.
     """
     before = here.project.store.standing(topic=given.topic, assessor=who.pseudonym, doc=given.doc)
     answer = _recorded(
@@ -286,7 +285,7 @@ def undo(given: messages.Withdrawal, here: web.Here, who: web.Assessor) -> messa
 
 
 def with_comment(answer: messages.Recorded, before: list[StandingJudgment]) -> messages.Recorded:
-    """The answer to an undo: the document, if it is at hand again, has the comment that it had before."""
+    """Add the earlier comment to the undone document, if it comes back."""
     for shown in answer.documents:
         if shown.doc == answer.doc:
             shown.comment = next((one.comment for one in before if one.doc == shown.doc), "")
@@ -295,14 +294,14 @@ def with_comment(answer: messages.Recorded, before: list[StandingJudgment]) -> m
 
 @judging.post("/at-work")
 def at_work(here: web.Here, who: web.Assessor) -> messages.Leases:
-    """Keep what you have at hand for longer."""
+    """Extend the leases on your documents."""
     seconds = here.project.settings.lease_seconds
     return messages.Leases(held=here.project.store.renew(who.pseudonym, seconds))
 
 
 @judging.get("/judgments")
 def judgments(here: web.Here, who: web.Assessor, topic: TopicId) -> list[messages.Judgment]:
-    """Your judgments of a topic that stand, the newest first."""
+    """Return your current judgments for a topic, newest first."""
     own_topic(here.project.store, who, topic)
     return [
         messages.Judgment(topic=one.topic, doc=one.doc, grade=one.grade, comment=one.comment, time=one.time)
@@ -316,15 +315,15 @@ def search(
     who: web.Assessor,
     topic: TopicId,
     query: Annotated[str, Query(min_length=1, max_length=1000)],
-    first: Annotated[int, Query(ge=1, le=MOST_PLACES, description="from which place on")] = 1,
+    first: Annotated[int, Query(ge=1, le=MOST_PLACES, description="rank of the first hit to return")] = 1,
 ) -> messages.SearchResults:
-    """The documents that fit a query best, 50 at a time; the query is noted."""
+    """Return the best matches for a query, 50 at a time. The query is logged."""
     own_topic(here.project.store, who, topic)
     return searched(here, who, topic, query, first)
 
 
 def searched(here: web.Context, who: User, topic: str, query: str, first: int = 1) -> messages.SearchResults:
-    """What a query finds from a place on, noted in the search log with what was shown."""
+    """Search the corpus, and log the query with the number of hits."""
     wait = here.searches.wait(who.id)
     if wait:
         raise too_soon("too many searches", wait)
@@ -338,25 +337,27 @@ def searched(here: web.Context, who: User, topic: str, query: str, first: int = 
 
 
 def words_of(topic: Topic) -> str:
-    """What is marked in the documents of a topic."""
+    """Return the words of a topic to highlight in its documents."""
     return f"{topic.title} {topic.description}"
 
 
 def existing(here: web.Context, who: User, topic: str, doc: str) -> None:
-    """Refuse a document that is neither in the corpus nor at hand, and that no run has."""
+    """Refuse a document that is in no run, not in the corpus, and not leased or judged by the assessor."""
     if here.project.corpus.document(doc) is None:
         leases = here.project.store.leases(assessor=who.pseudonym, topic=topic)
         held = doc in [lease.doc for lease in leases] or _standing(here, who, topic, doc) is not None
         if not held and not here.project.engine.brings(topic, doc):
-            raise RefusedError(404, "the collection has no such document; go back and choose another")
+            raise RefusedError(
+                404, "the collection does not contain this document; go back and choose another"
+            )
 
 
 def shown_document(
     here: web.Context, doc: str, query: str, standing: StandingJudgment | None, *, text: bool = True
 ) -> messages.ShownDocument:
-    """A document as a page shows it, with the words of a query marked; without `text`, its id alone."""
+    """Return a document for a page, with the words of a query highlighted; without `text`, only its id."""
     found = here.project.corpus.document(doc) if text else None
-    heading, body = ("", None) if found is None else presented(found, query)
+    heading, body = ("", None) if found is None else render_document(found, query)
     return messages.ShownDocument(
         doc=doc, heading=heading, html=body, missing=text and found is None,
         judged=standing is not None, grade=None if standing is None else standing.grade,
@@ -378,9 +379,9 @@ def _recorded(
     *,
     late: bool = False,
 ) -> messages.Recorded:
-    """Do something about a topic of one's own, and a document that exists where one is named.
+    """Perform an action on one of the assessor's topics, and return the response with the next documents.
 
-    `late`: it may also be a topic that was dropped or given to others since; no more of it is at hand then.
+    `late`: the topic may have been dropped or reassigned since; then the response has no documents.
     """
     store, engine = here.project.store, here.project.engine
     own = find_own(store, who, given.topic) if late else own_topic(store, who, given.topic)
@@ -390,11 +391,13 @@ def _recorded(
 
     def act_and_let_go() -> Receipt | None:
         receipt = act()
-        store.release(who.pseudonym, topic.id)  # else what is taken back would be at hand again
+        store.release(who.pseudonym, topic.id)  # otherwise an undone document would be leased again
         return receipt
 
     doing, count = (act_and_let_go, 0) if own is None else (act, given.count)
-    with engine.together(topic.id):  # or what is to come would wait behind the judgments of others once more
+    with engine.together(
+        topic.id
+    ):  # one transaction, so that `coming` does not wait for others a second time
         receipt, leases = engine.and_next(doing, who.pseudonym, topic.id, count)
         still = NO_MORE if own is None else coming(here, who, topic)
     judged = store.judged_by(who.pseudonym, topic.id)
@@ -405,7 +408,7 @@ def _recorded(
 def recorded(
     here: web.Context, documents: messages.DocumentsAtHand, receipt: Receipt | None
 ) -> messages.Recorded:
-    """The answer to an act: what it came to (None: there was nothing to take back), and what is at hand."""
+    """Return the response to an action: the recorded event and the next documents."""
     if receipt is None:
         return messages.Recorded(**dict(documents), sequence=0, repeated=False, doc=None)
     event = receipt.event
@@ -416,8 +419,8 @@ def recorded(
         repeated=receipt.repeated,
         doc=event.doc,
         undid=event.undid,
-        restored=event.grade if event.undid else None,  # which only a change that is taken back has
-        title="" if undone is None else titled(undone)[0],
+        restored=event.grade if event.undid else None,  # only an undone change has a grade
+        title="" if undone is None else split_title(undone)[0],
     )
 
 
@@ -426,13 +429,13 @@ def recorded(
 
 @watching.get("/live")
 def live(here: web.Here) -> messages.LiveState:
-    """How sure the ranking is now, and who judges how much."""
+    """Return the state of the live page: confidence in the ranking, and the progress of judging."""
     return messages.LiveState.model_validate(here.live.current())
 
 
 @watching.get("/live/stream", response_class=StreamingResponse, responses=_content("text/event-stream"))
 async def live_stream(here: web.Here, asking: web.Asking) -> StreamingResponse:
-    """The same again whenever it has changed, as server-sent events."""
+    """Send the state of the live page whenever it changes, as server-sent events."""
     return StreamingResponse(_stream(here, digest_of(asking.secret)), media_type="text/event-stream")
 
 
@@ -459,15 +462,15 @@ async def _stream(here: web.Context, digest: str) -> AsyncIterator[str]:
 def export(
     name: str,
     here: web.Here,
-    all_topics: Annotated[bool, Query(description="candidate and dropped topics as well")] = False,
+    all_topics: Annotated[bool, Query(description="include candidate and dropped topics")] = False,
 ) -> StreamingResponse:
-    """Judgments of topics in use, sampling design, log, searches or topics, as they are at this moment.
+    """Export judgments of topics in use, the sampling design, the log, searches or topics.
 
-    Documents without a grade that counts have no line: /api/organize/topics has how many are unsettled.
+    Documents without a grade that counts have no line; /api/organize/topics has the number of unsettled ones.
     """
     kind = EXPORT_KINDS.get(name)
     if kind is None:
-        raise RefusedError(404, f"there is no such export; there are: {', '.join(EXPORT_KINDS)}")
+        raise RefusedError(404, f"unknown export; expected one of: {', '.join(EXPORT_KINDS)}")
     store = here.project.store
     until = store.last_sequence()
     return StreamingResponse(
@@ -478,7 +481,7 @@ def export(
 
 
 def _in_blocks(lines: Iterator[str], size: int = 65536) -> Iterator[bytes]:
-    """Lines put together, so that a thread is not asked for each."""
+    """Join lines into blocks, because every block costs a switch of threads."""
     block: list[str] = []
     length = 0
     for line in lines:

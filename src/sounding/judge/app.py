@@ -1,4 +1,4 @@
-"""The judging server put together, and how it is served."""
+"""Assemble the judging server and run it."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ ROUTERS = (
     sign_in_pages.own, assessor_pages.entrance, assessor_pages.router, organizer_pages.router,
 )  # fmt: skip
 
-WRITE_BACK_SECONDS = 1.0  # between two times: the less there is, the less a judgment waits for the same disk
+WRITE_BACK_SECONDS = 1.0  # frequent write-backs are small, so judgments wait less for the disk
 
-NOT_NOW = "the server cannot store or read anything now; try again later"
-OWN_FAULT = "the server met a fault of its own and recorded nothing; its log says which"
-FAULT = "the server met a fault of its own and recorded nothing; send it again later, and tell an organizer"
+NOT_NOW = "the server cannot read or store anything right now; try again later"
+OWN_FAULT = "the server failed and recorded nothing; see its log for the reason"
+FAULT = "the server failed and recorded nothing; try again later, and tell an organizer"
 
 
 def create_app(project: Project) -> FastAPI:
-    """The judging server of a project, as an ASGI application."""
+    """Return the judging server of a project as an ASGI application."""
     feed = LiveFeed(project)
     tidying = Task("write-back of the log", project.store.write_back, WRITE_BACK_SECONDS)
     tasks = (Refits(project.engine), Prospects(project, feed), tidying)
@@ -73,7 +73,7 @@ def create_app(project: Project) -> FastAPI:
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    """One line for whatever went wrong; what the store could not do is never called done."""
+    """Answer a foreseen error in one line."""
     headers: dict[str, str] = {}
     if isinstance(error, RefusedError):
         status, headers = error.status, error.headers
@@ -81,13 +81,13 @@ def _refused(request: Request, error: Exception) -> Response:
         status = 412 if isinstance(error, UnseenError) else 409
     elif isinstance(error, StoreError):
         log.error("%s", error)
-        reason = f". The reason: {error}" if is_organizer(request) else ""
+        reason = f". Reason: {error}" if is_organizer(request) else ""
         return refusal(request, 503, f"{NOT_NOW}{reason}")
     elif is_organizer(request):
         status = 500 if isinstance(error, DamagedError) else 400
     else:
-        # What the others send is checked before anything is done with it: this is no fault of theirs, and
-        # its text may name runs.
+        # Assessors' requests are checked before, so this is the server's fault. Its text may name runs, which
+        # assessors must not see.
         log.error("%s: %s", request.url.path, error)
         return refusal(request, 500, FAULT)
     if status == 500:
@@ -96,27 +96,27 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 def _fault(request: Request, error: Exception) -> Response:
-    """The answer to what nobody foresaw; the server's log has the rest."""
+    """Answer an unforeseen error; the server's log has the details."""
     log.error("%s: %s", request.url.path, error)
     return refusal(request, 500, OWN_FAULT if is_organizer(request) else FAULT, HEADERS)
 
 
 def _malformed(request: Request, error: Exception) -> Response:
-    """Which parts of a request are not as they should be; what was sent is not sent back."""
+    """Answer an invalid request with its wrong fields, without repeating their values."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this kind alone
     problems = [f"{'.'.join(map(str, one['loc'][1:])) or 'body'}: {one['msg']}" for one in error.errors()]
-    return refusal(request, 422, f"what was asked for is not as expected: {'; '.join(problems[:5])}")
+    return refusal(request, 422, f"invalid request: {'; '.join(problems[:5])}")
 
 
 def _not_there(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this kind alone
-    known = {404: NOTHING_HERE, 405: "this cannot be asked for in that way; go back and load the page again"}
+    known = {404: NOTHING_HERE, 405: "this address does not take such requests; go back and reload the page"}
     message = known.get(error.status_code, str(error.detail))
     return refusal(request, error.status_code, message, error.headers)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     try:
         return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -124,17 +124,17 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(project: Project, host: str, port: int, *, access_log: bool = False) -> None:
-    """Serve a project until it is stopped; beyond this machine only once somebody can sign in.
+    """Serve a project until it is stopped; beyond this machine only if somebody has a password.
 
-    `access_log` writes a line for every answer to standard output. Behind a proxy on this machine, its word
-    on addresses and HTTPS is taken.
+    `access_log` writes one line per response to standard output. Forwarding headers are trusted only from a
+    proxy on this machine.
     """
     ready = [user for user in project.store.users() if user.active and user.password_hash is not None]
     if not is_loopback(host) and not ready:
         raise DataError(
-            f"nobody has a password yet, so the server listens on this machine alone and not on {host};"
-            " begin without --host, open the link that `sounding judge user DIR NAME --role organizer` prints"
-            " on this machine, set a password there, and start again with --host"
+            f"cannot listen on {host}: nobody has a password yet. Start without --host, open the link that"
+            " `sounding judge user DIR NAME --role organizer` prints, set a password, then start again with"
+            " --host"
         )
     app = create_app(project)
     elsewhere = answering(project.folder, app.state.context.guest_cookie)
@@ -156,7 +156,7 @@ def serve(project: Project, host: str, port: int, *, access_log: bool = False) -
 
 
 class _Server(uvicorn.Server):
-    """A server that tells those who watch that it ends: it would wait for them, and then call it an error."""
+    """A server that ends live streams when it stops; otherwise uvicorn waits for them and logs an error."""
 
     def __init__(self, config: uvicorn.Config, context: Context) -> None:
         super().__init__(config)
@@ -168,26 +168,26 @@ class _Server(uvicorn.Server):
 
 
 def _remarks(project: Project, elsewhere: str | None) -> Iterator[str]:
-    """What whoever starts a server may not expect."""
+    """Yield warnings for whoever starts the server."""
     try:
         project.store.check_writable()
     except StoreError as error:
-        yield f"Nobody can judge now: {error}"
+        yield f"Nobody can judge: {error}"
     if elsewhere is not None:
         yield (
-            f"another server of this project is at {elsewhere}; links that `sounding judge user` makes go on"
-            " leading there"
+            f"Another server of this project runs at {elsewhere}; links from `sounding judge user` still lead"
+            " there."
         )
 
 
 @contextmanager
 def stopped_alike() -> Iterator[None]:
-    """Have SIGTERM, which services are stopped with, end everything in order, as Ctrl+C does.
+    """Make SIGTERM stop the server cleanly, as Ctrl+C does.
 
-    A terminal that is closed (SIGHUP) counts as SIGTERM, whoever handles that, unless nohup has it ignored.
+    A closed terminal (SIGHUP) counts as SIGTERM, unless nohup ignores it.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # which signals never reach
+        yield  # signals reach only the main thread
         return
     handlers: dict[signal.Signals, Callable[..., object]] = {signal.SIGTERM: _interrupt}
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
@@ -206,11 +206,11 @@ def _interrupt(*_: object) -> NoReturn:
 
 @contextmanager
 def _ready(project: Project) -> Iterator[None]:
-    """What the first document needs is made, and the garbage collector does not look through it meanwhile.
+    """Prepare the first documents, and keep them out of garbage collection while the server runs.
 
-    Whenever it did, everybody would wait: 70 ms were measured for a small project.
+    A collection would block every request: 70 ms were measured for a small project.
     """
-    with suppress(SoundingError):  # of which whoever asks is told
+    with suppress(SoundingError):  # the first request reports it
         project.engine.get_ready()
     gc.collect()
     gc.freeze()
@@ -221,7 +221,7 @@ def _ready(project: Project) -> Iterator[None]:
 
 
 def can_listen(host: str, port: int) -> bool:
-    """Whether nobody else listens at an address of this machine."""
+    """Return whether an address of this machine is free to listen on."""
     try:
         _listening(host, port).close()
     except DataError:
@@ -230,15 +230,15 @@ def can_listen(host: str, port: int) -> bool:
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """A socket at an address; one that is taken or not this machine's is refused in one line."""
+    """Open a socket at an address; refuse one that is taken or not of this machine."""
     made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host.strip("[]"), port))
-        made.listen(2048)  # whoever comes before the server is ready waits a moment
+        made.listen(2048)  # connections queue until the server is ready
     except OSError as error:
         made.close()
         raise DataError(
-            f"{host}:{port} cannot be listened on ({error.strerror}); give another --port or --host"
+            f"cannot listen on {host}:{port} ({error.strerror}); give another --port or --host"
         ) from error
     return made

@@ -1,4 +1,4 @@
-"""Pages of assessors: topics, judging, the own judgments, the development of topics."""
+"""The assessors' pages: my topics, judging, my judgments, and writing topics."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sounding.judge.ids import MOST_DOC, MOST_TOPIC
 from sounding.judge.messages import SearchResults
 from sounding.judge.organizing import guide_of, instructions_of
 from sounding.judge.records import ConflictError, Topic, User, is_relevant
-from sounding.judge.texts import marked, titled
+from sounding.judge.texts import highlight, split_title
 
-FEW = 3  # fewer relevant documents than that tell systems apart badly
-MANY = 200  # with more than that, nearly any system finds some
+FEW = 3  # with fewer relevant documents, a topic hardly separates systems
+MANY = 200  # with more, nearly every system finds some
 NOTHING_ASKED = SearchResults(found=[], first=1, total=0, complete=0)
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(web.assessor), Depends(web.from_our_page)])
@@ -34,7 +34,7 @@ Place = Annotated[int, Query(ge=1, le=api.MOST_PLACES)]
 
 @entrance.get("/")
 def home(request: Request, here: web.Here, asking: web.Asking) -> Response:
-    """My topics; organizers are led to their own first page."""
+    """Show an assessor's topics; redirect organizers to the live page."""
     who = asking.signed_in()
     if who.role == "organizer":
         return web.went_to("/organize")
@@ -53,7 +53,7 @@ def judge_page(
     query: Words = "",
     first: Place = 1,
 ) -> Response:
-    """Judging, one document after the other; or one document that is named."""
+    """Show the judging page for a topic, or for one document of it."""
     asked = api.own_topic(here.project.store, who, topic)
     if doc:
         api.existing(here, who, topic, doc)
@@ -68,7 +68,7 @@ def judge_page(
 
 
 def judging_page(request: Request, here: web.Context, topic: Topic, **values: Any) -> Response:
-    """The page on which documents are judged, with what a judge of the topic reads beside them."""
+    """Render the judging page with the topic and the instructions."""
     return web.page(
         request, "judge.html", topic=topic, scale=here.project.settings.scale, pause=here.pause,
         instructions=instructions_of(here.project), guide=guide_of(here.project, topic), **values,
@@ -77,24 +77,24 @@ def judging_page(request: Request, here: web.Context, topic: Topic, **values: An
 
 @router.get("/history")
 def history(request: Request, here: web.Here, who: web.Assessor, topic: TopicId) -> Response:
-    """What I judged, the newest first."""
+    """Show an assessor's judgments for a topic, newest first."""
     asked = api.own_topic(here.project.store, who, topic)
     judgments = here.project.store.standing(topic=topic, assessor=who.pseudonym)[::-1]
     labels = {grade.value: grade.label for grade in here.project.settings.scale}
     corpus = here.project.corpus
-    titles = {one.doc: titled(found)[0] for one in judgments if (found := corpus.document(one.doc))}
+    titles = {one.doc: split_title(found)[0] for one in judgments if (found := corpus.document(one.doc))}
     return web.page(request, "history.html", topic=asked, judgments=judgments, labels=labels, titles=titles)
 
 
 @router.get("/develop")
 def develop(request: Request, here: web.Here, who: web.Assessor) -> Response:
-    """The topics that I write."""
+    """Show the topics that an assessor has written."""
     return web.page(request, "develop.html", topics=here.project.store.topics_by(who.pseudonym))
 
 
 @router.post("/develop")
 def begin_topic(here: web.Here, who: web.Assessor, given: web.Given) -> Response:
-    """A new topic under an id of its own."""
+    """Create a topic with a new id."""
     topic = here.project.store.begin_topic(title=_title(given), author=who.pseudonym)
     return web.went_to(f"/develop/topic?id={topic.id}&said=begun")
 
@@ -102,7 +102,7 @@ def begin_topic(here: web.Here, who: web.Assessor, given: web.Given) -> Response
 def _title(given: web.FormFields) -> str:
     title = given.text("title", most=500).strip()
     if not title:
-        raise RefusedError(400, "a topic without a title; give it one")
+        raise RefusedError(400, "the topic has no title; type one")
     return title
 
 
@@ -115,14 +115,14 @@ def topic_page(
     query: Words = "",
     first: Place = 1,
 ) -> Response:
-    """One topic: its text, its versions, and a search over the corpus."""
+    """Show a topic with its text, its versions, and a search over the corpus."""
     topic = api.written_topic(here.project.store, who, id)
     return _topic_page(request, here, who, topic, query.strip(), first)
 
 
 @router.post("/develop/topic")
 def save_topic(request: Request, here: web.Here, who: web.Assessor, given: web.Given) -> Response:
-    """A new version of a topic; one that was made meanwhile is not written over unseen."""
+    """Save a new version of a topic; show the page again if another version was saved meanwhile."""
     store = here.project.store
     topic = api.written_topic(store, who, given.text("id", most=MOST_TOPIC))
     query = quote(given.text("query", most=1000), safe="")
@@ -169,11 +169,11 @@ def _topic_page(
         grades={one.doc: one.grade for one in judged}, advice=advice(topic.estimate, relevant),
         instructions=instructions_of(here.project), results=results, at_once=api.MOST_FOUND,
         documents=here.project.corpus.count,
-        # What `marked` gives is escaped.
+        # `highlight` returns escaped HTML.
         found=[
             {
-                "doc": one.doc, "title": Markup(marked(one.title, query)),  # noqa: S704
-                "html": Markup(marked(one.snippet, query)),  # noqa: S704
+                "doc": one.doc, "title": Markup(highlight(one.title, query)),  # noqa: S704
+                "html": Markup(highlight(one.snippet, query)),  # noqa: S704
             }
             for one in results.found
         ],
@@ -181,12 +181,14 @@ def _topic_page(
 
 
 def advice(estimate: int | None, found: int = 0) -> str:
-    """What the expected number of relevant documents says about a topic, beside those found by now."""
+    """Return advice on the estimated number of relevant documents, given how many were found so far."""
     if estimate is None or estimate < found:
-        least = f"You found {plural(found, 'relevant document')} already: expect at least as many."
+        least = f"You have already found {plural(found, 'relevant document')}. Estimate at least that many."
         return least if found else ""
     if estimate < FEW:
-        return f"Probably too hard: fewer than {FEW} relevant documents can hardly tell systems apart."
+        return (
+            f"Probably too hard: a topic with fewer than {FEW} relevant documents hardly separates systems."
+        )
     if estimate > MANY:
-        return f"Probably too easy: of more than {MANY} relevant documents any system finds some."
-    return "A good number: neither too easy nor too hard."
+        return f"Probably too easy: nearly every system finds some of more than {MANY} relevant documents."
+    return "Good: neither too easy nor too hard."

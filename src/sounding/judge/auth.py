@@ -1,10 +1,9 @@
-"""Who is asking: passwords, cookies, how often they may be tried, and tokens of our own pages.
+"""Authenticate visitors: passwords, cookies, rate limits, and the tokens of pages.
 
-The token of a page is a keyed hash of the visitor's cookie. It depends on neither the name of the host nor
-the port, so a proxy in front of the server cannot break it, and other sites, which cannot read the cookie,
-cannot make it. Checking a password is slow on purpose: a small pool of threads does it, in which whoever asks
-waits in a line of their own, and lines take turns, so one address that sends many requests makes nobody else
-wait long.
+The token of a page is a keyed hash of the visitor's cookie. It does not depend on the host name or the port,
+so it works behind any proxy. Other sites cannot read the cookie, so they cannot forge the token. Checking a
+password is slow on purpose. A small pool of threads does it; every requester has a queue of their own, and
+queues take turns, so a flood from one address delays nobody else for long.
 """
 
 from __future__ import annotations
@@ -38,39 +37,39 @@ from sounding.judge.records import Role, User
 from sounding.judge.serving import ip_of, log_failure
 from sounding.judge.store import Store
 
-MOST_KEYS = 10_000  # that are remembered; beyond them the ones that were quiet longest are forgotten
+MOST_KEYS = 10_000  # remembered keys; beyond that, the least recently used are dropped
 
 
 Result = TypeVar("Result")
-THREADS = 2 if (os.cpu_count() or 1) >= 4 else 1  # each takes a core and 64 MiB while it hashes
-MOST_WAITING = 100  # the last of them waits for about 15 s with one thread
-NICENESS = 5  # added to that of the process: other threads of the machine come first
-SIGN_IN_SECONDS = 7 * 86400.0  # that a browser stays signed in
-DEVICE_SECONDS = 180 * 86400.0  # that it is known afterwards as one that has signed in before
+THREADS = 2 if (os.cpu_count() or 1) >= 4 else 1  # each uses a core and 64 MiB while it hashes
+MOST_WAITING = 100  # with one thread, the last one waits about 15 s
+NICENESS = 5  # added to that of the process, so that other threads go first
+SIGN_IN_SECONDS = 7 * 86400.0  # duration of a session
+DEVICE_SECONDS = 180 * 86400.0  # how long a browser is recognized after signing in
 LEAST_PASSWORD = 10  # characters
 MOST_PASSWORD = 200
-BUSY_SECONDS = 10.0  # after which whoever was refused because too many wait may try again
-_hasher = PasswordHasher(parallelism=1)  # one core, and the others are left to judging
+BUSY_SECONDS = 10.0  # wait before the next attempt if the queue is full
+_hasher = PasswordHasher(parallelism=1)  # one core; the others stay free for judging
 
 
 class RateLimit:
-    """Lets every key act `burst` times at once, and again as time passes: `burst` times in `seconds`."""
+    """Allow each key `burst` actions at once, and `burst` more every `seconds`."""
 
     def __init__(self, burst: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._burst = burst
         self._rate = burst / seconds
         self._clock = clock
         self._lock = threading.Lock()
-        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()  # key -> acts left, when
+        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()  # key -> actions left, time
 
     def delay(self, key: Hashable) -> float:
-        """Return the seconds until a key may act, 0 where it may now; nothing is counted."""
+        """Return the seconds until a key may act, 0 if it may act now; count nothing."""
         with self._lock:
             left = self._now(key, self._clock())
         return 0.0 if left >= 1 else (1 - left) / self._rate
 
     def wait(self, key: Hashable) -> float:
-        """Count one act of a key; 0 where it may be done, else the seconds until it may."""
+        """Count one action of a key; return 0 if it is allowed, else the seconds to wait."""
         now = self._clock()
         with self._lock:
             left = self._now(key, now)
@@ -82,13 +81,13 @@ class RateLimit:
         return 0.0 if allowed else (1 - left) / self._rate
 
     def give_back(self, key: Hashable) -> None:
-        """Take one act of a key out of the count: it turned out to be none that is limited."""
+        """Remove one action of a key from the count, because it was legitimate."""
         now = self._clock()
         with self._lock:
             self._left[key] = (min(float(self._burst), self._now(key, now) + 1), now)
 
     def forgive(self, key: Hashable) -> None:
-        """Forget what a key has done: it turned out to be no attack."""
+        """Forget all actions of a key, because it turned out to be legitimate."""
         with self._lock:
             self._left.pop(key, None)
 
@@ -98,7 +97,7 @@ class RateLimit:
 
 
 class BusyError(SoundingError):
-    """A job was refused because too many others wait."""
+    """Raised for a job that was refused because the queue is full."""
 
 
 @dataclass
@@ -123,23 +122,23 @@ class _Job:
 
     def refuse(self) -> None:
         if self.future.set_running_or_notify_cancel():
-            self.future.set_exception(BusyError("too many people are signing in at this moment"))
+            self.future.set_exception(BusyError("too many people are signing in right now"))
 
 
 class HashingPool:
-    """Runs jobs in a few threads that exist only while there are jobs.
+    """Run jobs in a few threads that exist only while there are jobs.
 
-    At most `most` jobs wait. One more pushes out the newest job of the longest line, which is refused. Among
-    lines of equal length those of requesters who are not known lose first. If the newcomer's own line would
-    be the one to lose, the newcomer is refused. So a flood from one place is refused, and nobody else.
+    At most `most` jobs wait. One more makes the pool refuse the newest job of the longest queue; among
+    queues of equal length, unknown requesters lose first. If that queue is the newcomer's own, the newcomer
+    is refused. So a flood from one place hits only that place.
     """
 
     def __init__(self, threads: int = THREADS, most: int = MOST_WAITING) -> None:
         self._threads = threads
         self._most = most
         self._lock = threading.Lock()
-        self._lines: OrderedDict[Hashable, _Queue] = OrderedDict()  # the first has the next turn
-        self.waiting = 0  # jobs that wait for their turn
+        self._lines: OrderedDict[Hashable, _Queue] = OrderedDict()  # in the order of their turns
+        self.waiting = 0  # jobs
         self._running = 0  # threads
 
     async def run(self, who: Hashable, work: Callable[[], Result], *, known: bool = False) -> Result:
@@ -159,7 +158,7 @@ class HashingPool:
         return job.future
 
     def _enter(self, who: Hashable, known: bool, job: _Job) -> _Job | None:
-        """Put a job into its line and return the job that is refused for it, if any."""
+        """Queue a job; return the job that is refused to make room, if any."""
         line = self._lines.get(who) or _Queue(known)
         refused = None
         if self.waiting >= self._most:
@@ -181,7 +180,7 @@ class HashingPool:
             job.run()
 
     def _next(self) -> _Job | None:
-        """Take the oldest job of the line whose turn it is; None: nothing waits, and the thread ends."""
+        """Take the oldest job of the queue whose turn it is; None ends the thread."""
         with self._lock:
             if not self._lines:
                 self._running -= 1
@@ -195,12 +194,12 @@ class HashingPool:
 
 
 def _precedence(line: _Queue) -> tuple[int, bool]:
-    """Rank a line by who makes room first: the longest, then those who are not known."""
+    """Rank queues by who makes room first: the longest, then unknown requesters."""
     return len(line.jobs), not line.known
 
 
 def _step_back() -> None:
-    """Let other threads come first where cores are short; only Linux has a niceness for each thread."""
+    """Lower the priority of this thread; only Linux has a niceness per thread."""
     if sys.platform == "linux":
         with suppress(OSError):
             number = threading.get_native_id()
@@ -208,7 +207,7 @@ def _step_back() -> None:
 
 
 class RefusedError(SoundingError):
-    """A request that is answered with a status other than success."""
+    """Raised for a request that is refused with an HTTP status."""
 
     def __init__(self, status: int, message: str, retry_after: float | None = None) -> None:
         self.status = status
@@ -217,43 +216,43 @@ class RefusedError(SoundingError):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers of the answer."""
+        """Return the headers of the response."""
         return {} if self.retry_after is None else {"Retry-After": f"{max(1, math.ceil(self.retry_after))}"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
-    """Who is asking; `secret` is that of the cookie, of a sign-in or of a guest."""
+    """The person who sent a request; `secret` is the content of the session or guest cookie."""
 
     secret: str
     user: User | None
-    known: bool  # the browser has the cookie already
+    known: bool  # whether the browser already has the cookie
 
     @property
     def token(self) -> str:
-        """What shows that a request comes from a page that this visitor was given."""
+        """Return the token that proves that a request comes from a page of this visitor."""
         return hmac.new(self.secret.encode(), b"sounding page", hashlib.sha256).hexdigest()
 
     def is_token(self, given: str) -> bool:
-        """Whether a token is this visitor's."""
+        """Return whether a token is this visitor's."""
         return hmac.compare_digest(self.token.encode(), given.encode())
 
     def signed_in(self) -> User:
-        """The user; a guest is refused."""
+        """Return the user; refuse a guest."""
         if self.user is None:
-            raise RefusedError(401, "you are not signed in, or no longer; sign in to go on")
+            raise RefusedError(401, "you are not signed in, or your session has expired; sign in to continue")
         return self.user
 
     def having(self, role: Role) -> User:
-        """The user, if of this role."""
+        """Return the user; refuse another role."""
         user = self.signed_in()
         if user.role != role:
-            raise RefusedError(403, f"this is for {role}s, and you are signed in as an {user.role}")
+            raise RefusedError(403, f"only {role}s can open this page; you are signed in as an {user.role}")
         return user
 
 
 def visitor_of(store: Store, session: str | None, guest: str | None) -> Visitor:
-    """The visitor with these cookies; one without any is a new guest."""
+    """Return the visitor with these cookies; without cookies, a new guest."""
     if session:
         found = store.sign_in(digest_of(session))
         if found is not None:
@@ -264,28 +263,28 @@ def visitor_of(store: Store, session: str | None, guest: str | None) -> Visitor:
 
 
 def too_soon(why: str, wait: float, *, status: int = 429) -> RefusedError:
-    """The refusal of what may be tried again after some seconds."""
+    """Return the refusal of a request that may be repeated after some seconds."""
     return RefusedError(status, f"{why}; try again in {plural(math.ceil(wait), 'second')}", wait)
 
 
 def possible_password(password: str) -> str:
-    """Return a password as it is; one that is too short or too long is refused."""
+    """Return a password unchanged; refuse one that is too short or too long."""
     if not LEAST_PASSWORD <= len(password) <= MOST_PASSWORD:
         raise RefusedError(
             400,
-            f"a password of {plural(len(password), 'character')};"
-            f" expected {LEAST_PASSWORD} to {MOST_PASSWORD}",
+            f"the password has {plural(len(password), 'character')};"
+            f" choose one with {LEAST_PASSWORD} to {MOST_PASSWORD}",
         )
     return password
 
 
 def hash_password(password: str) -> str:
-    """What is kept of a password; one that is too short or too long is refused."""
+    """Return the hash of a password; refuse one that is too short or too long."""
     return _hasher.hash(possible_password(password).encode("utf-8", "replace"))
 
 
 def is_password(password_hash: str | None, password: str) -> bool:
-    """Whether a password is the right one; takes as long where there is none to compare with."""
+    """Return whether a password is right; takes as long if there is no hash to compare with."""
     given = password[: MOST_PASSWORD + 1].encode("utf-8", "replace")
     try:
         _hasher.verify(password_hash or _nobodys_hash(), given)
@@ -300,16 +299,16 @@ def _nobodys_hash() -> str:
 
 
 class Door:
-    """Signing in, at a rate that makes guessing hopeless and locks nobody else out.
+    """Sign users in, at a rate that makes guessing hopeless without locking anybody out.
 
-    Only passwords that were checked and wrong count. Whether an address is refused depends on its own wrong
-    passwords alone: what others try at a name only lowers how many wrong ones an address may try there.
+    Only passwords that were checked and wrong count. Whether an address is refused depends only on its own
+    wrong passwords: attacks on a name from elsewhere only lower the number that each address may try.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._pool = HashingPool()
-        self._by_both = RateLimit(10, 300)  # also of one browser that is known, and of one that is signed in
+        self._by_both = RateLimit(10, 300)  # per name and address, known browser, or session
         self._by_address = RateLimit(100, 300)
         self._by_name = RateLimit(200, 3600)
         self._by_both_if_attacked = RateLimit(2, 3600)
@@ -317,10 +316,10 @@ class Door:
     async def sign_in(
         self, name: str, password: str, address: str, browser: str, device: str | None = None
     ) -> tuple[User, str]:
-        """Return the user with this name and password, and the secret of a new cookie.
+        """Return the user with this name and password, and the secret of a new session cookie.
 
-        `device` is the cookie of a browser that has signed in before. Its wrong passwords are counted for
-        itself, so nobody else at its address can lock it out.
+        `device` is the cookie of a browser that has signed in before. Its wrong passwords have a count of
+        their own, so that others at its address cannot lock it out.
         """
         user = await run_in_threadpool(self._store.user_by_name, name)
         nonce, folded, place = device_of(user, device), name.strip().casefold()[:200], network_of(address)
@@ -348,24 +347,24 @@ class Door:
         right = await self._check(who, kept, password, delay, count, known=nonce is not None)
         if not right or user is None:
             log_failure(user, address)
-            raise RefusedError(401, "name or password is wrong")
+            raise RefusedError(401, "wrong name or password; try again, or ask an organizer for a new link")
         if not user.active:
-            raise RefusedError(403, "this account is closed; ask an organizer")
+            raise RefusedError(403, "this account is closed; ask an organizer to open it")
         for limit in (self._by_both, self._by_both_if_attacked):
             limit.forgive((folded, nonce) if nonce is not None else both)
         return user, await run_in_threadpool(begin_session, self._store, user, address, browser)
 
     async def confirm(self, user: User, password: str, session: str, address: str) -> None:
-        """Have a user who is signed in say the password again; wrong ones are limited for that sign-in."""
+        """Check the password of a signed-in user again, with a rate limit per session."""
         key = (user.id, session)
         delay, count = partial(self._by_both.delay, key), partial(self._by_both.wait, key)
         if not await self._check(user.id, user.password_hash, password, delay, count, known=True):
             log_failure(user, address)
-            raise RefusedError(400, "the present password is wrong")
+            raise RefusedError(400, "the current password is wrong; type it again")
         self._by_both.forgive(key)
 
     async def hash(self, user: User, password: str) -> str:
-        """Return what is kept of a new password of a user."""
+        """Return the hash of a user's new password."""
         return await self._in_turn(user.id, partial(hash_password, password), known=True)
 
     async def _check(
@@ -380,7 +379,7 @@ class Door:
     ) -> bool:
         """Return whether a password is right; `count` counts a wrong one.
 
-        The limit is looked at again when the turn comes: what was wrong meanwhile counts by then.
+        The limit is checked again when the job runs, because others may have failed while it waited.
         """
 
         def check() -> bool:
@@ -401,13 +400,13 @@ class Door:
 
 
 def refuse_until(wait: float) -> None:
-    """Refuse an attempt that must wait for some seconds."""
+    """Refuse an attempt that comes too soon."""
     if wait > 0:
-        raise too_soon("too many attempts to sign in", wait)
+        raise too_soon("too many failed attempts to sign in", wait)
 
 
 def network_of(address: str) -> str:
-    """Return what counts as one address: of IPv6 the network of 64 bits, all of which one customer has."""
+    """Return what counts as one address: for IPv6 the /64 network, which belongs to one customer."""
     try:
         known = ip_of(address)
     except ValueError:
@@ -417,16 +416,16 @@ def network_of(address: str) -> str:
 
 
 def new_device(user: User) -> str:
-    """Return the cookie by which a browser that has signed in is known; it signs nobody in.
+    """Return the cookie that identifies a browser which has signed in; it does not sign anybody in.
 
-    It is made with the hash of the password, so a new password makes all of them void.
+    It is derived from the password hash, so a new password invalidates all of them.
     """
     nonce = secrets.token_urlsafe(16)
     return f"{nonce}.{_device_mark(user, nonce)}"
 
 
 def device_of(user: User | None, given: str | None) -> str | None:
-    """Return what identifies a browser by its cookie; None: it has not signed in as this user before."""
+    """Return the id of a browser from its cookie; None if it has not signed in as this user before."""
     if user is None or user.password_hash is None or given is None:
         return None
     nonce, _, mark = given.partition(".")
@@ -439,7 +438,7 @@ def _device_mark(user: User, nonce: str) -> str:
 
 
 def begin_session(store: Store, user: User, address: str, browser: str) -> str:
-    """The secret of a new cookie for a user."""
+    """Start a session for a user; return the secret of its cookie."""
     secret = secrets.token_urlsafe(32)
     note = f"{browser[:250]} from {address}"
     store.add_sign_in(user.id, digest_of(secret), time.time() + SIGN_IN_SECONDS, note)

@@ -1,4 +1,4 @@
-"""`sounding judge`: the options of the judging server and of what an organizer does around it."""
+"""The options of `sounding judge`, which runs the judging server and manages its projects."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from sounding.judge.search import SearchEngine
     from sounding.judge.settings import Feed
 
-LOOPBACK, PORT = "127.0.0.1", 8000  # where the server listens unless told otherwise
-SAMPLED = 20  # judgments of an audit, unless others are asked for
+LOOPBACK, PORT = "127.0.0.1", 8000  # default address of the server
+SAMPLED = 20  # default number of judgments in an audit
 OF_JUDGMENTS = [kind.name for kind in EXPORT_KINDS.values() if kind.of_judgments]
 EXPORT_HELP = """Export the judgments, the log, the searches or the topics of the project in DIR.
 
-Judgments of candidate and dropped topics are left out, and a remark says so.
+Leaves out judgments of candidate and dropped topics, and says so.
 
 \b
-""" + "\n".join(f"{kind.name:10} {kind.described}" for kind in EXPORT_KINDS.values())
+""" + "\n".join(f"{kind.name:10} {kind.description}" for kind in EXPORT_KINDS.values())
 
 _PARAMETER = declare.option(
     multiple=True,
@@ -40,7 +40,7 @@ _NO_REMARKS = declare.flag("Hide all remarks.")
 
 @dataclass(frozen=True, kw_only=True)
 class ProjectOptions:
-    """What every command is about; `quiet` keeps remarks back, where a command has any."""
+    """Options of every command: the folder of the project, and whether to hide remarks."""
 
     folder: Path
     quiet: bool = False
@@ -48,12 +48,12 @@ class ProjectOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions(ProjectOptions, declare.OutputOptions):
-    """What a command is asked for that writes a table."""
+    """Options of every command that writes a table."""
 
 
 @declare.options
 class InitOptions(ProjectOptions):
-    """What `sounding judge init` is asked for."""
+    """Options of `sounding judge init`."""
 
     folder: Path = declare.argument(metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
     corpus: tuple[str, ...] = declare.option(
@@ -111,10 +111,11 @@ class InitOptions(ProjectOptions):
 
 @declare.options
 class ServeOptions(ProjectOptions):
-    """What `sounding judge serve` is asked for."""
+    """Options of `sounding judge serve`."""
 
     host: str = declare.text(
-        "Listen on this address; one beyond this machine requires a user with a password.", default=LOOPBACK
+        "Listen on this address; other machines can connect only once a user has a password.",
+        default=LOOPBACK,
     )
     port: int = declare.option(
         type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Listen on this port."
@@ -124,7 +125,7 @@ class ServeOptions(ProjectOptions):
 
 @declare.options
 class UserOptions(TableOptions):
-    """What `sounding judge user` is asked for."""
+    """Options of `sounding judge user`."""
 
     name: str | None = declare.argument(required=False)
     role: Role | None = declare.choice(
@@ -151,7 +152,7 @@ class UserOptions(TableOptions):
 
 @declare.options
 class TopicsOptions(TableOptions):
-    """What `sounding judge topics` is asked for."""
+    """Options of `sounding judge topics`."""
 
     choose: tuple[str, ...] = declare.texts(
         "Choose topics to judge and count from now on; all means every topic; repeatable.", metavar="ID,..."
@@ -177,7 +178,7 @@ class TopicsOptions(TableOptions):
 
 @declare.options
 class OrderOptions(TableOptions):
-    """What `sounding judge order` is asked for."""
+    """Options of `sounding judge order`."""
 
     order: str | None = declare.argument(required=False, metavar="[ORDER]")
     parameter: tuple[str, ...] = _PARAMETER
@@ -196,7 +197,7 @@ class OrderOptions(TableOptions):
 
 @declare.options
 class SettingsOptions(TableOptions):
-    """What `sounding judge settings` is asked for."""
+    """Options of `sounding judge settings`."""
 
     title: str | None = declare.text("Set the title of every page.", metavar="TEXT")
     overlap: int | None = declare.count("Have this many assessors judge each document.", metavar="N")
@@ -219,7 +220,7 @@ class SettingsOptions(TableOptions):
 
 @declare.options
 class DifferencesOptions(TableOptions):
-    """What `sounding judge differences` is asked for."""
+    """Options of `sounding judge differences`."""
 
     only_open: bool = declare.flag("List only documents that nobody has settled yet.", spelled="--open")
     settle: str | None = declare.text(
@@ -231,7 +232,7 @@ class DifferencesOptions(TableOptions):
 
 @declare.options
 class ExpertAuditOptions(TableOptions):
-    """What `sounding judge audit` is asked for."""
+    """Options of `sounding judge audit`."""
 
     assessor: str | None = declare.argument(required=False)
     expert: str | None = declare.text(
@@ -242,7 +243,7 @@ class ExpertAuditOptions(TableOptions):
 
 @declare.options
 class ImportOptions(ProjectOptions):
-    """What `sounding judge import` is asked for."""
+    """Options of `sounding judge import`."""
 
     qrels: tuple[str, ...] = declare.texts(
         "Add judgments from FILE; existing ones do not change; repeatable.", metavar="FILE"
@@ -266,7 +267,7 @@ class ImportOptions(ProjectOptions):
 
 @declare.options
 class ExportOptions(ProjectOptions):
-    """What `sounding judge export` is asked for."""
+    """Options of `sounding judge export`."""
 
     what: str = declare.argument(type=click.Choice(list(EXPORT_KINDS)))
     event: int | None = declare.count("Export the state after event N of the log.", metavar="N")
@@ -279,7 +280,7 @@ class ExportOptions(ProjectOptions):
 
 @declare.options
 class StatusOptions(TableOptions):
-    """What `sounding judge status` is asked for."""
+    """Options of `sounding judge status`."""
 
     view: str | None = declare.choice(
         ["topics", "runs"], "Show only this table; csv, jsonl and parquet contain only one."
@@ -288,7 +289,7 @@ class StatusOptions(TableOptions):
 
 @declare.options
 class BackupOptions(ProjectOptions):
-    """What `sounding judge backup` is asked for."""
+    """Options of `sounding judge backup`."""
 
     target: Path = declare.argument(metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
     quiet: bool = _NO_REMARKS
@@ -296,13 +297,13 @@ class BackupOptions(ProjectOptions):
 
 @declare.options
 class VerifyOptions(ProjectOptions):
-    """What `sounding judge verify` is asked for."""
+    """Options of `sounding judge verify`."""
 
     quiet: bool = declare.quiet
 
 
 def _run(options: ProjectOptions) -> None:
-    from sounding.judge.flow import run  # NumPy, the engine and the databases, which --help does without
+    from sounding.judge.flow import run  # imported late: --help needs no NumPy, engine or database
 
     run(options)
 
@@ -329,7 +330,7 @@ def _subcommand(
     short_help: str | None = None,
     help: str | None = None,  # noqa: A002 - as click has it
 ) -> Callable[[Callable[[declare.Kind], None]], click.Command]:
-    """Add a command about the project in a folder, which has its options as one object."""
+    """Add a subcommand that takes the folder of a project and its options as one object."""
     folder = click.argument(
         "folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
     )

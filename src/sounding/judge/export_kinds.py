@@ -1,6 +1,6 @@
-"""What can be exported, in one list: what command, page, interface and verification offer.
+"""The list of exports that the command, the page, the API and the verification share.
 
-Nothing is imported here, so that the help of a command does not wait for anything.
+This file imports nothing slow, so that `--help` stays fast.
 """
 
 from __future__ import annotations
@@ -13,29 +13,29 @@ TEXT = "text/plain"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportKind:
-    """One of the things that can be exported."""
+    """One kind of export."""
 
     name: str
-    columns: str  # of a line; empty: lines of JSON
+    columns: str  # empty: lines of JSON
     what: str
-    of_judgments: bool = False  # so that it may be asked for topics in use, or for all
-    of_sample: bool = False  # has only what a sample drew
-    of_log: bool = True  # follows from the log, so that it can be had as of any event
+    of_judgments: bool = False  # whether it can cover topics in use or all topics
+    of_sample: bool = False  # whether it contains only sampled documents
+    of_log: bool = True  # whether it can be computed as of any event of the log
 
     @property
     def content_type(self) -> str:
-        """What a browser is told that it gets."""
+        """Return the media type."""
         return TEXT if self.columns else JSON_LINES
 
     @property
     def file_name(self) -> str:
-        """What a browser saves it as."""
+        """Return the file name for downloads."""
         return f"{self.name}.{'txt' if self.columns else 'jsonl'}"
 
     @property
-    def described(self) -> str:
-        """The columns, and what it is, in a line."""
-        return f"{self.columns}: {self.what}" if self.columns else f"{self.what}, as lines of JSON"
+    def description(self) -> str:
+        """Return the columns and the meaning of the export in one line."""
+        return f"{self.columns}: {self.what}" if self.columns else f"{self.what}, as JSON lines"
 
 
 EXPORT_KINDS = {
@@ -50,15 +50,16 @@ EXPORT_KINDS = {
         ),
         ExportKind(
             name="strata", columns="topic 0 doc stratum grade",
-            what="of a sample; -1: not drawn, or no grade yet", of_judgments=True, of_sample=True,
+            what="sampled topics; grade -1: not sampled or not graded yet", of_judgments=True, of_sample=True,
         ),
         ExportKind(
-            name="prels", columns="topic doc grade method probability", what="of a sample",
+            name="prels", columns="topic doc grade method probability", what="sampled documents",
             of_judgments=True, of_sample=True,
         ),
-        ExportKind(name="log", columns="", what="every event, with how each document was chosen"),
+        ExportKind(name="log", columns="", what="every event, and how each document was chosen"),
         ExportKind(
-            name="searches", columns="", what="every query, and every document opened from it", of_log=False,
+            name="searches", columns="", what="every query and every document opened from its results",
+            of_log=False,
         ),
         ExportKind(name="topics", columns="", what="every version of every topic"),
     )

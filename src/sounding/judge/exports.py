@@ -1,10 +1,10 @@
-"""What judging came to, line by line, in memory that does not grow: qrels, strata, prels, the whole log.
+"""Export qrels, assessors, strata, prels, the log, searches and topics, line by line in constant memory.
 
-Nothing is replayed for them: qrels follow from what was judged, samples from the plan of judging beside it.
-Every export is that of one moment: up to a sequence number, whatever is judged meanwhile. Judgments are
-those of topics in use at that moment, unless all are asked for: what is exported is what the project's
-figures rest on. What has no grade is left out and counted: samples come in random order, so that what nobody
-has come to yet is left to chance; what people differ on, or cannot judge, is not.
+Exports need no replay: qrels follow from the judgments, samples also from the events that plan judging. Every
+export shows one moment, up to a sequence number, even if people judge meanwhile. It contains judgments of the
+topics in use at that moment, which the project's figures are based on, unless all topics are requested.
+Documents without a grade are left out and counted. Samples are judged in random order, so documents that
+nobody has judged yet are missing at random; documents that people disagree on or cannot judge are not.
 """
 
 from __future__ import annotations
@@ -27,21 +27,22 @@ from sounding.judge.state import Opinions, opinions_of
 from sounding.judge.store import Store
 
 _SETTLED_BY = (
-    "to be settled under Differences or by judge differences, or by settings --feed first or majority"
+    "settle them on the page Differences or with `sounding judge differences`, or choose --feed first or"
+    " majority"
 )
 
 
 @dataclass(slots=True)
 class Omitted:
-    """How many documents an export has no grade of, by why; of `assessors`, how many judgments."""
+    """Counts of documents (for `assessors`: judgments) that an export leaves out, by reason."""
 
-    nobody: int = 0  # a sample drew them, and nobody has judged them
+    nobody: int = 0  # sampled, but not judged yet
     unsettled: int = 0  # assessors differ, and no organizer has settled them
-    cannot: int = 0  # nobody who looked could judge them, or they are settled so
-    certain: int = 0  # among all these: a sample drew them with probability 1
+    cannot: int = 0  # nobody could judge them, or an organizer settled so
+    certain: int = 0  # of all these: sampled with probability 1
 
     def add(self, other: Omitted) -> None:
-        """Count these as well."""
+        """Add other counts to these."""
         self.nobody += other.nobody
         self.unsettled += other.unsettled
         self.cannot += other.cannot
@@ -49,22 +50,22 @@ class Omitted:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """Return the number of all documents left out."""
         return self.nobody + self.unsettled + self.cannot
 
     @property
     def reasons(self) -> str:
-        """Why they have no grade, with how many each."""
+        """List the reasons with their counts."""
         every = {
-            "that nobody has judged": self.nobody,
-            f"on which assessors differ ({_SETTLED_BY})": self.unsettled,
-            "that cannot be judged": self.cannot,
+            "not judged yet": self.nobody,
+            f"with different grades ({_SETTLED_BY})": self.unsettled,
+            "impossible to judge": self.cannot,
         }
         return ", ".join(f"{count:,} {why}" for why, count in every.items() if count)
 
 
 def omitted_from_qrels(engine: Engine) -> Omitted:
-    """What qrels leave out as things stand, without reading the log for it."""
+    """Count what the qrels leave out now, without reading the log."""
     counts = engine.counts()
     every = {**counts.topics, **counts.unused}
     used = [one for topic, one in every.items() if engine.in_use(topic)]
@@ -72,44 +73,44 @@ def omitted_from_qrels(engine: Engine) -> Omitted:
 
 
 def omission_note(what: str, omitted: Omitted) -> str:
-    """What an export leaves out for want of a grade, and what follows, in words; empty: nothing."""
+    """Say what an export leaves out because it has no grade, and what follows; empty if nothing."""
     if not omitted.total:
         return ""
     if what == "assessors":
-        return f"assessors leave out {plural(omitted.total, 'judgment')} of people who could not judge"
+        return f"assessors leaves out {plural(omitted.total, 'judgment')} of people who could not judge"
     if what == "qrels":
-        told = f"qrels leave out {plural(omitted.total, 'document')}: {omitted.reasons}"
-        return f"{told}; an evaluation takes them for not judged"
-    certain = f", {omitted.certain:,} of them with probability 1" if omitted.certain else ""
-    drawn = f"{plural(omitted.total, 'document')} that the samples drew{certain}: {omitted.reasons}"
+        count = f"qrels leaves out {plural(omitted.total, 'document')}: {omitted.reasons}"
+        return f"{count}. Evaluations treat them as unjudged"
+    certain = f", {omitted.certain:,} of them sampled with probability 1" if omitted.certain else ""
+    drawn = f"{plural(omitted.total, 'sampled document')}{certain}: {omitted.reasons}"
     if what == "prels":
         return (
-            f"prels leave out {drawn}; statAP and EstNumRel take them for not relevant, and are biased as"
-            " long as they have no grade"
+            f"prels leaves out {drawn}. statAP and EstNumRel treat them as not relevant, so they are biased"
+            " until all have a grade"
         )
     by_chance = not omitted.unsettled and not omitted.cannot
-    return f"strata have -1 for {drawn}; estimates take them for not drawn, and are " + (
-        "unbiased only if chance alone left them out"
+    return f"strata has grade -1 for {drawn}. Estimates treat them as not sampled and are " + (
+        "unbiased only if they are missing at random"
         if by_chance
-        else "biased: what people differ on or cannot judge is not left out by chance"
+        else "biased, because documents that people differ on or cannot judge are not missing at random"
     )
 
 
-SAMPLED = 1  # the method of prels whose documents were drawn with a known chance
+SAMPLED = 1  # the prels method for documents sampled with a known probability
 
 Lines = Iterator[str]
 
 
 class GradedSample(NamedTuple):
-    """The sample of a topic, and what those of its documents that were drawn and judged count as."""
+    """The sample of a topic with the grades of its documents."""
 
     topic: str
     documents: dict[str, SampledDocument]
-    grades: dict[str, float | None]  # None: nobody could, or not settled
-    unsettled: set[str]  # among these without a grade
+    grades: dict[str, float | None]  # None: impossible to judge, or not settled
+    unsettled: set[str]  # documents with grade None because assessors differ
 
     def omitted(self, *, of_strata: bool = False) -> Omitted:
-        """How many of the documents that were drawn have no grade; or of those among them with a stratum."""
+        """Count the sampled documents without a grade; with `of_strata`, only those that have a stratum."""
         found = Omitted()
         for doc, (stratum, chance, drawn) in self.documents.items():
             if drawn and self.grades.get(doc) is None and not (of_strata and stratum is None):
@@ -121,9 +122,9 @@ class GradedSample(NamedTuple):
 
 
 class Export:
-    """What was judged until an event (None: now), of topics in use or of all, as lines of files.
+    """The judgments up to an event (None: now), for topics in use or all topics, as lines of files.
 
-    `omitted` has what has no grade and is not in the lines, once they are all read.
+    `omitted` counts what the lines leave out, once all of them are read.
     """
 
     def __init__(
@@ -140,16 +141,16 @@ class Export:
         self._all_topics = all_topics
 
     def plan(self) -> Agenda:
-        """What was to be judged, and in which order."""
+        """Return the documents to judge and their order."""
         plan = Agenda(self._store.run)
         for event in self._store.plan_events(self.until):
             plan.take(event)
         return plan
 
     def qrels(self, feed: Feed | None = None) -> Lines:
-        """TREC's four columns, by topic and document; without a grade that counts there is none.
+        """Yield TREC qrels, sorted by topic and document, for documents with a grade that counts.
 
-        `feed` says which of several grades counts; None: what the settings say.
+        `feed` says which of several grades counts; None: as in the settings.
         """
         feed = feed or self.plan().settings.feed
         for topic, doc, opinions in self._opinions():
@@ -162,7 +163,7 @@ class Export:
                 self.omitted.cannot += judged
 
     def assessors(self) -> Lines:
-        """The grade of every assessor, whose pseudonym is the second of TREC's four columns."""
+        """Yield the grade of every assessor, with the pseudonym in the second column of TREC qrels."""
         for topic, doc, opinions in self._opinions():
             for assessor, grade in opinions.grades.items():
                 if grade is not None:
@@ -171,10 +172,9 @@ class Export:
                     self.omitted.cannot += 1
 
     def prels(self) -> Lines:
-        """Topic, document, grade, method and the chance of having been drawn, by topic and document.
+        """Yield topic, document, grade, method and sampling probability, sorted by topic and document.
 
-        Only documents that a sample drew are there, however they came to be judged: for others no chance is
-        known.
+        Only sampled documents are included, however they came to be judged: others have no known probability.
         """
         for one in self.samples():
             for doc in sorted(one.grades, key=byte_order):
@@ -184,9 +184,9 @@ class Export:
             self.omitted.add(one.omitted())
 
     def strata(self) -> Lines:
-        """Topic, 0, document, stratum and grade; -1: in the pool, and not drawn, not judged or not settled.
+        """Yield topic, 0, document, stratum and grade, for topics with a stratified sample.
 
-        Only topics that have a stratified sample are there.
+        Grade -1 marks pooled documents that are not sampled, not judged or not settled.
         """
         for one in self.samples():
             for doc, (stratum, _, _) in one.documents.items():
@@ -196,26 +196,26 @@ class Export:
             self.omitted.add(one.omitted(of_strata=True))
 
     def log(self) -> Lines:
-        """Every event as a line of JSON."""
+        """Yield every event as a line of JSON."""
         for event in self._store.events(until=self.until):
             yield event.line()
 
     def searches(self) -> Lines:
-        """Every query and every document opened from its results, as lines of JSON."""
+        """Yield every query and every document opened from its results, as lines of JSON."""
         return map(_json_line, self._store.searches())
 
     def topics(self) -> Lines:
-        """Every version of every topic that the log knew of by then, as lines of JSON."""
+        """Yield every version of every topic up to that moment, as lines of JSON."""
         events = self._store.topic_events(self.until)
         known = {event.topic: event.detail["version"] for event in events}
         for topic in sorted(filter(None, known), key=byte_order):
             yield from map(_json_line, self._store.topic_versions(topic)[: known[topic]])
 
     def samples(self) -> Iterator[GradedSample]:
-        """The sample of every topic that has one, by topic.
+        """Yield the sample of every topic that has one, sorted by topic.
 
-        One whose order gave way to another counts once all that it drew is judged: before that, what is
-        judged of it was chosen by something other than chance.
+        If the topic's order has changed since, the sample counts only once all of it is judged: until then,
+        something other than chance decides which of its documents are judged.
         """
         plan = self.plan()
         if not plan.runs:
@@ -240,16 +240,16 @@ class Export:
                     yield GradedSample(topic, sample.documents, grades[topic], unsettled[topic])
 
     def unused_topics(self) -> set[str]:
-        """Topics that were candidates or dropped: what was judged for them is no part of the collection.
+        """Return candidate and dropped topics, whose judgments are not part of the collection.
 
-        Where all topics are asked for, there is none.
+        The set is empty if all topics are requested.
         """
         events = [] if self._all_topics else self._store.topic_events(self.until)
         statuses = {event.topic or "": event.detail["status"] for event in events}
         return {topic for topic, status in statuses.items() if status != IN_USE}
 
     def _opinions(self) -> Iterator[tuple[str, str, Opinions]]:
-        """All that is said of each document, by topic and document."""
+        """Yield all opinions on each document, sorted by topic and document."""
         unused = self.unused_topics()
         gradings = self._store.gradings(self.until)
         for (topic, doc), events in groupby(gradings, key=lambda event: (event.topic, event.doc)):
@@ -271,7 +271,7 @@ def export_lines(
     all_topics: bool = False,
     omitted: Omitted | None = None,
 ) -> Lines:
-    """The lines of an export by its name; see `Export`."""
+    """Return the lines of an export by its name; see `Export`."""
     return _WRITERS[name](Export(store, until, all_topics=all_topics, omitted=omitted))
 
 
@@ -279,9 +279,9 @@ EXPORTS = {name: partial(export_lines, name) for name in EXPORT_KINDS}
 
 
 def left_out(store: Store, until: int | None = None, *, sampled: bool = False) -> list[str]:
-    """Topics with judgments that are not exported, since the topics were not in use.
+    """Return judged topics that are not exported because they were not in use.
 
-    `sampled`: only those with a sample, for others have no lines in an export of samples anyway.
+    `sampled`: only those with a sample, because exports of samples have no lines for others.
     """
     export = Export(store, until)
     unused = export.unused_topics()
@@ -293,16 +293,16 @@ def left_out(store: Store, until: int | None = None, *, sampled: bool = False) -
 
 
 def without_status(store: Store, until: int) -> list[str]:
-    """Topics with judgments that are exported although the log said nothing of their status by then.
+    """Return judged topics that are exported although the log had not recorded their status yet.
 
-    Topics that came with runs may have had their text only later.
+    Topics that came with runs may have received their text only later.
     """
     later = {topic.id for topic in store.topics()} - {event.topic for event in store.topic_events(until)}
     return [topic for topic in store.judged_topics(until) if topic in later] if later else []
 
 
 def omitted_from_samples(store: Store) -> dict[str, Omitted]:
-    """What prels and strata have no grade of."""
+    """Count the sampled documents without a grade in prels and strata."""
     found = {"prels": Omitted(), "strata": Omitted()}
     for one in Export(store).samples():
         found["prels"].add(one.omitted())
@@ -311,33 +311,33 @@ def omitted_from_samples(store: Store) -> dict[str, Omitted]:
 
 
 def why_empty(store: Store, what: str, until: int | None = None, *, all_topics: bool = False) -> str:
-    """Why an export of samples, strata or prels, has no line."""
+    """Say why an export of samples (strata or prels) is empty."""
     export = Export(store, until, all_topics=all_topics)
     found = list(export.samples())
     if found and what == "strata":
-        return "the samples that there are have no strata; see prels"
+        return "no strata: the samples are not stratified; export prels instead"
     if found:
         missed = Omitted()
         for one in found:
             missed.add(one.omitted())
         drawn = plural(missed.total, "document")
-        return f"no prels: the samples drew {drawn}, and none has a grade yet: {missed.reasons}"
+        return f"no prels: none of the {drawn} sampled has a grade yet: {missed.reasons}"
     plan = export.plan()
     if not plan.runs:
-        return f"no {what}: there are no runs to draw from"
+        return f"no {what}: there are no runs to sample from"
     unused = export.unused_topics()
     sampled = [topic for topic in plan.all_lists.topics if plan.is_sampled(topic)]
     in_use = [topic for topic in sampled if topic not in unused]
     if not sampled:
-        return f"no topic is judged by a sample, so there are no {what}; see sounding judge order"
+        return f"no {what}: no topic is judged by a sample; choose one with: sounding judge order"
     if not in_use:
-        return f"no {what}: no topic with a sample is in use, such as {sampled[0]}; --all-topics has them"
+        return f"no {what}: topics with a sample, such as {sampled[0]}, are not in use; add --all-topics"
     gone = [topic for topic in in_use if plan.sample(topic) is not None]
     if not gone:
-        return f"no {what}: the sample of topic {in_use[0]} cannot be drawn from the runs"
+        return f"no {what}: the runs do not allow the sample of topic {in_use[0]}"
     return (
-        f"no {what}: the order of topic {gone[0]} changed before all that its sample drew was judged;"
-        " the sample counts once it is"
+        f"no {what}: the order of topic {gone[0]} changed before its sample was fully judged; the sample"
+        " counts once it is"
     )
 
 

@@ -1,4 +1,4 @@
-"""What the commands of `sounding judge` do: open the project, change it where that is asked for, write."""
+"""The work of the `sounding judge` commands: open the project, change it if asked, write the result."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from sounding.judge.project import (
     add_runs,
     add_topics,
     create_project,
+    describe_missing,
     import_qrels,
     invite,
     open_project,
     refuse_other_corpus,
-    told_lost,
 )
 from sounding.judge.records import TopicStatus, User
 from sounding.judge.review import audit_of, differing_documents, draw_audit, settle_file
@@ -49,25 +49,25 @@ from sounding.terminal.options import (
 
 STATUSES: dict[str, TopicStatus] = {"choose": "chosen", "drop": "dropped", "candidate": "candidate"}
 STILL_HELD = (
-    "another program reads the database just now: its log, judging.sqlite-wal, still tells who it was; the"
-    " server empties it when that program has ended"
+    "another program is reading the database, so judging.sqlite-wal still contains the name; the server"
+    " removes it once that program has finished"
 )
 
 
 @singledispatch
 def run(options: command.ProjectOptions) -> None:
-    """Do what a command is asked for."""
+    """Run a command with its options."""
     raise TypeError(f"no command takes {type(options).__name__}")
 
 
-def _write(options: OutputOptions, *found: Table) -> None:
-    """Write tables, with their remarks unless nobody wants to hear them."""
-    shown = [replace(table, notes=()) if options.quiet else table for table in found]
+def _write(options: OutputOptions, *tables_found: Table) -> None:
+    """Write tables; without their notes if --quiet is given."""
+    shown = [replace(table, notes=()) if options.quiet else table for table in tables_found]
     write_tables(shown, options.format_name, options.output)
 
 
 def _say(options: command.ProjectOptions, *texts: str) -> None:
-    """Say beside the output what there is to say; an empty text says nothing."""
+    """Print remarks next to the output; skip empty ones."""
     for text in filter(None, texts):
         remark(text, quiet=options.quiet)
 
@@ -77,7 +77,7 @@ def _say(options: command.ProjectOptions, *texts: str) -> None:
 
 @run.register(command.InitOptions)
 def init(options: command.InitOptions) -> None:
-    """Make a project, and say what it has and what comes next."""
+    """Create a project, print its contents, and name the next command."""
     _refuse_format_of_nothing("runs", options.runs, "--run-format", options.run_format)
     settings = Settings(
         title=options.title, scale=parse_scale(options.scale), level=options.level, overlap=options.overlap,
@@ -102,40 +102,40 @@ def init(options: command.InitOptions) -> None:
 
 
 def _contents(project: Project) -> Iterator[str]:
-    """What there is to judge, and what of the runs nobody can judge."""
+    """Yield what there is to judge, and which topics and documents of the runs nobody can judge."""
     runs, engine = project.engine.run_names(), project.engine
     topics = [topic.id for topic in project.store.topics()]
     counted = engine.counts().topics
-    left = sum(counted[topic].left for topic in topics if topic in counted)  # without a text nobody judges
-    which = "drawn from the documents" if engine.general_order().is_sample else "the documents"
+    left = sum(counted[topic].left for topic in topics if topic in counted)  # only topics with a text
+    which = "a sample of the documents" if engine.general_order().is_sample else "the documents"
     yield (
         f"{plural(project.corpus.count, 'document')}, {plural(len(topics), 'topic')},"
-        f" {plural(len(runs), 'run')}; {left:,} to judge: {which} that the runs have for each topic"
+        f" {plural(len(runs), 'run')}; {left:,} to judge: {which} that the runs retrieved for each topic"
     )
     strangers = [topic for topic in engine.topics() if topic not in topics]
     if strangers:
         yield (
-            f"the runs have {plural(len(strangers), 'topic')}{' more' if topics else ''},"
-            f" such as {strangers[0]}: without a text nobody can judge for them, and they count in every"
-            " run's value"
+            f"the runs contain {plural(len(strangers), 'topic')}{' more' if topics else ''} without a text,"
+            f" such as {strangers[0]}: nobody can judge {'it' if len(strangers) == 1 else 'them'}, but every"
+            " run's value includes them"
         )
     if lost := engine.lost(project.corpus):
-        such = told_lost(lost, project.corpus)
+        such = describe_missing(lost, project.corpus)
         yield f"not in the corpus: {plural(len(lost), 'document')} of the runs, such as {such}"
 
 
 def _refuse_format_of_nothing(kind: str, files: tuple[str, ...], option: str, given: str | None) -> None:
     if given is not None and not files:
-        raise click.UsageError(f"{option} is for --{kind}; give some")
+        raise click.UsageError(f"{option} needs --{kind} FILE; add it")
 
 
 @run.register(command.ServeOptions)
 def serve(options: command.ServeOptions) -> None:
     """Serve a project until the server is stopped."""
-    from sounding.judge.app import serve as serve_project  # FastAPI and uvicorn, for this command alone
+    from sounding.judge.app import serve as serve_project  # only this command needs FastAPI and uvicorn
 
     with open_project(options.folder) as project:
-        refuse_other_corpus(project)  # here, lest assessors judge other texts
+        refuse_other_corpus(project)  # before anybody judges the wrong texts
         click.echo(f"{project.store.place}: {project.store.kind()}", err=True)
         serve_project(project, options.host, options.port, access_log=options.access_log)
 
@@ -144,11 +144,11 @@ def serve(options: command.ServeOptions) -> None:
 def import_files(options: command.ImportOptions) -> None:
     """Add topics, runs and judgments, in this order."""
     if not (options.qrels or options.runs or options.topics):
-        raise click.UsageError("nothing to add; give --qrels, --runs or --topics")
+        raise click.UsageError("nothing to import; give --qrels, --runs or --topics")
     _refuse_format_of_nothing("qrels", options.qrels, "--qrels-format", options.qrels_format)
     _refuse_format_of_nothing("runs", options.runs, "--run-format", options.run_format)
     if options.assessor is not None and len(options.qrels) != 1:
-        raise click.UsageError("--assessor says whose one file of --qrels is; give one at a time")
+        raise click.UsageError("--assessor needs exactly one --qrels FILE; import one file at a time")
     with open_project(options.folder) as project:
         if options.topics:
             topics = read_topics(options.topics)
@@ -168,18 +168,18 @@ def import_files(options: command.ImportOptions) -> None:
 
 @run.register(command.ExportOptions)
 def export(options: command.ExportOptions) -> None:
-    """Write the lines of an export, and say what is not in them."""
+    """Write the lines of an export, and say what they leave out."""
     what, until, kind = options.what, options.event, EXPORT_KINDS[options.what]
     if until is not None and not kind.of_log:
-        raise click.UsageError(f"{what} are no events of the log; --event is for the others")
+        raise click.UsageError(f"--event does not apply to {what}, which are not in the log; leave it out")
     if options.all_topics and not kind.of_judgments:
         raise click.UsageError(
-            f"{what} has all topics; --all-topics is for {', '.join(command.OF_JUDGMENTS)}"
+            f"{what} always has all topics; --all-topics is for {', '.join(command.OF_JUDGMENTS)}"
         )
     with open_project(options.folder) as project:
         store, last = project.store, project.store.last_sequence()
         if until is not None and until > last:
-            raise DataError(f"--event {until}: the log ends with event {last}")
+            raise DataError(f"--event {until}: the log ends with event {last}; give at most {last}")
         moment, omitted = last if until is None else until, Omitted()
         written = EXPORTS[what](store, moment, all_topics=options.all_topics, omitted=omitted)
         lines = _write_lines(written, options.output)
@@ -195,24 +195,24 @@ def export(options: command.ExportOptions) -> None:
 
 
 def _left_out(store: Store, moment: int, sampled: bool) -> list[str]:
-    """Which judged topics are not in an export, or are although nobody said that they count."""
+    """Say which judged topics an export leaves out, and which it includes without a recorded status."""
     unused, unsaid = left_out(store, moment, sampled=sampled), without_status(store, moment)
     remarks = []
     if unused:
         remarks.append(
-            f"{plural(len(unused), 'judged topic')} not in use (candidate or dropped), such as {unused[0]}:"
-            " left out; --all-topics has them"
+            f"left out: {plural(len(unused), 'judged topic')} not in use (candidate or dropped), such as"
+            f" {unused[0]}; add --all-topics to include them"
         )
     if unsaid:
         remarks.append(
-            f"{plural(len(unsaid), 'judged topic')} of which the log says only later whether they are in use,"
-            f" such as {unsaid[0]}: taken in"
+            f"included: {plural(len(unsaid), 'judged topic')} whose status the log records only later, such"
+            f" as {unsaid[0]}"
         )
     return remarks
 
 
 def _write_lines(lines: Iterable[str], output: Path | None) -> int:
-    """Write lines one by one to standard output, or to a file that appears whole; return how many."""
+    """Write lines to standard output, or to a file that appears only when complete; return their number."""
     count = 0
     with _opened(output) as stream:
         for line in lines:
@@ -233,19 +233,19 @@ def _opened(output: Path | None) -> Iterator[BinaryIO]:
 
 @run.register(command.StatusOptions)
 def status(options: command.StatusOptions) -> None:
-    """Write how far judging is, and how sure the order of the runs."""
+    """Write the progress of judging, and how certain the ranking of the runs is."""
     view, layout = options.view, options.format_name
     if view is None and layout in ("csv", "jsonl", "parquet"):
         raise click.UsageError(f"{layout} holds one table; give --view topics or --view runs")
     with open_project(options.folder) as project:
-        found = tables.status_tables(project)
-    if view is not None and view not in found:
-        raise DataError(found["topics"].notes[0])  # why the runs are not ranked
+        views = tables.status_tables(project)
+    if view is not None and view not in views:
+        raise DataError(views["topics"].notes[0])  # the reason why the runs are not ranked
     if view is None and layout == "json":
-        both = {name: {**table.facts, "rows": table.rows()} for name, table in found.items()}
+        both = {name: {**table.facts, "rows": table.rows()} for name, table in views.items()}
         write_text(json_text(both, indent=1), options.output)
         return
-    _write(options, *([found[view]] if view else found.values()))
+    _write(options, *([views[view]] if view else views.values()))
 
 
 @run.register(command.BackupOptions)
@@ -255,23 +255,29 @@ def backup(options: command.BackupOptions) -> None:
         before = project.store.last_sequence()
         project.store.backup(options.target)
         after = project.store.last_sequence()
-    meanwhile = f"; those up to {after:,} came meanwhile and may be missing" if after > before else ""
-    _say(options, f"{options.target}: everything up to event {before:,}{meanwhile}")
+    meanwhile = (
+        f"; events up to {after:,} arrived during the backup and may be missing" if after > before else ""
+    )
+    _say(options, f"{options.target}: contains everything up to event {before:,}{meanwhile}")
 
 
 @run.register(command.VerifyOptions)
 def verify_project(options: command.VerifyOptions) -> None:
-    """Write every difference between the project and its log, and exit with 1 where there is any."""
+    """Write every difference between the project and its log; exit with 1 if there is any."""
     with open_project(options.folder) as project:
         total = project.store.last_sequence()
         with progress_bar(total, quiet=options.quiet, label="replaying") as progress:
-            found = verify(project, progress)
-    for problem in found.problems:
+            verification = verify(project, progress)
+    for problem in verification.problems:
         click.echo(problem)
-    done = f"{found.events:,} events replayed in two processes, {found.choices:,} choices made again"
-    outcome = plural(len(found.problems), "difference") if found.problems else "all the same"
-    _say(options, f"{done}, corpus compared: {outcome}")
-    if found.problems:
+    problems = verification.problems
+    outcome = plural(len(problems), "difference") if problems else "no differences"
+    _say(
+        options,
+        f"{outcome}: replayed {verification.events:,} events in two processes, repeated"
+        f" {verification.choices:,} choices, compared the corpus",
+    )
+    if problems:
         click.get_current_context().exit(1)
 
 
@@ -280,7 +286,7 @@ def verify_project(options: command.VerifyOptions) -> None:
 
 @run.register(command.UserOptions)
 def user(options: command.UserOptions) -> None:
-    """Add a user, or change one; then write what the user is now. Without a name: list all."""
+    """Add or change a user and print the result; without a name, list all users."""
     _refuse_contradictions(options)
     _refuse_no_address(options.url)
     with open_project(options.folder) as project:
@@ -293,11 +299,11 @@ def user(options: command.UserOptions) -> None:
         present = store.user_by_name(options.name)
         if present is None:
             if options.erase or link or options.enable is not None:
-                others = ", ".join(one.name for one in store.users() if not one.erased) or "nobody yet"
-                raise DataError(f"there is no user {options.name!r}; there are: {others}")
+                others = ", ".join(one.name for one in store.users() if not one.erased) or "none yet"
+                raise DataError(f"no user {options.name!r}; known users: {others}")
             link = True
         elif options.url is not None and not link:
-            raise click.UsageError("--url says where a link leads; give --link as well")
+            raise click.UsageError("--url sets the address of a new link; add --link")
         if not link:
             _refuse_unknown_suffix(options)
         if present is not None and options.erase:
@@ -306,7 +312,7 @@ def user(options: command.UserOptions) -> None:
             return
         address = None
         if present is None or any(_given(options)):
-            with store.together():  # all that is asked for is done, or nothing of it
+            with store.together():  # all changes are made, or none
                 present = present or store.add_user(options.name, options.role or "assessor")
                 _change_user(store, present, options)
                 address = _new_link(project, present, options.url) if link else None
@@ -315,7 +321,7 @@ def user(options: command.UserOptions) -> None:
 
 
 def _write_user(store: Store, number: int, link: str | None, options: command.UserOptions) -> None:
-    """Write a user as a table where a format is asked for; otherwise the link alone, if there is one."""
+    """Write a user as a table if a format is given; otherwise only the link, if there is one."""
     unasked = options.format_name == "table" and not _format_is_given()
     if unasked and link is not None:
         write_text(f"{link}\n", options.output)
@@ -329,13 +335,13 @@ def _format_is_given() -> bool:
 
 
 def _refuse_unknown_suffix(options: command.UserOptions) -> None:
-    """Refuse a file whose name promises no table; a link goes into whatever file is named."""
+    """Refuse an output file without a table's suffix; a link can go into any file."""
     if not _format_is_given():
         by_suffix(options.output, "table")
 
 
 def _given(options: command.UserOptions) -> Iterator[tuple[str, str]]:
-    """The options that change a user and were given: their names, and as they are written."""
+    """Yield the given options that change a user: their names and spellings."""
     for name in ("role", "topics", "link", "erase", "enable", "yes"):
         value = getattr(options, name)
         if value is not None and (value or name == "enable"):
@@ -346,20 +352,18 @@ def _refuse_changes(options: command.UserOptions) -> None:
     url = [("url", "--url")] if options.url is not None else []
     for name, shown in [*_given(options), *url]:
         if name != "yes":
-            raise click.UsageError(f"{shown} is for one user; give a NAME")
+            raise click.UsageError(f"{shown} changes one user; add the NAME")
 
 
 def _refuse_contradictions(options: command.UserOptions) -> None:
     given = dict(_given(options))
     others = [shown for name, shown in given.items() if name not in ("erase", "yes")]
     if "erase" in given and others:
-        raise click.UsageError(
-            f"--erase forgets the user, so that {others[0]} has nobody to change; give one"
-        )
+        raise click.UsageError(f"--erase and {others[0]} exclude each other; give one of them")
     if "yes" in given and "erase" not in given:
-        raise click.UsageError("--yes is for --erase")
+        raise click.UsageError("--yes needs --erase; add it, or leave --yes out")
     if "link" in given and options.enable is False:
-        raise click.UsageError("--disable keeps the user out, and --link lets the user in; give one")
+        raise click.UsageError("--disable and --link exclude each other; give one of them")
 
 
 def _refuse_no_address(url: str | None) -> None:
@@ -374,10 +378,10 @@ def _refuse_no_address(url: str | None) -> None:
 def _erase_user(store: Store, person: User, options: command.UserOptions) -> None:
     if not options.yes:
         if not sys.stdin.isatty():
-            raise click.UsageError(f"{person.name} would be forgotten for good; say that you mean it: --yes")
-        click.confirm(f"Forget for good who {person.name} is? The judgments stay", abort=True, err=True)
+            raise click.UsageError(f"this erases {person.name} for good; confirm with --yes")
+        click.confirm(f"Erase {person.name} for good? The judgments stay", abort=True, err=True)
     gone = store.erase_user(person.id)
-    _say(options, f"{person.name} is forgotten; the judgments stay, as those of {gone.pseudonym}")
+    _say(options, f"erased {person.name}; the judgments stay, as those of {gone.pseudonym}")
     if store.holds_erased():
         _say(options, STILL_HELD)
 
@@ -392,17 +396,17 @@ def _change_user(store: Store, person: User, options: command.UserOptions) -> No
 
 
 def _wanted_topics(store: Store, listed: str) -> list[str]:
-    """The topics of a list with commas, or all."""
+    """Return the topics of a comma-separated list, or all."""
     if listed == "all":
         return [topic.id for topic in store.topics()]
     wanted = [name.strip() for name in listed.split(",") if name.strip()]
     if not wanted:
-        raise DataError("--topics names no topic; give ids with commas between them, or all")
+        raise DataError("--topics names no topic; give ids separated by commas, or all")
     return wanted
 
 
 def _new_link(project: Project, person: User, url: str | None) -> str:
-    """A one-time link to set a password with; the password of before is void."""
+    """Create a one-time link to set a password; the old password becomes invalid."""
     if person.password_hash is not None:
         project.store.set_password(person.id, None)
     secret = invite(project.store, person, "invitation" if person.password_hash is None else "reset")
@@ -411,14 +415,16 @@ def _new_link(project: Project, person: User, url: str | None) -> str:
 
 
 def _say_user(project: Project, number: int, link: str | None, options: command.UserOptions) -> None:
-    """Say what a user is now, and what the link is good for, if one was made."""
+    """Say what a user is now, and how to use the new link, if there is one."""
     store = project.store
     [person] = [one for one in store.users() if one.id == number]
     if link is not None:
-        _say(options, f"for {person.name} alone: opens once, within 14 days, and sets a password")
+        _say(
+            options, f"send this link to {person.name} only: it works once, within 14 days, to set a password"
+        )
         if options.url is None and last_address(project.folder) is None:
-            elsewhere = "if people reach it elsewhere, say where with --url"
-            _say(options, f"the project has not been served yet: {elsewhere}")
+            elsewhere = "if people reach the server elsewhere, give its address with --url"
+            _say(options, f"the project has not been served yet; {elsewhere}")
     topics = plural(store.topics_given()[person.pseudonym], "topic")
     judges = "" if person.role == "organizer" else f", {topics} to judge"
     sign_in = tables.sign_in(person)
@@ -430,9 +436,9 @@ def _say_user(project: Project, number: int, link: str | None, options: command.
 
 @run.register(command.TopicsOptions)
 def topics(options: command.TopicsOptions) -> None:
-    """Change which topics are judged and by whom, all of it or nothing; then list them."""
+    """Change which topics are judged and by whom, all or nothing; then list them."""
     if options.each is not None and not options.share_out:
-        raise click.UsageError("--each is for --share-out")
+        raise click.UsageError("--each needs --share-out; add it")
     with open_project(options.folder) as project:
         done = []
         with project.engine.together():
@@ -444,17 +450,17 @@ def topics(options: command.TopicsOptions) -> None:
                     done.append(f"{plural(changed, 'topic')} {status}")
             for topic, names in _people(project.store, options.assign).items():
                 changed = organizing.assign(project, topic, names)
-                done.append(f"topic {topic}: {plural(changed, 'assessor')} came or went")
+                done.append(f"topic {topic}: {plural(changed, 'assessor')} added or removed")
             if options.share_out:
                 given = organizing.share_out(project, options.each)
                 why = organizing.why_no_more(project, options.each)
-                done.append(f"{plural(given, 'assignment')} given out: {why}")
+                done.append(f"{plural(given, 'assignment')} made: {why}")
         _say(options, "; ".join(done))
         _write(options, tables.topic_table(project))
 
 
 def _listed(store: Store, given: Iterable[str]) -> list[str]:
-    """The topics of lists with commas; `all`: every topic, unless one is called so."""
+    """Return the topics of comma-separated lists; `all` means every topic, unless one has that id."""
     known = [topic.id for topic in store.topics()]
     names = [name.strip() for text in given for name in text.split(",") if name.strip()]
     return known if "all" in names and "all" not in known else names
@@ -465,17 +471,19 @@ def _refuse_two_statuses(wanted: dict[str, list[str]]) -> None:
     for option, names in wanted.items():
         for name in names:
             if seen.setdefault(name, option) != option:
-                raise click.UsageError(f"topic {name}: --{seen[name]} and --{option}; give one")
+                raise click.UsageError(
+                    f"topic {name} is in --{seen[name]} and in --{option}; give one of them"
+                )
 
 
 def _people(store: Store, given: Iterable[str]) -> dict[str, list[str]]:
-    """Topic -> names of those who are to judge it; names and topics may hold what stands between them."""
+    """Map topics to the names of their assessors; names and topic ids may contain commas and `=`."""
     known = {topic.id for topic in store.topics()}
     found: dict[str, list[str]] = {}
     for text in given:
         places = [place for place, sign in enumerate(text) if sign == "="]
         if not places:
-            raise click.UsageError(f"--assign {text}: expected a topic and names, such as 301=ann,bob")
+            raise click.UsageError(f"--assign {text}: expected TOPIC=NAME,..., such as 301=ann,bob")
         place = next((place for place in places if text[:place] in known), places[0])
         topic, names = text[:place], text[place + 1 :]
         several = [names] if store.user_by_name(names) else [name.strip() for name in names.split(",")]
@@ -485,12 +493,12 @@ def _people(store: Store, given: Iterable[str]) -> dict[str, list[str]]:
 
 @run.register(command.OrderOptions)
 def order(options: command.OrderOptions) -> None:
-    """Change the order of judging where one is named; then list the orders."""
+    """Change the order of judging if one is given; then list the orders."""
     if options.order is None:
         for name in ("parameter", "batch", "warm_up"):
             if getattr(options, name) not in (None, ()):
                 raise click.UsageError(
-                    f"--{name.replace('_', '-')} is part of an order; say which, such as mtc"
+                    f"--{name.replace('_', '-')} belongs to an order; name it, such as mtc"
                 )
     with open_project(options.folder) as project:
         named = _listed(project.store, options.topics) if options.topics else None
@@ -500,20 +508,20 @@ def order(options: command.OrderOptions) -> None:
                 batch=options.batch or 1, warm_up=options.warm_up or 0,
             )  # fmt: skip
             changed = organizing.set_order(project, named, wanted)
-            another = f"another order for {plural(changed, 'topic')}"
-            _say(options, another if changed else "they had this order already")
+            changes = f"changed the order of {plural(changed, 'topic')}"
+            _say(options, changes if changed else "nothing changed: the topics have this order already")
         _write(options, tables.order_table(project, named))
 
 
 @run.register(command.SettingsOptions)
 def settings(options: command.SettingsOptions) -> None:
-    """Change settings where some are given; then list them."""
+    """Change settings if some are given; then list them."""
     text = None if options.instructions is None else _read(options.instructions)
     names = ("title", "overlap", "feed", "level", "measure", "lease")
     changes = {name: value for name in names if (value := getattr(options, name)) is not None}
     for name in ("title", "measure"):
         if not changes.get(name, name).strip():
-            raise click.UsageError(f"--{name} is blank; give what it is to be, or leave it out")
+            raise click.UsageError(f"--{name} is blank; give a value or leave it out")
     with open_project(options.folder) as project:
         with project.engine.together():
             if changes:
@@ -529,24 +537,22 @@ def _read(file: TextIO) -> str:
     try:
         return file.read()
     except UnicodeDecodeError as error:
-        raise DataError(f"{file.name}: not UTF-8 ({error.reason}); save it as such") from error
+        raise DataError(f"{file.name}: not UTF-8 ({error.reason}); save the file as UTF-8") from error
 
 
-# ---- what people judged
+# ---- differences and audits
 
 
 @run.register(command.DifferencesOptions)
 def differences(options: command.DifferencesOptions) -> None:
-    """Settle what a file settles; then list the documents on which assessors differ."""
+    """Settle the documents of a file, if one is given; then list the documents on which assessors differ."""
     if (options.settle is None) != (options.organizer is None):
-        raise click.UsageError(
-            "--settle and --organizer go together: give what is settled, and who settled it"
-        )
+        raise click.UsageError("--settle FILE and --organizer NAME need each other; give both")
     with open_project(options.folder) as project:
         if options.settle is not None and options.organizer is not None:
             by = organizing.organizer_of(project.store, options.organizer).pseudonym
             read = settle_file(project, options.settle, by=by)
-            _say(options, f"{plural(read.rows, 'settled document')}, {read.changed:,} new or changed")
+            _say(options, f"settled {plural(read.rows, 'document')}, {read.changed:,} new or changed")
         found = differing_documents(project, project.store.standing())
         brief = options.format_name in PEOPLE
         _write(options, tables.difference_table(project, found, options.only_open, brief=brief))
@@ -554,11 +560,11 @@ def differences(options: command.DifferencesOptions) -> None:
 
 @run.register(command.ExpertAuditOptions)
 def audit(options: command.ExpertAuditOptions) -> None:
-    """Draw a sample of an assessor's judgments, or list those that were drawn."""
+    """Draw a sample of an assessor's judgments, or list the samples."""
     if options.assessor is not None and options.expert is None:
-        raise click.UsageError("who grades the sample? give --expert NAME")
+        raise click.UsageError("a new sample needs an expert to grade it; add --expert NAME")
     if options.assessor is None and options.size is not None:
-        raise click.UsageError("--size is for a new sample; say whose judgments: ASSESSOR")
+        raise click.UsageError("--size is for a new sample; add the ASSESSOR whose judgments to draw")
     with open_project(options.folder) as project:
         store = project.store
         expert = None if options.expert is None else organizing.organizer_of(store, options.expert)
@@ -573,17 +579,17 @@ def _draw(project: Project, assessor: str, expert: User, options: command.Expert
     """Draw a sample, and say where it is graded."""
     store, name = project.store, project.store.names().get(assessor, assessor)
     if assessor == expert.pseudonym:
-        raise DataError(f"{name} cannot audit {name}; draw from another one's judgments")
+        raise DataError(f"{name} cannot audit {name}; name another assessor or another expert")
     before = store.last_sequence()
     size = options.size or command.SAMPLED
     number = draw_audit(store, expert.pseudonym, assessor, size, project.settings.seed)
     found = None if number is None else audit_of(store, expert.pseudonym, number)
     if found is None:
-        raise DataError(f"{name} has judged nothing yet for a topic in use, so nothing was drawn")
-    which = f"audit {found.number}{', drawn before' if found.number <= before else ''}"
+        raise DataError(f"nothing to draw: {name} has no judgments for topics in use yet")
+    which = f"audit {found.number}{' (drawn before)' if found.number <= before else ''}"
     _say(
         options,
-        f"{which}: {len(found.drawn):,} of {found.of:,} judgments of {name}; {expert.name} grades them on the"
-        f" page Audit, /organize/audit?audit={found.number}",
+        f"{which}: {len(found.drawn):,} of {name}'s {found.of:,} judgments; {expert.name} can grade them at"
+        f" /organize/audit?audit={found.number}",
     )
     return tables.drawn_table(found, expert.name, name)

@@ -1,6 +1,6 @@
-"""What comes in from files: judgments line by line, and ids, which are checked before anything is recorded.
+"""Read judgments from files, and check ids before anything is recorded.
 
-An id has to go out again, as a word of a line of qrels, and has to fit the databases and requests.
+An id must be one word, because qrels are split at blanks, and must fit the databases and requests.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from sounding.data.fast.tokens import Tokens
 from sounding.data.tables import Qrels, Run
 from sounding.data.topics import Topics
 
-# Bytes in UTF-8. An index of PostgreSQL takes 2,704 for a topic, a document and an assessor together.
-MOST_DOC = 2000  # addresses of the web are that long
+# Bytes in UTF-8. A PostgreSQL index has room for 2,704 for topic, document and assessor together.
+MOST_DOC = 2000  # enough for web addresses
 MOST_TOPIC = 500
 MOST_ASSESSOR = 100
 
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_BLANK, _LAST_PLAIN = 0x20, 0x7E  # the bytes between them are in order wherever they stand
+_BLANK, _LAST_PLAIN = 0x20, 0x7E  # the bytes between them are always valid
 
 
 class FileJudgment(NamedTuple):
-    """A judgment in a file, with its line; stratum and probability only where the format has them."""
+    """A judgment in a file, with its line; stratum and probability only if the format has them."""
 
     line: int
     topic: str
@@ -52,18 +52,18 @@ def _line(table: Run | Qrels, row: int) -> int:
 
 
 def wrong_doc(doc: str) -> str:
-    """What is wrong with a doc id, with the id; empty: nothing."""
+    """Return what is wrong with a doc id; empty if nothing."""
     return _sentence("doc id", doc, _wrong(doc, MOST_DOC))
 
 
 def wrong_topic(topic: str) -> str:
-    """What is wrong with a topic id, with the id; empty: nothing."""
-    comment = "begins with #, as comments do; expected another beginning" if topic.startswith("#") else ""
+    """Return what is wrong with a topic id; empty if nothing."""
+    comment = "begins with #, which marks comments; rename it" if topic.startswith("#") else ""
     return _sentence("topic id", topic, _wrong(topic, MOST_TOPIC) or comment)
 
 
 def check_table(table: Run | Qrels) -> None:
-    """Refuse a run or judgments where the id of a topic or a document is no good, with a line of it."""
+    """Refuse a run or qrels with an invalid topic id or doc id, and name the line."""
     topics = zip(table.starts[:-1].tolist(), map(wrong_topic, table.topics), strict=True)
     problems = [(row, problem) for row, problem in (*topics, *_wrong_docs(table.docs)) if problem]
     if problems:
@@ -72,14 +72,14 @@ def check_table(table: Run | Qrels) -> None:
 
 
 def check_topics(topics: Topics) -> None:
-    """Refuse topics of which the id of one is no good, with its line."""
+    """Refuse topics with an invalid id, and name the line."""
     for number, topic in enumerate(topics.ids):
         if problem := wrong_topic(topic):
             raise FormatError(topics.source, topics.lines[number] if topics.lines else None, problem)
 
 
 def _wrong(text: str, most: int) -> str:
-    """What is wrong with an id, as the end of a sentence; empty: nothing."""
+    """Return what is wrong with an id, as the end of a sentence; empty if nothing."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
@@ -87,9 +87,9 @@ def _wrong(text: str, most: int) -> str:
     if not text:
         return "is empty; expected one word"
     if control := CONTROLS.search(text):
-        return f"has the control character {control[0]!a} in it; expected one word without any"
-    if text.split() != [text]:  # by the blanks of every script, as other programs may split lines of qrels
-        return "has blanks in it; expected one word"
+        return f"contains the control character {control[0]!a}; expected one word without any"
+    if text.split() != [text]:  # at Unicode blanks, because other programs may split qrels there
+        return "contains blanks; expected one word"
     return "" if size <= most else f"has {size:,} bytes; expected at most {most:,}"
 
 
@@ -98,7 +98,7 @@ def _sentence(what: str, text: str, problem: str) -> str:
 
 
 def _wrong_docs(docs: Tokens) -> Iterator[tuple[int, str]]:
-    """Yield rows and problems of doc ids; ids of letters, digits and signs are passed by all at once."""
+    """Yield the rows and problems of invalid doc ids; plain ASCII ids are checked all at once."""
     packed = docs.compact()
     odd = (packed.buffer <= _BLANK) | (packed.buffer > _LAST_PLAIN)
     before = np.concatenate([[0], np.cumsum(odd)])

@@ -1,4 +1,4 @@
-"""What organizers watch while people judge, and what goes on behind the pages: refits and prospects."""
+"""The data of the organizers' live page, and the background tasks: refits and prospects."""
 
 from __future__ import annotations
 
@@ -27,67 +27,67 @@ from sounding.judge.state import JudgingState
 from sounding.judge.store import Store
 
 HOUR = 3600.0
-SURE = 0.95  # the chance from which on the order of two runs counts as settled
-POINTS = 40  # of the curve of confidence that are worked out anew for when nobody looked
-FINE = 20  # steps of a curve that has no gap
-BETWEEN = 1.0  # seconds between two workings-out at least
-REST = 4.0  # times as long as the last one took pass before the next: judging comes first
-LOOKING = 5.0  # seconds after which nobody is thought to look at the live page any more
-PROSPECTS_REST = 10.0  # as REST, after prospects
-CHEAP = 2.0  # seconds that a fit may take at most for the model to be fitted in every pause
-GRADING = ("judge", "withdraw", "adjudicate")  # events after which other documents may be judged
-IDLE_SETTINGS = {"title", "lease_seconds", CORPUS}  # a `project` that changes nothing else shapes nothing
+SURE = 0.95  # confidence at which the order of two runs counts as decided
+POINTS = 40  # points of the confidence curve to recompute for times when nobody watched
+FINE = 20  # steps of a curve without gaps
+BETWEEN = 1.0  # minimum seconds between two updates
+REST = 4.0  # an update waits this many times as long as the last one took: judging comes first
+LOOKING = 5.0  # seconds after the last request before the live page counts as unwatched
+PROSPECTS_REST = 10.0  # like REST, for prospects
+CHEAP = 2.0  # seconds; a fit that takes no longer is repeated in every pause
+GRADING = ("judge", "withdraw", "adjudicate")  # events that change which documents are judged
+IDLE_SETTINGS = {"title", "lease_seconds", CORPUS}  # settings that do not affect the ranking
 NOTHING_LEFT = (
-    "Nothing is left to judge by the orders of the topics, so there is no forecast: the ranking stays as sure"
-    " as it is, unless another order or another run brings more."
+    "All documents that the orders of the topics select are judged, so there is no forecast. To gain more"
+    " confidence, change the order or add a run."
 )
 
 Place = tuple[str, str, str]  # assessor, topic, document
-Curve = list[tuple[int, float]]  # documents judged, and how sure the ranking was then
+Curve = list[tuple[int, float]]  # documents judged, confidence in the ranking
 
 log = logging.getLogger("sounding.judge")
 
 
 @dataclass(slots=True)
 class AssessorTally:
-    """What an assessor has done so far, in judgments: one for each document and topic that stands."""
+    """Counts of an assessor's judgments: one for each document and topic."""
 
-    judged: int = 0  # judgments that stand, for topics that count
-    relevant: int = 0  # among them
-    cannot: int = 0  # among them: could not be judged
-    changed: int = 0  # among them: have another grade than at first
-    last_hour: int = 0  # among them: given, or changed, in the last hour
-    elsewhere: int = 0  # judgments that stand besides, for topics that do not count
-    timed: int = 0  # judgments of which it is known how long they took, standing or not, for any topic
-    active: float = 0.0  # seconds at work on these, and on what was skipped
+    judged: int = 0  # current judgments, for topics in use
+    relevant: int = 0  # of these
+    cannot: int = 0  # of these: impossible to judge
+    changed: int = 0  # of these: with a grade other than the first
+    last_hour: int = 0  # of these: made or changed in the last hour
+    elsewhere: int = 0  # current judgments for other topics
+    timed: int = 0  # judgments with a known duration, current or not, for any topic
+    active: float = 0.0  # seconds spent on these and on skipped documents
 
     @property
     def per_active_hour(self) -> float:
-        """Judgments in an hour of work; NaN: it is not known how long any took."""
+        """Return the judgments per hour of work; NaN if no duration is known."""
         return self.timed / self.active * HOUR if self.timed else math.nan
 
 
 class Given(NamedTuple):
-    """A judgment of the log."""
+    """The time and the grade of a judgment in the log."""
 
     time: float
     grade: float | None
 
 
 class Tally:
-    """Who has judged how much, following the log."""
+    """Count the judgments of every assessor while following the log."""
 
     def __init__(self) -> None:
         self.sequence = 0
-        self.shaped = 0  # the last event that changed which topics and runs are ranked, or how
-        self.ordered = 0  # the last one that changed an order: forecasts go by what the orders can bring
-        self._settings: dict[str, Any] = {}  # those that shape the ranking
-        self._unused: set[str] = set()  # topics that do not count
+        self.shaped = 0  # the last event that changed the topics, runs or settings of the ranking
+        self.ordered = 0  # the last event that changed an order, on which forecasts depend
+        self._settings: dict[str, Any] = {}  # settings that affect the ranking
+        self._unused: set[str] = set()  # topics not in use
         self._given: StandingJudgments[Place, Given] = StandingJudgments()
-        self._times: dict[str, tuple[int, float]] = {}  # assessor -> judgments that were timed, seconds
+        self._times: dict[str, tuple[int, float]] = {}  # assessor -> timed judgments, seconds
 
     def follow(self, events: Iterable[Event]) -> None:
-        """Take in events, each in its turn."""
+        """Process events in order."""
         for event in events:
             self.sequence = event.sequence
             if self._is_shaping(event):
@@ -98,25 +98,25 @@ class Tally:
                 self._take(event, (event.assessor, event.topic or "", event.doc or ""))
 
     def _is_shaping(self, event: Event) -> bool:
-        """Take in settings and topics; returns whether nothing holds any more that was worked out before."""
+        """Process settings and topics; return whether earlier results are outdated."""
         before = self._settings, self._unused
         if event.kind == "project":
             detail = event.detail.items()
             self._settings = {name: value for name, value in detail if name not in IDLE_SETTINGS}
-        elif event.kind == "topic":  # a topic counts from when a run brings it until it has another status
+        elif event.kind == "topic":  # a topic of a run is in use until it gets another status
             topic = {event.topic or ""}
             is_used = event.detail["status"] == IN_USE
             self._unused = self._unused - topic if is_used else self._unused | topic
         return event.kind == "run" or before != (self._settings, self._unused)
 
     def opinions(self, topics: Collection[str]) -> Iterator[Opinion]:
-        """The grades that stand for these topics, of every assessor."""
+        """Yield every assessor's current grades for these topics."""
         for (assessor, topic, doc), given in self._given.items():
             if topic in topics:
                 yield assessor, (topic, doc), given[-1].grade
 
     def work(self, topics: Collection[str], level: float, now: float) -> dict[str, AssessorTally]:
-        """What every assessor has done, where these topics count and this is the lowest relevant grade."""
+        """Count every assessor's judgments for these topics, with `level` as the lowest relevant grade."""
         found = {
             assessor: AssessorTally(timed=timed, active=active)
             for assessor, (timed, active) in self._times.items()
@@ -134,7 +134,7 @@ class Tally:
         return found
 
     def seconds_a_judgment(self) -> float | None:
-        """How long a judgment has taken everybody, with the time on what was skipped; None: not known."""
+        """Return the mean seconds per judgment, including time on skipped documents; None if unknown."""
         timed = sum(timed for timed, _ in self._times.values())
         return sum(active for _, active in self._times.values()) / timed if timed else None
 
@@ -148,23 +148,23 @@ class Tally:
 
 
 class LiveFeed:
-    """The organizers' page as plain data, worked out when something has changed and somebody looks."""
+    """The state of the live page, recomputed when something has changed and somebody watches."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
         self._lock = threading.Lock()
         self._tally = Tally()
-        self._curve: Curve = []  # since this process began
+        self._curve: Curve = []  # since this process started
         self._latest: dict[str, Any] | None = None
         self._made = self._took = 0.0
         self._staffing = ""
-        self._staffed: Any = None  # what the sentence on staffing was made from
+        self._staffed: Any = None  # the state for which the staffing note was made
         self.prospects: dict[str, Any] | None = None  # see `sounding.judge.prospects`; None: none yet
-        self.earlier: Curve = []  # the curve of confidence of when nobody looked
-        self.looked = -math.inf  # when somebody last asked for the page
+        self.earlier: Curve = []  # the confidence curve of times when nobody watched
+        self.looked = -math.inf  # time of the last request
 
     def current(self) -> dict[str, Any]:
-        """The page as it is now; not older than a second or so where anything was judged since."""
+        """Return the current state, at most about a second old."""
         self.looked = time.monotonic()
         with self._lock:
             last = self._project.store.last_sequence()
@@ -184,11 +184,11 @@ class LiveFeed:
             return {**self._latest, "curve": curve, "prospects": self.prospects, **people}
 
     def _of_people(self, latest: dict[str, Any]) -> dict[str, Any]:
-        """What changes with the people, which is no event of the log: names are forgotten at once."""
+        """Return the parts that depend on users, who are not in the log: erased names vanish at once."""
         users = self._project.store.users()
         names = {user.pseudonym: user.name for user in users}
         present = latest["sequence"], {(user.pseudonym, user.role, user.active) for user in users}
-        if present != self._staffed:  # to look through all topics takes long where samples are drawn
+        if present != self._staffed:  # checking all topics is slow if samples must be drawn
             self._staffing, self._staffed = staffing_note(self._project.engine), present
         return {
             "staffing": self._staffing,
@@ -202,9 +202,9 @@ class LiveFeed:
         }
 
     def take(self, found: dict[str, Any]) -> bool:
-        """Show prospects, unless other topics or runs are ranked since they were begun.
+        """Take over new prospects, unless topics, runs or settings have changed since they were started.
 
-        Returns whether they may go on: a forecast of before another order is not shown either.
+        Returns whether the computation should continue; a changed order outdates a forecast too.
         """
         with self._lock:
             if found["sequence"] < self._tally.shaped:
@@ -215,18 +215,18 @@ class LiveFeed:
 
     @property
     def outdated(self) -> int:
-        """The last event that is known here after which a forecast, or more, no longer held."""
+        """Return the last known event that outdated a forecast or more."""
         return max(self._tally.shaped, self._tally.ordered)
 
     def _drop_forecast(self) -> bool:
-        """Forget a forecast of before another order, and nothing else; returns whether all is of then."""
+        """Drop a forecast that an order change has outdated; return whether it has."""
         if self.prospects is None or self.prospects["sequence"] >= self._tally.ordered:
             return False
         self.prospects = {name: value for name, value in self.prospects.items() if name != "forecast"}
         return True
 
     def has_gaps(self) -> bool:
-        """Whether much was judged while nobody looked, so that the curve of then is still missing."""
+        """Return whether the curve lacks points, because much was judged while nobody watched."""
         if not self.earlier:
             return True
         known = self.earlier[-1][0]
@@ -238,7 +238,7 @@ class LiveFeed:
         project, store = self._project, self._project.store
         shaped = self._tally.shaped
         self._tally.follow(store.events(self._tally.sequence))
-        if self._tally.shaped != shaped:  # what is known is of other topics or runs
+        if self._tally.shaped != shaped:  # earlier results are for other topics, runs or settings
             self._curve, self.earlier = [], []
             if self.prospects is not None and self.prospects["sequence"] < self._tally.shaped:
                 self.prospects = None
@@ -319,30 +319,30 @@ def _confidence_record(live: Live) -> dict[str, Any]:
 
 
 def nothing_left(counts: Counts, ranking: float) -> str:
-    """Why it cannot be said what it would take, where everything that the orders bring is judged.
+    """Say why there is no forecast if all selected documents are judged.
 
-    Empty: something is left, or the ranking is sure already.
+    Returns an empty text if documents are left or the ranking is certain enough.
     """
     total = counts.total
     if total.left or ranking >= SURE:
         return ""
     to_do = [
         f"{plural(total.unsettled, 'document')} to settle" if total.unsettled else "",
-        f"{plural(total.again, 'document')} to be judged by more people" if total.again else "",
+        f"{plural(total.again, 'document')} to be judged by more assessors" if total.again else "",
     ]
     if not any(to_do):
         return NOTHING_LEFT
     return (
-        "Every document that the orders of the topics bring is judged, so there is no forecast of more. Still"
-        f" to do: {', '.join(filter(None, to_do))}."
+        "All documents that the orders of the topics select are judged, so there is no forecast. Still to do:"
+        f" {', '.join(filter(None, to_do))}."
     )
 
 
 def curve_of(store: Store, points: int) -> Curve:
-    """Documents judged and how sure the ranking was then, at so many places of the log as it is now.
+    """Return the confidence in the ranking at `points` moments of the log.
 
-    Measure, level and topics are those of now: of others, one curve would join what cannot be compared.
-    Each place is moved to just before the next judgment, when all runs that were added together are there.
+    The whole curve uses the current measure, level and topics, so that its points are comparable. Each moment
+    is moved to just before the next judgment, when all runs that were added together are present.
     """
     last = store.last_sequence()
     as_now, replay = _as_now(store, last), JudgingState(store.run)
@@ -360,7 +360,7 @@ def curve_of(store: Store, points: int) -> Curve:
 
 
 def _as_now(store: Store, last: int) -> Callable[[Event], Event]:
-    """What an event would have been if the settings and the topics in use had always been those of now."""
+    """Return a function that rewrites events as if the current settings and topics had always applied."""
     plan = store.plan_events(last)
     settings = [event.detail for event in plan if event.kind == "project"][-1:]
     statuses = {event.topic: event.detail["status"] for event in plan if event.kind == "topic"}
@@ -376,7 +376,7 @@ def _as_now(store: Store, last: int) -> Callable[[Event], Event]:
 
 
 def extend_curve(curve: Curve, live: Live) -> None:
-    """Add where judging stands to a curve; what was judged and then taken back is no longer part of it."""
+    """Add the current point to a curve; drop points of judgments that have been undone since."""
     sure = live.stated.of_ranking()
     while curve and curve[-1][0] >= live.total.judged:
         curve.pop()
@@ -385,32 +385,32 @@ def extend_curve(curve: Curve, live: Live) -> None:
 
 
 def join_curves(earlier: Curve, later: Curve) -> Curve:
-    """One curve of two, the later one having the last word."""
+    """Join two curves; the later one takes precedence."""
     points = {judged: sure for judged, sure in earlier if not later or judged < later[-1][0]}
     return sorted((points | dict(later)).items())
 
 
 def finite_or_none(value: float) -> float | None:
-    """A number as JSON can hold it; None: it is not known."""
+    """Return a number for JSON; None if it is not finite."""
     return float(value) if math.isfinite(value) else None
 
 
 class Task:
-    """A thread that does something again and again until it is stopped."""
+    """A thread that repeats its work until it is stopped."""
 
     def __init__(self, name: str, work: Callable[[], object], seconds: float) -> None:
         self._work = work
         self._seconds = seconds
         self._ended = threading.Event()
-        self._said = ""  # why it did not go well the last time; said once
+        self._said = ""  # the last error, which is logged only once
         self._thread = threading.Thread(target=self._go_on, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End; what is being worked out is thrown away with the process."""
+        """Stop the thread; unfinished work is lost."""
         self._ended.set()
         self._thread.join(timeout=5)
 
@@ -423,19 +423,19 @@ class Task:
                 if self._said != str(error):
                     log.warning("%s: not now: %s", self._thread.name, error)
                 self._said = str(error)
-            except Exception:  # a fault of ours; the next time may go well, and judging goes on meanwhile
+            except Exception:  # a bug; judging continues, and the next attempt may succeed
                 log.exception("%s: failed", self._thread.name)
 
 
 class Refits(Task):
-    """Fits of the model of relevance when judgments have doubled, or some were made and nobody judges."""
+    """Refit the relevance model when judgments have doubled, or in pauses after new judgments."""
 
     def __init__(self, engine: Engine, seconds: float = 2.0, pause: float = 5.0) -> None:
         super().__init__("refit of the model", self._refit, seconds)
         self._engine = engine
-        self._pause = pause  # seconds without an event after which nobody is thought to judge
-        self._last, self._since = -1, 0.0  # the last event, and when it was first seen here
-        self._cheap = True  # whether a fit takes so little that there may be one in every pause
+        self._pause = pause  # seconds without an event that count as a pause
+        self._last, self._since = -1, 0.0  # the last event, and when this thread first saw it
+        self._cheap = True  # whether a fit is fast enough to repeat in every pause
 
     def _refit(self) -> None:
         begun, last = time.monotonic(), self._engine.catch_up()
@@ -447,9 +447,9 @@ class Refits(Task):
 
 
 class Prospects(Task):
-    """Prospects for a live page that somebody looks at, worked out anew when there are more judgments.
+    """Recompute the prospects of a watched live page when there are new judgments.
 
-    They take seconds or minutes, so a process of its own works them out, with what time the machine has left.
+    This takes seconds or minutes, so a separate process with low priority does it.
     """
 
     def __init__(self, project: Project, feed: LiveFeed, seconds: float = 1.0) -> None:
@@ -457,12 +457,12 @@ class Prospects(Task):
         self._project = project
         self._feed = feed
         self._child: subprocess.Popen[str] | None = None
-        self._known = 0  # the last event that the prospects know of
-        self._whole = True  # whether they came to their end, and are not to be worked out again
-        self._next = 0.0  # when they may be worked out again
+        self._known = 0  # the last event that the prospects cover
+        self._whole = True  # whether they were completed
+        self._next = 0.0  # earliest time of the next computation
 
     def stop(self) -> None:
-        """End, and end the process."""
+        """Stop the thread and the process."""
         self._ended.set()
         if self._child is not None:
             self._child.terminate()
@@ -470,7 +470,7 @@ class Prospects(Task):
 
     def _work_out(self) -> None:
         begun = time.monotonic()
-        # After a change of orders, topics, runs or settings less stands, or nothing: the next do not wait.
+        # After a change of orders, topics, runs or settings, recompute without waiting.
         resting = begun < self._next and self._known >= self._feed.outdated
         if resting or begun - self._feed.looked > LOOKING:
             return
@@ -486,7 +486,7 @@ class Prospects(Task):
             assert child.stdout is not None  # noqa: S101 - it is a pipe
             for line in child.stdout:
                 if outdated := not self._feed.take(json.loads(line)):
-                    child.terminate()  # the rest would be of before as well
+                    child.terminate()  # the rest would be outdated too
                     break
         self._child = None
         self._whole = outdated or not child.returncode

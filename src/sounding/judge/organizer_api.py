@@ -1,4 +1,4 @@
-"""The programming interface for organizers: topics, people, orders, differences, and audits."""
+"""The HTTP API for organizers: topics, people, orders, settings, differences and audits."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from sounding.judge.web import Context, Here, Organizer, organizer
 
 router = routes("/api/organize", "organizers", organizer, 400, 401, 403, 413, 422, 500, 503)
 audits = routes("/api/audit", "audits", organizer, 400, 401, 403, 404, 409, 412, 413, 422, 500, 503)
-NOT_DRAWN = "this document is not in the sample; load the page again"
+NOT_DRAWN = "this document is not in the sample; reload the page"
 Documents = Annotated[list[messages.DocId], Query(max_length=100)]
 
 
 @router.get("/topics")
 def topics(here: Here) -> list[messages.OrganizedTopic]:
-    """All topics: which are judged, by whom, in which order, and how far each is."""
+    """Return all topics with status, assessors, order and progress."""
     return [
         messages.OrganizedTopic(
             topic=one.topic.id, title=one.topic.title, version=one.topic.version, status=one.topic.status,
@@ -45,26 +45,26 @@ def topics(here: Here) -> list[messages.OrganizedTopic]:
 
 @router.post("/status")
 def set_status(given: messages.StatusChange, here: Here, who: Organizer) -> messages.Changed:
-    """Choose topics, drop them, or make them candidates again; all of them or none."""
+    """Choose topics, drop them, or make them candidates again. All change, or none."""
     changed = organizing.set_statuses(here.project, given.topics, given.status, by=who.pseudonym)
     return messages.Changed(changed=changed)
 
 
 @router.post("/assign")
 def assign(given: messages.Assignment, here: Here) -> messages.Changed:
-    """Give a topic to exactly these assessors."""
+    """Assign a topic to exactly these assessors."""
     return messages.Changed(changed=organizing.assign(here.project, given.topic, given.assessors))
 
 
 @router.post("/share-out")
 def share_out(given: messages.Sharing, here: Here) -> messages.Changed:
-    """Give every chosen topic to so many assessors, those with the fewest topics first."""
+    """Assign assessors to every chosen topic that has too few, people with the fewest topics first."""
     return messages.Changed(changed=organizing.share_out(here.project, given.count))
 
 
 @router.post("/order")
 def set_order(given: messages.OrderChange, here: Here, who: Organizer) -> messages.Changed:
-    """Change the order of judging of topics, or of all."""
+    """Change the order of judging for some topics or for all."""
     order = Order(policy=given.policy, parameters=given.parameters, batch=given.batch, warm_up=given.warm_up)
     changed = organizing.set_order(here.project, given.topics, order, by=who.pseudonym)
     return messages.Changed(changed=changed)
@@ -72,14 +72,14 @@ def set_order(given: messages.OrderChange, here: Here, who: Organizer) -> messag
 
 @router.get("/settings")
 def settings(here: Here) -> messages.ProjectSettings:
-    """What may change while people judge."""
+    """Return the settings that can change while people judge."""
     here.project.engine.catch_up()
     return _shown(here.project.settings)
 
 
 @router.post("/settings")
 def change_settings(given: messages.SettingsChange, here: Here, who: Organizer) -> messages.ProjectSettings:
-    """Change some of the settings; judgments stay, and what follows is worked out anew."""
+    """Change some settings. Judgments stay; confidence and the next documents are recomputed."""
     changes = given.model_dump(exclude_none=True)
     return _shown(organizing.change_settings(here.project, by=who.pseudonym, **changes))
 
@@ -93,26 +93,26 @@ def _shown(settings: Settings) -> messages.ProjectSettings:
 
 @router.get("/instructions")
 def instructions(here: Here) -> messages.Instructions:
-    """What assessors read beside every topic."""
+    """Return the instructions for assessors."""
     return messages.Instructions(text=organizing.instructions_of(here.project))
 
 
 @router.post("/instructions")
 def set_instructions(given: messages.Instructions, here: Here, who: Organizer) -> messages.Instructions:
-    """Change what assessors read beside every topic."""
+    """Change the instructions for assessors."""
     organizing.set_instructions(here.project, given.text, by=who.pseudonym)
     return instructions(here)
 
 
 @router.get("/differences")
 def differences(here: Here) -> list[DifferingDocument]:
-    """Documents of topics in use on which assessors differ, those that nobody has settled first."""
+    """Return the documents of topics in use on which assessors differ, unsettled ones first."""
     return differing_documents(here.project, here.project.store.standing())
 
 
 @router.post("/differences", responses=problems(409))
 def settle(given: messages.Settlement, here: Here, who: Organizer) -> messages.Changed:
-    """Settle a document on which assessors differ; one that is settled so already stays as it is."""
+    """Settle a document on which assessors differ. Repeating the same grade changes nothing."""
     is_new = settle_document(
         here.project, given.topic, given.doc, given.grade, by=who.pseudonym, key=given.key
     )
@@ -121,10 +121,10 @@ def settle(given: messages.Settlement, here: Here, who: Organizer) -> messages.C
 
 @audits.post("/draw")
 def draw(given: messages.AuditDraw, here: Here, expert: Organizer) -> messages.AuditDrawn:
-    """Draw a random sample of somebody's judgments; it stays, and the same one again is the same audit."""
+    """Draw a random sample of a person's judgments. Drawing the same sample again returns the same audit."""
     number = drawn(here, expert, given.assessor, given.size)
     if number is None:
-        raise RefusedError(400, "this person has no judgment for a topic in use, so nothing was drawn")
+        raise RefusedError(400, "nothing to draw: this person has no judgments for topics in use")
     audit = audited(here, expert, number)
     return messages.AuditDrawn(audit=number, topics=audit.topics, size=len(audit.drawn), of=audit.of)
 
@@ -139,7 +139,7 @@ def next_documents(
     have: Documents = [],  # noqa: B006 - FastAPI copies it
     later: Documents = [],  # noqa: B006
 ) -> messages.DocumentsAtHand:
-    """The documents of a topic of the sample that you have not graded yet; nobody's grades are told."""
+    """Return ungraded documents of the sample for a topic, without the assessor's grades."""
     sample = audited(here, expert, audit)
     asked = _topic(here, sample, topic)
     docs = _open_documents(sample, topic, count, later)
@@ -148,7 +148,7 @@ def next_documents(
 
 @audits.post("/judge")
 def judge(given: messages.AuditGrading, here: Here, expert: Organizer) -> messages.Recorded:
-    """Record your grade for a judgment of the sample; when this answers, it is on the disk."""
+    """Record your grade for a document of the sample. It is on disk when this answers."""
     audit, pair = audited(here, expert, given.audit), (given.topic, given.doc)
     if pair not in audit.drawn:
         raise RefusedError(400, NOT_DRAWN)
@@ -162,37 +162,37 @@ def judge(given: messages.AuditGrading, here: Here, expert: Organizer) -> messag
 
 @audits.post("/undo")
 def undo(given: messages.AuditWithdrawal, here: Here, expert: Organizer) -> messages.Recorded:
-    """Take back your last grade for a document of the sample; a change goes back to the grade before it."""
+    """Undo your last grade for a document of the sample. A change reverts to the grade before it."""
     store = here.project.store
     before = store.standing(topic=given.topic, assessor=expert.pseudonym, doc=given.doc)
     if (given.topic, given.doc) not in audited(here, expert, given.audit).drawn:
         raise RefusedError(400, NOT_DRAWN)
     receipt = here.project.engine.withdraw(expert.pseudonym, given.topic, given.doc, key=given.key)
-    store.release(expert.pseudonym, given.topic)  # no order brings an audit its documents
+    store.release(expert.pseudonym, given.topic)  # audits lease no documents
     return with_comment(_recorded(here, expert, given, receipt), before)
 
 
 def drawn(here: Context, expert: User, assessor: str, size: int) -> int | None:
-    """The number of a new audit of somebody else's judgments; None: there are none for topics in use."""
+    """Draw an audit of another person's judgments; return its number, or None if there are no judgments."""
     project = here.project
     judge = organizing.judge_of(project.store, assessor)
     if judge == expert.pseudonym:
-        raise RefusedError(400, "these are your own judgments; draw from another one's")
+        raise RefusedError(400, "you cannot audit your own judgments; choose another person")
     number = draw_audit(project.store, expert.pseudonym, judge, size, project.settings.seed)
     project.engine.catch_up()
     return number
 
 
 def audited(here: Context, expert: User, number: int) -> JudgmentAudit:
-    """A sample of somebody's judgments that an expert has drawn, and what of it is graded."""
+    """Return an audit that the expert has drawn; refuse an unknown number."""
     found = audit_of(here.project.store, expert.pseudonym, number)
     if found is None:
-        raise RefusedError(404, "no audit of yours has this number; draw one on the page Audit")
+        raise RefusedError(404, "you have no audit with this number; draw one on the page Audit")
     return found
 
 
 def coming(audit: JudgmentAudit, topic: str) -> messages.Coming:
-    """What an expert has still to grade."""
+    """Return how much the expert still has to grade."""
     left, total = len(audit.open(topic)), len(audit.open())
     here, all_of_it = len(audit.about(topic)), len(audit.sample)
     words = f"{left:,} of {here:,} left in this topic, {total:,} of {all_of_it:,} in all"
@@ -202,7 +202,7 @@ def coming(audit: JudgmentAudit, topic: str) -> messages.Coming:
 def _topic(here: Context, audit: JudgmentAudit, topic: str) -> Topic:
     found = here.project.store.topic(topic)
     if found is None or topic not in audit.topics:
-        raise RefusedError(404, "no judgment of the sample is about this topic; load the page again")
+        raise RefusedError(404, "the sample has no document of this topic; reload the page")
     return found
 
 
@@ -212,7 +212,7 @@ def _recorded(
     given: messages.AuditGrading | messages.AuditWithdrawal,
     receipt: Receipt | None,
 ) -> messages.Recorded:
-    """The answer to an act; a document of which something was taken back comes first."""
+    """Return the response to a grade or an undo; an undone document comes first."""
     audit = audited(here, expert, given.audit)
     topic = _topic(here, audit, given.topic)
     back = receipt.event.doc if receipt is not None and receipt.event.undid is not None else None
@@ -224,6 +224,6 @@ def _recorded(
 def _open_documents(
     audit: JudgmentAudit, topic: str, count: int, later: list[str], *, first: str | None = None
 ) -> list[str]:
-    """What is graded next: a document that is named, then the others, those that were put off at the end."""
+    """Return the next documents to grade: `first`, then the others, skipped ones last."""
     docs = [judgment.doc for judgment in audit.open(topic)]
     return sorted(docs, key=lambda doc: (doc != first, doc in later))[:count]

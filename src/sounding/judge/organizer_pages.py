@@ -1,4 +1,4 @@
-"""Pages of organizers: the live page, topics, people, differences between assessors, the project."""
+"""The organizers' pages: live page, topics, people, differences, audits, and the project."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from sounding.judge.records import AUDIT, MOST_EVENTS, Role, Topic, User
 from sounding.judge.review import JudgmentAudit, agreement_of, audits_of, differing_documents
 from sounding.judge.search import shortened
 from sounding.judge.settings import MOST_ASSESSORS, MOST_LEASE, MOST_TITLE, MTC, Order, parse_parameters
-from sounding.judge.texts import plain, titled
+from sounding.judge.texts import plain, split_title
 from sounding.selection.strategies import STRATEGIES
 
 MOST_SHOWN = 100  # differences on one page
-MOST_TEXT = 4000  # characters of a document beside its grades
-CANNOT = "cannot"  # what a form says in place of a grade: the document cannot be judged
+MOST_TEXT = 4000  # characters of a document shown next to its grades
+CANNOT = "cannot"  # the form value for a document that cannot be judged
 PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
 FEEDS = {
-    "first": "first: of whoever judged it first",
-    "majority": "majority: that most gave",
-    "adjudicated": "adjudicated: that all agree on, or an organizer settled",
+    "first": "first: the earliest grade",
+    "majority": "majority: the most frequent grade",
+    "adjudicated": "adjudicated: the common grade, or the one an organizer settled",
 }
 
 Text = Annotated[str, Query(max_length=500)]
 Number = Annotated[int, Query(ge=1, le=MOST_EVENTS)]
-SAMPLED = 20  # judgments of an audit, unless others are asked for
+SAMPLED = 20  # default number of judgments in an audit
 
 router = APIRouter(
     prefix="/organize",
@@ -54,7 +54,7 @@ router = APIRouter(
 
 @router.get("")
 def live_page(request: Request, here: web.Here) -> Response:
-    """How sure the ranking is, kept up to date by server-sent events."""
+    """Show the live page, which server-sent events keep up to date."""
     return web.page(request, "live.html", depth=here.project.settings.depth, fewest=FEWEST)
 
 
@@ -63,28 +63,28 @@ def live_page(request: Request, here: web.Here) -> Response:
 
 @router.get("/topics")
 def topics_page(request: Request, here: web.Here) -> Response:
-    """All topics: which are judged, by whom, in which order."""
+    """Show all topics with status, assessors and order."""
     project = here.project
     return web.page(
         request, "organize_topics.html", topics=organizing.topic_states(project),
         assessors=project.store.assessors(), names=project.store.names(),
         overlap=project.settings.overlap, general=project.engine.general_order(),
         notes=organizing.notes_of(project.engine),
-        policies={MTC: "the documents that tell most about the order of the runs"}
+        policies={MTC: "the documents that say most about the ranking of the runs"}
         | {name: kind.title for name, kind in STRATEGIES.items() if name != MTC},
     )  # fmt: skip
 
 
 @router.post("/assign")
 def assign(here: web.Here, given: web.Given) -> Response:
-    """Give a topic to exactly these assessors."""
+    """Assign a topic to exactly these assessors."""
     organizing.assign(here.project, given.text("topic", most=MOST_TOPIC), given.texts("assessor"))
     return web.went_to("/organize/topics?said=saved")
 
 
 @router.post("/share-out")
 def share_out(here: web.Here, given: web.Given) -> Response:
-    """Give every chosen topic to so many assessors, those with the fewest topics first."""
+    """Assign assessors to every chosen topic that has too few, people with the fewest topics first."""
     organizing.share_out(here.project, given.whole("count", least=1, most=MOST_ASSESSORS))
     return web.went_to("/organize/topics?said=saved")
 
@@ -94,7 +94,7 @@ def set_status(here: web.Here, given: web.Given, who: web.Organizer) -> Response
     """Choose a topic, drop it, or make it a candidate again."""
     organizing.set_statuses(
         here.project, [given.text("topic", most=MOST_TOPIC)],
-        given.text("status", most=20),  # type: ignore[arg-type]  # it is checked there
+        given.text("status", most=20),  # type: ignore[arg-type]  # checked in set_statuses
         by=who.pseudonym,
     )  # fmt: skip
     return web.went_to("/organize/topics?said=saved")
@@ -102,7 +102,7 @@ def set_status(here: web.Here, given: web.Given, who: web.Organizer) -> Response
 
 @router.post("/order")
 def set_order(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
-    """Change the order of judging of a topic, or of all."""
+    """Change the order of judging for one topic or for all."""
     topic = given.text("topic", most=MOST_TOPIC)
     order = Order(
         policy=given.text("policy", most=100),
@@ -119,7 +119,7 @@ def set_order(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
 
 @router.get("/people")
 def people_page(request: Request, here: web.Here) -> Response:
-    """Who can sign in."""
+    """Show all users."""
     return _people(request, here)
 
 
@@ -135,10 +135,10 @@ def _people(request: Request, here: web.Context, link: str = "", link_for: str =
 
 @router.post("/people/add")
 def add_person(request: Request, here: web.Here, given: web.Given) -> Response:
-    """A new user, and the link to set a password with."""
+    """Add a user and show the link to set a password."""
     role = given.text("role", most=20)
     if role not in get_args(Role):
-        raise RefusedError(400, f"no role {role!r}; expected {' or '.join(get_args(Role))}")
+        raise RefusedError(400, f"unknown role {role!r}; expected {' or '.join(get_args(Role))}")
     person = here.project.store.add_user(given.text("name", most=200), role)  # type: ignore[arg-type]
     return _people(request, here, _link(request, here, person), person.name)
 
@@ -147,11 +147,13 @@ def add_person(request: Request, here: web.Here, given: web.Given) -> Response:
 def change_person(
     request: Request, here: web.Here, given: web.Given, who: web.Organizer, act: str
 ) -> Response:
-    """A new link, another role, closing, opening, signing out, erasing; never of oneself."""
+    """Create a link for a user, or change the role, close, open, sign out or erase; never for oneself."""
     store = here.project.store
     person = store.user(given.whole("id", least=1, most=10**9) or 0)
     if person is None or person.id == who.id:
-        raise RefusedError(400, "there is no such person, or it is you; ask another organizer")
+        raise RefusedError(
+            400, "you cannot change this account: it does not exist or is yours; ask another organizer"
+        )
     if act == "link":
         return _people(request, here, _link(request, here, person), person.name)
     if act == "role":
@@ -180,7 +182,7 @@ def _link(request: Request, here: web.Context, person: User) -> str:
 
 @router.get("/differences")
 def differences_page(request: Request, here: web.Here) -> Response:
-    """Agreement of assessors, and the documents on which they differ."""
+    """Show the agreement of assessors and the documents on which they differ."""
     project = here.project
     names, topics = project.store.names(), {one.id: one for one in project.store.topics()}
     standing = [one for one in project.store.standing() if project.engine.in_use(one.topic)]
@@ -203,14 +205,14 @@ def differences_page(request: Request, here: web.Here) -> Response:
 
 
 def _wanted(topic: Topic | None) -> dict[str, Any]:
-    """What a topic asks for: its title, and the texts below it."""
+    """Return the title of a topic and the texts below it."""
     if topic is None:
         return {"topic_title": "", "wanted": []}
     return {"topic_title": topic.title, "wanted": list(filter(None, (topic.description, topic.narrative)))}
 
 
 def _words(here: web.Context) -> dict[float, str]:
-    """Every grade with what it means."""
+    """Map every grade to its label."""
     return {grade.value: grade.words for grade in here.project.settings.scale}
 
 
@@ -219,9 +221,9 @@ def _grades(here: web.Context) -> list[float]:
 
 
 def _text(here: web.Context, doc: str) -> dict[str, str]:
-    """Title and the beginning of the text of a document."""
+    """Return the title and the beginning of the text of a document."""
     found = here.project.corpus.document(doc)
-    title, text = ("", "The corpus does not have this document.") if found is None else titled(found)
+    title, text = ("", "The corpus does not contain this document.") if found is None else split_title(found)
     return {"title": title, "text": shortened(plain(text), MOST_TEXT)}
 
 
@@ -243,18 +245,18 @@ def adjudicate(here: web.Here, given: web.Given, who: web.Organizer) -> Response
 def audit_page(
     request: Request, here: web.Here, expert: web.Organizer, audit: Number | None = None
 ) -> Response:
-    """A random sample of somebody's judgments: how much of it is graded anew, and the agreement."""
+    """Show the audits, or one of them with its progress and agreement."""
     return _audits(request, here, expert, None if audit is None else audited(here, expert, audit))
 
 
 @router.post("/audit/draw")
 def draw_audit(request: Request, here: web.Here, expert: web.Organizer, given: web.Given) -> Response:
-    """Draw a sample of somebody's judgments, for good."""
+    """Draw a random sample of a person's judgments."""
     assessor = given.text("assessor", most=100)
     number = drawn(here, expert, assessor, given.whole("size", least=1, most=MOST_SAMPLED) or SAMPLED)
     if number is None:
         name = here.project.store.names().get(assessor, assessor)
-        return _audits(request, here, expert, said=f"{name} has judged nothing yet for a topic in use.")
+        return _audits(request, here, expert, said=f"{name} has no judgments for topics in use yet.")
     return web.went_to(f"/organize/audit?audit={number}")
 
 
@@ -288,7 +290,7 @@ def _audits(
 
 
 def _audited_people(here: web.Context, expert: User) -> dict[str, str]:
-    """Pseudonym -> name of all others, also of those who judged and have no account: imported or erased."""
+    """Map pseudonyms to names of everybody else, including imported and erased assessors."""
     names = here.project.store.names()
     every = {**names, **{who: names.get(who, who) for who in here.project.store.judgments_given()}}
     return {who: name for who, name in every.items() if who != expert.pseudonym}
@@ -298,17 +300,19 @@ def _audited_people(here: web.Context, expert: User) -> dict[str, str]:
 def audit_judge_page(
     request: Request, here: web.Here, expert: web.Organizer, audit: Number, topic: Text = ""
 ) -> Response:
-    """The judging page over what is left of a sample, topic by topic; where nothing is left, back."""
+    """Show the judging page for the next ungraded topic of a sample; go back if none is left."""
     sample = audited(here, expert, audit)
     asked = topic or next((one.topic for one in sorted(sample.open(), key=lambda one: one.topic)), "")
     found = here.project.store.topic(asked) if asked in sample.topics else None
     back = f"/organize/audit?audit={audit}"
     if found is None:
         return web.went_to(back)
-    if not topic:  # an address that stays what it shows
+    if not topic:  # redirect, so that reloading the page shows the same topic
         return web.went_to(f"/organize/audit/judge?audit={audit}&topic={quote(asked, safe='')}")
     graded = sample.graded(asked)
-    here_given = [one for one in graded if one.selection.policy == AUDIT]  # others stand for themselves
+    here_given = [
+        one for one in graded if one.selection.policy == AUDIT
+    ]  # not what was judged as an assessor
     last = max(here_given, key=lambda one: one.sequence).doc if here_given else ""
     name = here.project.store.names().get(sample.assessor, sample.assessor)
     return judging_page(
@@ -323,7 +327,7 @@ def _grade(here: web.Context, given: web.FormFields) -> float | None:
     if grade == CANNOT:
         return None
     if grade not in [str(one.value) for one in here.project.settings.scale]:
-        raise RefusedError(400, f"grade {grade!r} is not on the scale")
+        raise RefusedError(400, f"grade {grade!r} is not on the scale; reload the page and choose again")
     return float(grade)
 
 
@@ -332,7 +336,7 @@ def _grade(here: web.Context, given: web.FormFields) -> float | None:
 
 @router.get("/project")
 def project_page(request: Request, here: web.Here) -> Response:
-    """Instructions, exports, runs, and what the project was set up with."""
+    """Show instructions, exports, runs and settings."""
     return _project(request, here)
 
 
@@ -343,7 +347,7 @@ def _project(request: Request, here: web.Context, said: str = "") -> Response:
         request, "project.html", said=said, instructions=organizing.instructions_of(project),
         exports=EXPORT_KINDS.values(), runs=project.engine.run_names(), settings=project.settings,
         documents=project.corpus.count, feeds=FEEDS, unused=left_out(project.store),
-        omissions=[told for what, one in omitted.items() if (told := omission_note(what, one))],
+        omissions=[note for what, one in omitted.items() if (note := omission_note(what, one))],
         staffing=organizing.staffing_note(project.engine),
         most_upload=web.MOST_UPLOAD, too_large=web.too_large(web.MOST_UPLOAD),
     )  # fmt: skip
@@ -351,7 +355,7 @@ def _project(request: Request, here: web.Context, said: str = "") -> Response:
 
 @router.post("/instructions")
 def set_instructions(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
-    """Change what assessors read beside every topic."""
+    """Change the instructions for assessors."""
     text = given.text("instructions", most=MOST_INSTRUCTIONS)
     organizing.set_instructions(here.project, text, by=who.pseudonym)
     return web.went_to("/organize/project?said=saved")
@@ -359,7 +363,7 @@ def set_instructions(here: web.Here, given: web.Given, who: web.Organizer) -> Re
 
 @router.post("/settings")
 def set_settings(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
-    """Change what was changed in the form: another organizer may have changed the rest meanwhile."""
+    """Change only the fields that differ from the form: another organizer may have changed the others."""
     wanted: dict[str, str | float | None] = {
         "title": given.text("title", most=MOST_TITLE),
         "measure": given.text("measure", most=100),
@@ -377,12 +381,14 @@ def _level(given: web.FormFields) -> float:
     try:
         return float(given.text("level", most=30))
     except ValueError:
-        raise RefusedError(400, "the lowest relevant grade is no number") from None
+        raise RefusedError(
+            400, "the lowest relevant grade is not a number; choose one from the list"
+        ) from None
 
 
 @router.post("/runs")
 def add_run(request: Request, here: web.Here, given: web.Given) -> Response:
-    """Add a run; its file is read whole and checked before anything is recorded."""
+    """Add a run after checking its whole file."""
     upload = given.file("run")
     name = re.sub(r"[^\w.+-]+", "-", Path(upload.filename or "").name)[:100].strip("-.") or "run"
     with tempfile.TemporaryDirectory() as folder:
@@ -397,4 +403,4 @@ def add_run(request: Request, here: web.Here, given: web.Given) -> Response:
             added = add_runs(here.project, [str(path)])
         except SoundingError as error:
             raise RefusedError(400, str(error).replace(f"{folder}/", "")) from error
-    return _project(request, here, f"The run is added. {'; '.join(added.remarks)}".strip())
+    return _project(request, here, f"Run added. {'; '.join(added.remarks)}".strip())

@@ -1,7 +1,7 @@
-"""What organizers do to a project: which topics are judged, by whom, in which order, and its settings.
+"""What organizers change in a project: which topics are judged, by whom, in which order, and the settings.
 
-The pages, the programming interface and the commands all come here, so that each rule stands once. What a
-function does is one transaction, and doing it again changes nothing.
+The pages, the API and the commands all call these functions, so that each rule exists once. Each function is
+one transaction, and repeating it changes nothing.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from sounding.judge.store import Store
 INSTRUCTIONS = "instructions"  # the name of the setting
 
 
-MOST_NAMED = 10  # topics
+MOST_NAMED = 10  # topics listed in a note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicOverview:
-    """A topic, who judges it in which order, and how far it is."""
+    """A topic with its assessors, its order and its progress."""
 
     topic: Topic
-    assessors: tuple[User, ...]  # those who can sign in; others judge nothing
+    assessors: tuple[User, ...]  # only those who can sign in
     order: Order
     counts: TopicCounts
 
 
 def topic_states(project: Project) -> list[TopicOverview]:
-    """All topics that have a text, by id."""
+    """Return all topics that have a text, sorted by id."""
     engine = project.engine
     counts = engine.counts()
     who: dict[str, list[User]] = {}
@@ -55,7 +55,7 @@ def topic_states(project: Project) -> list[TopicOverview]:
 def set_statuses(
     project: Project, topics: Iterable[str], status: TopicStatus, *, by: str | None = None
 ) -> int:
-    """Choose topics, drop them, or make them candidates again; returns how many had another status."""
+    """Choose topics, drop them, or make them candidates again; return how many changed."""
     if status not in get_args(TopicStatus):
         raise UnknownNameError("status", status, get_args(TopicStatus))
     changed = 0
@@ -67,9 +67,10 @@ def set_statuses(
 
 
 def assign(project: Project, topic: str, people: Iterable[str]) -> int:
-    """Give a topic to exactly these assessors, by name or pseudonym; returns how many came or went.
+    """Assign a topic to exactly these assessors, by name or pseudonym; return how many were added or removed.
 
-    Nobody: it is closed, and what is judged of it counts on. Those who cannot judge now keep what they had.
+    Without assessors the topic is closed; its judgments still count. Assignments of people who cannot judge
+    at the moment stay.
     """
     store = project.store
     with project.engine.together():
@@ -84,7 +85,7 @@ def assign(project: Project, topic: str, people: Iterable[str]) -> int:
 
 
 def give_topics(store: Store, person: str, topics: Iterable[str]) -> None:
-    """Give an assessor, by name or pseudonym, exactly these topics."""
+    """Assign exactly these topics to an assessor, by name or pseudonym."""
     with store.together():
         assessor = assessor_of(store, person).pseudonym
         wanted = named_topics(store, topics)
@@ -96,13 +97,14 @@ def give_topics(store: Store, person: str, topics: Iterable[str]) -> None:
 
 
 def share_out(project: Project, count: int | None = None) -> int:
-    """Give every chosen topic to so many assessors (None: as many as judge each document).
+    """Assign `count` assessors to every chosen topic (None: as many as judge each document).
 
-    Those with the fewest chosen topics come first, and nobody loses one; returns how many were given out.
+    People with the fewest chosen topics come first, and nobody loses a topic. Returns the number of new
+    assignments.
     """
     store, given = project.store, 0
     with project.engine.together():
-        project.engine.catch_up()  # for the overlap
+        project.engine.catch_up()  # so that the overlap is current
         chosen = [topic.id for topic in store.topics() if topic.in_use]
         loads = {person.pseudonym: 0 for person in store.assessors()}
         who: dict[str, set[str]] = {}
@@ -117,7 +119,7 @@ def share_out(project: Project, count: int | None = None) -> int:
 
 
 def why_no_more(project: Project, count: int | None = None) -> str:
-    """Why `share_out` with this count gave out no more than it did."""
+    """Say why `share_out` made no further assignments."""
     wanted = count or project.settings.overlap
     chosen = [one for one in topic_states(project) if one.topic.in_use]
     people = len(project.store.assessors())
@@ -131,7 +133,7 @@ def why_no_more(project: Project, count: int | None = None) -> str:
 def even_assignments(
     topics: list[str], who: dict[str, set[str]], loads: dict[str, int], count: int
 ) -> Iterator[tuple[str, str]]:
-    """(topic, assessor) that bring every topic to so many assessors and keep their loads even."""
+    """Yield the (topic, assessor) that give every topic `count` assessors and keep the loads even."""
     loads = dict(loads)
     for topic in topics:
         free = [assessor for assessor in loads if assessor not in who.get(topic, ())]
@@ -142,9 +144,9 @@ def even_assignments(
 
 
 def set_order(project: Project, topics: Sequence[str] | None, order: Order, *, by: str | None = None) -> int:
-    """Have topics (None: all, also those to come) judged in an order; returns how many had another one.
+    """Set the order of topics (None: all, including future ones); return how many changed.
 
-    One that has it already keeps the batch that is being judged.
+    A topic that already has the order keeps its current batch.
     """
     engine, store = project.engine, project.store
     with engine.together():
@@ -160,10 +162,10 @@ def set_order(project: Project, topics: Sequence[str] | None, order: Order, *, b
 
 
 def change_settings(project: Project, *, by: str | None = None, **given: Any) -> Settings:
-    """The settings of a project with these changed, a blank text being no change; judgments stay.
+    """Change settings of a project and return them; a blank text means no change.
 
-    What may be given are title, measure, level, overlap, feed and lease, in minutes; choices on record rest
-    on the others.
+    Title, measure, level, overlap, feed and lease (in minutes) can change. The others cannot, because
+    recorded choices depend on them.
     """
     engine = project.engine
     with engine.together():
@@ -181,40 +183,40 @@ def change_settings(project: Project, *, by: str | None = None, **given: Any) ->
 
 
 def instructions_of(project: Project) -> str:
-    """What assessors read beside every topic."""
+    """Return the instructions for assessors."""
     return project.store.setting(INSTRUCTIONS) or ""
 
 
 def guide_of(project: Project, topic: Topic) -> str:
-    """A few letters that change with what assessors read beside a document: title, instructions, topic."""
+    """Return a short hash of what assessors read next to a document: title, instructions and topic."""
     texts = (topic.title, topic.description, topic.narrative)
     read = "\0".join((project.settings.title, instructions_of(project), *texts))
     return blake2s(read.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def set_instructions(project: Project, text: str, *, by: str | None = None) -> None:
-    """Change what assessors read beside every topic."""
+    """Change the instructions for assessors."""
     project.store.set_setting(INSTRUCTIONS, text.strip(), by=by)
 
 
 def named_topics(store: Store, topics: Iterable[str] | None) -> list[str]:
-    """These topics, each once (None: all); one that has no text is refused."""
+    """Return these topics, each once (None: all); refuse one without a text."""
     known = [topic.id for topic in store.topics()]
     wanted = known if topics is None else list(dict.fromkeys(topics))
     for name in wanted:
         if name not in known:
             such = f", such as {known[0]!r}" if known else ""
-            raise DataError(f"there is no topic {name!r}; there are {len(known):,}{such}")
+            raise DataError(f"no topic {name!r}; the project has {plural(len(known), 'topic')}{such}")
     return wanted
 
 
 def person_of(store: Store, name: str) -> User | None:
-    """The user of a name or a pseudonym, which nobody else's name can be; None: there is none."""
+    """Return the user with this name or pseudonym, or None. No name can equal a pseudonym."""
     return next((one for one in store.users() if one.pseudonym == name), None) or store.user_by_name(name)
 
 
 def judge_of(store: Store, name: str) -> str:
-    """The pseudonym of somebody with an account, or of whose judgments there are without one."""
+    """Return the pseudonym of a user, or of an assessor who has judgments but no account."""
     found, judges = person_of(store, name), store.judgments_given()
     if found is None and name not in judges:
         names = store.names()
@@ -223,49 +225,53 @@ def judge_of(store: Store, name: str) -> str:
 
 
 def organizer_of(store: Store, name: str) -> User:
-    """The organizer of a name or a pseudonym, who may sign in."""
+    """Return the organizer with this name or pseudonym; refuse one who may not sign in."""
     return _person_in_role(store, name, "organizer", "")
 
 
 def assessor_of(store: Store, name: str) -> User:
-    """The assessor of a name or a pseudonym, who may sign in."""
-    return _person_in_role(store, name, "assessor", ", and judges nothing")
+    """Return the assessor with this name or pseudonym; refuse one who may not sign in."""
+    return _person_in_role(store, name, "assessor", " and cannot judge")
 
 
 def _person_in_role(store: Store, name: str, role: Role, therefore: str) -> User:
-    """The user of a name or a pseudonym; one with another role, or who may not sign in, is refused."""
+    """Return the user with this name or pseudonym; refuse another role or a disabled account."""
     found = person_of(store, name)
     if found is None:
         ready = [one.name for one in store.users() if one.role == role and one.active]
         raise UnknownNameError(role, name, ready)
     if found.role != role or not found.active:
         why = f"an {found.role}" if found.role != role else "not allowed to sign in"
-        raise DataError(f"{found.name} is {why}{therefore}; give an {role}")
+        raise DataError(f"{found.name} is {why}{therefore}; name an {role}")
     return found
 
 
 def staffing_note(engine: Engine) -> str:
-    """Which topics have too few assessors ever to be finished, as a sentence; empty: none has."""
+    """Say which topics have too few assessors to be finished; empty if none."""
     wanted, short = engine.settings.overlap, engine.short_of_assessors()
     if not short:
         return ""
     people = {topic: f"{count} of {wanted}" if count else "nobody" for topic, count in short.items()}
     topics = [f"{topic} ({who})" for topic, who in people.items()]
     whose = "topic" if len(topics) == 1 else "topics"
-    mend = "assign more people" if wanted == 1 else "assign more people, or have fewer judge each document"
-    return f"Too few assessors to finish {whose} {first_few(topics, MOST_NAMED)}: {mend}."
+    remedy = (
+        "Assign more people" if wanted == 1 else "Assign more people, or lower the assessors per document"
+    )
+    return f"Too few assessors to finish {whose} {first_few(topics, MOST_NAMED)}. {remedy}."
 
 
 def no_runs_note(engine: Engine) -> str:
-    """Which chosen topics nobody can judge, since no run has them, as a sentence; empty: none."""
+    """Say which chosen topics nobody can judge, because no run has them; empty if none."""
     found = engine.topics_without_runs()
     if not found:
         return ""
     whose = "topic" if len(found) == 1 else "topics"
     topics = first_few(found, MOST_NAMED)
-    return f"No run has {whose} {topics}: there is nothing to judge until one is added that does."
+    return (
+        f"No run has documents for {whose} {topics}, so there is nothing to judge. Add a run that has some."
+    )
 
 
 def notes_of(engine: Engine) -> list[str]:
-    """All that stands in the way, a sentence each: pages and commands say the same."""
+    """Return all notes on topics that cannot be finished, for pages and commands."""
     return [note for note in (staffing_note(engine), no_runs_note(engine)) if note]

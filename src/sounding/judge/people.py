@@ -1,6 +1,6 @@
-"""Who takes part: users, their sign-ins, and the one-time links with which they set a password.
+"""Store users, their sessions, and their one-time links to set a password.
 
-Names and sign-ins can be forgotten; the pseudonym under which somebody judged stays.
+Names and sessions can be erased; the pseudonym under which a person judged stays.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from sounding.judge.ids import CONTROLS
 from sounding.judge.records import ConflictError, Role, SignIn, TokenKind, User, user_of
 
 MOST_NAME = 100  # characters
-# What the log calls people and imports: as anybody's name, it would be taken for somebody else.
+# Pseudonyms and names of imports: nobody may choose one as a name, because the log uses them for others.
 _PSEUDONYM = re.compile(r"assessor-\d+|import-.*", re.DOTALL)
 
 
 class PeopleTables(Tables):
-    """The part of a store that knows people by name."""
+    """The part of a store that holds users."""
 
     def add_user(self, name: str, role: Role, password_hash: str | None = None) -> User:
-        """A new user, with a pseudonym; a name that is taken, in whatever case, is a ConflictError."""
+        """Add a user with a new pseudonym; raise ConflictError if the name is taken, in any case."""
         name = _possible_name(name.strip())
         if _PSEUDONYM.fullmatch(name.casefold()):
-            raise ConflictError(f"{name!r} is what the log may call somebody else; give another name")
+            raise ConflictError(f"{name!r} could be another person's pseudonym; choose another name")
         with self._database.write() as run:
             if run(sql.USER_BY_NAME, folded=name.casefold()):
-                raise ConflictError(f"there is a user {name!r} already; give another name")
+                raise ConflictError(f"the name {name!r} is taken; choose another")
             number = run(sql.NEXT_USER)[0]["id"]
             user = User(
                 id=number, name=name, role=role, pseudonym=f"assessor-{number}", password_hash=password_hash,
@@ -42,23 +42,23 @@ class PeopleTables(Tables):
         return user
 
     def user(self, id: int) -> User | None:  # noqa: A002
-        """The user with this number."""
+        """Return the user with this number, or None."""
         return self._first_user(sql.USER_BY_ID, id=id)
 
     def user_by_name(self, name: str) -> User | None:
-        """The user with this name, in whatever case."""
+        """Return the user with this name, in any case, or None."""
         return self._first_user(sql.USER_BY_NAME, folded=readable(name.strip()).casefold())
 
     def users(self) -> list[User]:
-        """All users, in the order in which they came."""
+        """Return all users, oldest first."""
         return [user_of(row) for row in self._rows(sql.USERS)]
 
     def names(self) -> dict[str, str]:
-        """Pseudonym -> name of everybody who has an account."""
+        """Map the pseudonyms of all users to their names."""
         return {user.pseudonym: user.name for user in self.users()}
 
     def set_password(self, id: int, password_hash: str | None) -> None:  # noqa: A002
-        """Give a user another password (None: none yet); every sign-in ends and every open link is void."""
+        """Set a user's password (None: no password); end all sessions and invalidate all links."""
         with self._database.write() as run:
             _find_remembered(run, id)
             run(sql.SET_PASSWORD, id=id, password_hash=password_hash)
@@ -74,9 +74,9 @@ class PeopleTables(Tables):
             run(sql.SET_ROLE, id=id, role=role)
 
     def set_active(self, id: int, active: bool) -> None:  # noqa: A002
-        """Let a user sign in, or not any longer: then sign-ins end and leases are given back.
+        """Enable or disable a user; disabling ends all sessions and releases all leases.
 
-        The last organizer can always sign in.
+        The last organizer cannot be disabled.
         """
         with self._database.write() as run:
             user = _find_remembered(run, id)
@@ -87,9 +87,9 @@ class PeopleTables(Tables):
                 _shut_out(run, user)
 
     def erase_user(self, id: int) -> User:  # noqa: A002
-        """Forget who a user was: the pseudonym and the log stay, name, password and sign-ins go.
+        """Erase a user's name, password and sessions; the pseudonym and the log stay.
 
-        The last organizer is not forgotten. `holds_erased` says whether a file still tells who it was.
+        The last organizer cannot be erased. `holds_erased` says whether a file still contains the name.
         """
         with self._database.erase() as run:
             user = _find_user(run, id)
@@ -99,23 +99,23 @@ class PeopleTables(Tables):
             return _find_user(run, id)
 
     def holds_erased(self) -> bool:
-        """Whether a file may still hold who somebody was: it is done once nobody else reads the database."""
+        """Return whether a file may still contain an erased name, because another program is reading it."""
         return self._database.holds_erased()
 
     def add_token(self, id: int, kind: TokenKind, digest: str, expires: float) -> None:  # noqa: A002
-        """Note a one-time link by the hash of its secret; earlier links of the user are void."""
+        """Store a one-time link by the hash of its secret; invalidate earlier links of the user."""
         with self._database.write() as run:
             _find_remembered(run, id)
             run(sql.DROP_TOKENS, id=id)
             run(sql.ADD_TOKEN, digest=digest, account=id, kind=kind, expires=expires)
 
     def token(self, digest: str) -> tuple[TokenKind, User] | None:
-        """What a one-time link is for and whose it is, without using it up; None: void."""
+        """Return the purpose and the user of a one-time link without using it; None if invalid."""
         rows = self._rows(sql.TOKEN, digest=digest, now=time.time())
         return (rows[0]["kind"], user_of(rows[0])) if rows else None
 
     def take_token(self, digest: str, password_hash: str) -> User | None:
-        """Use a one-time link up: its user has this password from now on; None: it was void."""
+        """Use a one-time link to set the password of its user; return None if the link is invalid."""
         with self._database.write() as run:
             rows = run(sql.TOKEN, digest=digest, now=time.time())
             if not rows:
@@ -127,28 +127,28 @@ class PeopleTables(Tables):
             return _find_user(run, number)
 
     def add_sign_in(self, id: int, digest: str, expires: float, note: str = "") -> None:  # noqa: A002
-        """Note a sign-in by the hash of its cookie; those that have expired are forgotten."""
+        """Store a session by the hash of its cookie; delete expired sessions."""
         now = time.time()
         with self._database.write() as run:
             run(sql.DROP_OLD_SIGN_INS, now=now)
             run(sql.ADD_SIGN_IN, digest=digest, account=id, created=now, expires=expires, note=readable(note))
 
     def sign_in(self, digest: str) -> SignIn | None:
-        """The sign-in of a cookie; None: unknown, expired or ended, or its user may not sign in."""
+        """Return the session of a cookie; None if it is unknown, expired, ended, or its user is disabled."""
         rows = self._rows(sql.SIGN_IN, digest=digest, now=time.time())
         return _sign_in_of(rows[0]) if rows else None
 
     def sign_ins(self, id: int) -> list[SignIn]:  # noqa: A002
-        """Where a user is signed in."""
+        """Return the sessions of a user."""
         return [_sign_in_of(row) for row in self._rows(sql.SIGN_INS, id=id, now=time.time())]
 
     def end_sign_in(self, digest: str) -> None:
-        """End one sign-in; `release` gives the leases of its user back."""
+        """End one session; call `release` to give the user's leases back."""
         with self._database.write() as run:
             run(sql.END_SIGN_IN, digest=digest)
 
     def end_sign_ins(self, id: int) -> None:  # noqa: A002
-        """End every sign-in of a user, whose leases are given back."""
+        """End every session of a user and release the leases."""
         with self._database.write() as run:
             user = _find_user(run, id)
             run(sql.END_SIGN_INS, id=id)
@@ -160,30 +160,30 @@ class PeopleTables(Tables):
 
 
 def _possible_name(name: str) -> str:
-    """A name as it is; one that no table or page can show in a line is refused."""
+    """Return a name unchanged; refuse one that does not fit on a line of a table or page."""
     storable(name, "the name of a user")
     if control := CONTROLS.search(name):
         raise DataError(
-            f"the name {quote(name)} has the control character {control[0]!a} in it; give one without any"
+            f"the name {quote(name)} contains the control character {control[0]!a}; choose one without any"
         )
     if len(name) > MOST_NAME:
-        raise DataError(f"the name {quote(name)} is too long; give one of at most {MOST_NAME} characters")
+        raise DataError(f"the name {quote(name)} is too long; choose one of at most {MOST_NAME} characters")
     return name
 
 
 def _find_user(run: Statements, id: int) -> User:  # noqa: A002
-    """The user with this number; there must be one."""
+    """Return the user with this number; refuse an unknown number."""
     rows = run(sql.USER_BY_ID, id=id)
     if not rows:
-        raise DataError(f"there is no user with the number {id}")
+        raise DataError(f"no user has the number {id}; reload the page")
     return user_of(rows[0])
 
 
 def _find_remembered(run: Statements, id: int) -> User:  # noqa: A002
-    """The user with this number, who is not forgotten."""
+    """Return the user with this number; refuse an erased user."""
     user = _find_user(run, id)
     if user.erased:
-        raise ConflictError(f"{user.pseudonym} is forgotten for good; add whoever it is as a new user")
+        raise ConflictError(f"{user.pseudonym} was erased for good; add the person as a new user")
     return user
 
 
@@ -191,7 +191,7 @@ def _keep_an_organizer(run: Statements, user: User) -> None:
     """Refuse to lose the last organizer who can sign in."""
     ready = [one for one in map(user_of, run(sql.USERS)) if one.role == "organizer" and one.active]
     if [one.id for one in ready] == [user.id]:
-        raise ConflictError(f"{user.name} is the last organizer; make somebody else one first")
+        raise ConflictError(f"{user.name} is the last organizer; make somebody else an organizer first")
 
 
 def _shut_out(run: Statements, user: User) -> None:

@@ -1,4 +1,4 @@
-"""A judging project: a folder with the corpus, and where its database is."""
+"""Create, open and extend a judging project: a folder with the corpus and the place of the database."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ DATABASE = "judging.sqlite"
 CORPUS = "corpus.sqlite"
 VERSION = 1
 BROKEN = (
-    f"damaged; restore a copy of the file, or, if the database is {DATABASE} beside it, write into it:"
-    f' {{"version": {VERSION}}}'
+    f"damaged; restore a copy of the file. If the database is {DATABASE} in the same folder, this content is"
+    f' enough: {{"version": {VERSION}}}'
 )
-IMPORTED = "import-"  # with which the assessors of files begin, and nobody's pseudonym
-LINK_SECONDS = 14 * 86400.0  # that a one-time link is good for
+IMPORTED = "import-"  # prefix of the assessors of imported files; no pseudonym begins with it
+LINK_SECONDS = 14 * 86400.0  # lifetime of a one-time link
 
 
 @dataclass(frozen=True)
@@ -59,29 +59,29 @@ class Project:
 
     @cached_property
     def engine(self) -> Engine:
-        """What the judging pages talk to; made when first asked for, since it reads the whole log."""
+        """Return the engine that chooses documents; created on first use, because it reads the whole log."""
         return Engine(self.store)
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The documents and the search over them."""
+        """Return the documents and the search over them."""
         return Corpus(self.folder / CORPUS)
 
     @property
     def settings(self) -> Settings:
-        """What the project was set up with, as it is now."""
+        """Return the current settings."""
         return self.engine.settings
 
 
 def open_project(folder: str | Path) -> Project:
-    """The project in a folder."""
+    """Open the project in a folder."""
     folder = Path(folder)
     record = _record_of(folder)
     place = record.get("database", DATABASE)
     local = not place.startswith(tuple(f"{scheme}://" for scheme in POSTGRESQL))
     if local and not (folder / place).is_file():
-        raise DataError(f"{folder / place}: the database of the project is missing; restore a backup")
-    if local and lacks(folder / place, "event"):  # which is not to be written to
+        raise DataError(f"{folder / place}: the project's database is missing; restore a backup")
+    if local and lacks(folder / place, "event"):  # not a project's database, so nothing may be written to it
         raise DataError(f"{folder / place}: {STRANGE}")
     project = Project(folder, open_store(folder / place if local else place, made=True))
     try:
@@ -93,49 +93,51 @@ def open_project(folder: str | Path) -> Project:
 
 
 def _check_first(store: Store, corpus: str | None) -> None:
-    """Refuse the database of no project, or of one with another corpus: a backup may be in a wrong place."""
+    """Refuse a database of another project or of none, such as a backup in the wrong place."""
     first = next(store.events(until=1), None)
     if first is None or first.kind != "project":
         raise DamagedError(f"{store.place}: {STRANGE}")
     known = first.detail.get(CORPUS_DIGEST)
     if None not in (known, corpus) and known != corpus:
         raise DataError(
-            f"{store.place}: the database of a project with another corpus; put the right one there"
+            f"{store.place}: this database belongs to a project with another corpus; restore the right one"
         )
 
 
 def _record_of(folder: Path) -> dict[str, Any]:
-    """What stands in the file of a project."""
+    """Read the project file."""
     path = folder / FILE
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DataError(
-            f"{folder}: no judging project here; make one with: sounding judge init {folder} ..."
+            f"{folder}: not a judging project; create one with: sounding judge init {folder} --corpus FILE"
         ) from None
     except OSError as error:
         raise FormatError(str(path), None, f"cannot be read ({error.strerror or error})") from error
-    except ValueError:  # no JSON, or no UTF-8
+    except ValueError:  # not JSON, or not UTF-8
         raise FormatError(str(path), None, BROKEN) from None
     if not isinstance(record, dict) or not isinstance(record.get("database", DATABASE), str):
         raise FormatError(str(path), None, BROKEN)
     if record.get("version") != VERSION:
-        raise FormatError(str(path), None, f"no project of version {VERSION}; use the release that made it")
+        raise FormatError(
+            str(path), None, f"not a project of version {VERSION}; use the release that created it"
+        )
     return record
 
 
 def digest_of_corpus(folder: Path) -> str:
-    """A hash of the file with the documents of a project, which never changes."""
+    """Return a hash of the corpus file, which never changes."""
     with (folder / CORPUS).open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def refuse_other_corpus(project: Project) -> None:
-    """Refuse a corpus that is missing, or not the one that the project was made with; reads all of it."""
-    _ = project.corpus  # where it is missing, or no corpus
+    """Refuse a corpus that is missing or not the one the project was created with; reads the whole file."""
+    _ = project.corpus  # raises an error if the file is missing or no corpus
     if digest_of_corpus(project.folder) != next(project.store.events(until=1)).detail[CORPUS_DIGEST]:
         raise DataError(
-            f"{project.folder / CORPUS}: not the corpus that the project was made with; put that one there"
+            f"{project.folder / CORPUS}: not the corpus the project was created with; restore the original"
         )
 
 
@@ -152,19 +154,19 @@ def create_project(
     search: SearchEngine = "fts5",
     tell: Tell | None = None,
 ) -> Project:
-    """A new project in a folder that does not exist or is empty; where anything fails, nothing is left of it.
+    """Create a project in a new or empty folder; if anything fails, nothing is left behind.
 
-    `database` is the address of an empty PostgreSQL database; None: a SQLite file in the folder. `tell` is
-    told what is odd about the documents and no reason to refuse them.
+    `database` is the address of an empty PostgreSQL database; None: a SQLite file in the folder. `tell`
+    receives warnings about documents that are odd but accepted.
     """
     refuse_full(folder)
     if database is not None and urlsplit(database).scheme not in POSTGRESQL:
         raise DataError(
-            f"database {shown_url(database)}: expected an address such as postgresql://user@host/name,"
-            " or none for a SQLite file in the folder"
+            f"--database {shown_url(database)}: expected an address such as postgresql://user@host/name;"
+            " leave it out for a SQLite file in the folder"
         )
-    if database is not None and database.split() != [database]:  # what PostgreSQL says tells the password
-        raise DataError(f"database {shown_url(database)}: blanks in an address; write %20 for each")
+    if database is not None and database.split() != [database]:  # PostgreSQL's own error shows the password
+        raise DataError(f"--database {shown_url(database)}: the address contains blanks; write them as %20")
     asked = None if topics is None else read_topics(topics)
     part = rest = temporary_path(folder)
     try:
@@ -172,8 +174,8 @@ def create_project(
         _build_corpus(part / CORPUS, corpus, progress, search, tell)
         if asked is not None and _are_documents(asked, Corpus(part / CORPUS)):
             raise DataError(
-                f"{topics}: the ids of the topics are those of documents, such as {asked.ids[0]!r};"
-                " is it a file of the corpus?"
+                f"{topics}: this seems to be a corpus file, because its topics are documents, such as"
+                f" {asked.ids[0]!r}; give a file with topics"
             )
         with new_store(database or part / DATABASE) as store:
             digest = digest_of_corpus(part)
@@ -185,14 +187,14 @@ def create_project(
             record = {"version": VERSION, "database": database or DATABASE, "corpus": digest}
             write_file(part / FILE, json.dumps(record, indent=1).encode() + b"\n")
             (part / FILE).chmod(0o600)  # an address may hold a password
-            if database is not None:  # which keeps nothing of a project that is not in its place
+            if database is not None:  # inside the block: PostgreSQL keeps nothing if this fails
                 put_in_place(part, folder)
                 rest = folder
         rest = part
-        if database is None:  # a file of SQLite is not moved while it is open
+        if database is None:  # after closing: an open SQLite file must not be moved
             put_in_place(part, folder)
     except OSError as error:
-        raise DataError(f"{folder} cannot be written: {error.strerror or error}") from error
+        raise DataError(f"cannot write {folder}: {error.strerror or error}") from error
     finally:
         shutil.rmtree(rest, ignore_errors=True)
     return open_project(folder)
@@ -204,21 +206,22 @@ def _build_corpus(
     try:
         build_corpus(path, read_documents(sources), progress, search=search, tell=tell)
     except TwiceError as error:
-        # Only now is it worth reading all again: no id was kept in memory with its file.
+        # Read the files again to find the two places: ids are not kept in memory with their files.
         places = dict.fromkeys(islice(files_with(error.doc, sources), 2))
         raise TwiceError(error.doc, f"in {' and in '.join(places)}") from None
 
 
 def refuse_full(folder: Path) -> None:
-    """Refuse to make a project where something is already."""
+    """Refuse a folder that is not new or empty."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise DataError(f"{folder}: not an empty folder; give a new one")
+        raise DataError(f"{folder}: not an empty folder; give a new or empty one")
 
 
 def put_in_place(part: Path, folder: Path) -> None:
-    """Give a finished folder the name it is to have.
+    """Move a finished folder to its final name.
 
-    An empty one that is there stays, since somebody may stand in it; what makes it a project comes last.
+    An existing empty folder stays, because a shell may have it as working directory. The project file is
+    moved last, because it makes the folder a project.
     """
     if not folder.exists():
         part.replace(folder)
@@ -229,7 +232,7 @@ def put_in_place(part: Path, folder: Path) -> None:
 
 
 def _are_documents(topics: Topics, corpus: Corpus) -> bool:
-    """Whether each of the topics is a document of the same id and text."""
+    """Return whether every topic is a document with the same id and text."""
     found = [corpus.document(name) for name in topics.ids]
     return bool(found) and all(
         one is not None and title in one.text for one, title in zip(found, topics.titles, strict=True)
@@ -237,9 +240,9 @@ def _are_documents(topics: Topics, corpus: Corpus) -> bool:
 
 
 def add_topics(store: Store, topics: Topics) -> int:
-    """Keep topics of a file, all or none; returns how many are new or have changed.
+    """Add the topics of a file, all or none; return how many are new or changed.
 
-    New ones are chosen; those that are there keep their status.
+    New topics are chosen; existing ones keep their status.
     """
     check_topics(topics)
     changed = 0
@@ -257,50 +260,50 @@ def add_topics(store: Store, topics: Topics) -> int:
 
 
 def known_topics(project: Project) -> set[str]:
-    """Topics that the project has texts or documents for."""
+    """Return the topics for which the project has a text or documents."""
     return {topic.id for topic in project.store.topics()} | set(project.engine.topics())
 
 
 class ImportOutcome(NamedTuple):
-    """What came of a file; the remarks say what it is about that the project does not have."""
+    """The result of importing a file; remarks name topics and documents that the project lacks."""
 
     rows: int  # runs, judgments, or settled documents
-    changed: int  # of them: new, or other than before
+    changed: int  # of these: new or changed
     remarks: tuple[str, ...] = ()
 
 
 def add_runs(
     project: Project, runs: Any, *, run_format: str | None = None, progress: Progress | None = None
 ) -> ImportOutcome:
-    """Add runs to a project; topics that it does not have are left out, and said."""
+    """Add runs to a project, without topics that it does not have."""
     topics = known_topics(project) if project.store.topics() else ()
     added = project.engine.add_runs(runs, topics=topics, run_format=run_format, progress=progress)
     lost = project.engine.lost(project.corpus, added.names)
     remarks = _remarks(added.strangers, lost, project.corpus)
     if added.stayed:
-        told = f"what was drawn for {plural(len(added.stayed), 'topic')} stays"
-        remarks += (f"{told}, and {drawn_as_well(added.drawn, added.new)}" if added.new else told,)
+        stays = f"the samples of {plural(len(added.stayed), 'topic')} stay"
+        remarks += (f"{stays}, and {extra_sample_note(added.drawn, added.new)}" if added.new else stays,)
     return ImportOutcome(len(added.names), len(added.names), remarks)
 
 
-def drawn_as_well(drawn: int, new: int) -> str:
-    """How many of the documents that only new runs have were drawn, in words."""
-    others = "that the others did not have"
+def extra_sample_note(drawn: int, new: int) -> str:
+    """Say how many of the documents that only new runs retrieved were sampled in addition."""
+    others = "that only the new runs retrieved"
     if new == 1:
-        return f"the document {others} was {'drawn as well' if drawn else 'not drawn'}"
-    return f"{drawn:,} of the {new:,} documents {others} {'was' if drawn == 1 else 'were'} drawn as well"
+        return f"the document {others} was {'sampled as well' if drawn else 'not sampled'}"
+    return f"{drawn:,} of the {new:,} documents {others} {'was' if drawn == 1 else 'were'} sampled as well"
 
 
 def import_qrels(
     project: Project, source: Any, *, qrels_format: str | None = None, assessor: str | None = None
 ) -> ImportOutcome:
-    """Add judgments of a file to the log, all or none.
+    """Add the judgments of a file to the log, all or none.
 
-    They are those of an assessor of their own, `import-` and a name, that of the file unless one is given:
-    nothing that people judged is touched, and reading the file again changes nothing. A file that grades a
-    document otherwise than one of the same name did is refused, for it may be another person's; with the name
-    given, the new grades count. Grades below 0 mean not judged. Topics that the project does not have are
-    left out, and said; documents that it does not have count all the same.
+    They belong to an assessor of their own: `import-` and the given name, or the name of the file. People's
+    judgments stay, and importing the file again changes nothing. A file is refused if an earlier file of the
+    same name graded a document differently, because it may be another person's; with the name given, the new
+    grades count. Grades below 0 mean unjudged. Topics that the project lacks are left out; documents that
+    the corpus lacks are included. The remarks name both.
     """
     qrels = read_qrels(source, format=qrels_format, fractional="accept")
     check_table(qrels)
@@ -323,7 +326,7 @@ def import_qrels(
 
 
 def check_grade(project: Project, source: str, judgment: FileJudgment) -> None:
-    """Refuse a judgment of a file whose grade the scale does not have."""
+    """Refuse a judgment of a file if its grade is not on the scale."""
     try:
         project.settings.check_grade(judgment.grade)
     except DataError as error:
@@ -331,50 +334,50 @@ def check_grade(project: Project, source: str, judgment: FileJudgment) -> None:
 
 
 def _remarks(strangers: Sequence[str], lost: Sequence[tuple[str, str]], corpus: Corpus) -> tuple[str, ...]:
-    """What is said of topics that were left out, and of (topic, doc) that the corpus does not have."""
+    """Name the topics that were left out, and the (topic, doc) that the corpus does not have."""
     remarks = []
     if strangers:
-        told = f"{plural(len(strangers), 'topic')} left out, such as {strangers[0]}"
-        remarks.append(f"{told}: the project does not have them")
+        such = f"{plural(len(strangers), 'topic')} left out, such as {strangers[0]}"
+        remarks.append(f"{such}: not in the project")
     if lost:
         remarks.append(
-            f"{plural(len(lost), 'document')} not in the corpus, such as {told_lost(lost, corpus)}"
+            f"{plural(len(lost), 'document')} not in the corpus, such as {describe_missing(lost, corpus)}"
         )
     return tuple(remarks)
 
 
-def told_lost(lost: Sequence[tuple[str, str]], corpus: Corpus) -> str:
-    """The first of (topic, doc) that the corpus does not have, and what it has under nearly that name."""
+def describe_missing(lost: Sequence[tuple[str, str]], corpus: Corpus) -> str:
+    """Name the first missing (topic, doc), and the document that is probably meant."""
     topic, doc = lost[0]
-    told, (stem, dot, suffix) = f"{shorten(doc)} of topic {shorten(topic)}", doc.rpartition(".")
+    words, (stem, dot, suffix) = f"{shorten(doc)} of topic {shorten(topic)}", doc.rpartition(".")
     if f"{dot}{suffix}".lower() in TEXTS and stem and corpus.document(stem) is not None:
-        told += f"; it has {shorten(stem)}, since the id of a file is its name without the suffix"
-    return told
+        words += f"; it has {shorten(stem)}, because the id of a file is its name without the suffix"
+    return words
 
 
 def _assessor_of(source: str) -> str:
-    """Whom judgments are put down to: a file by its whole name, or a name."""
+    """Return the assessor to whom a file's judgments belong, from a file name or a given name."""
     words = readable(Path(source).name.removeprefix(IMPORTED)).split()
     name = IMPORTED + "-".join(words)
     if not words or len(name.encode()) > MOST_ASSESSOR:
         raise DataError(
-            f"the name {quote(source)} cannot stand for an assessor; give one of at most"
+            f"{quote(source)} cannot be the name of an assessor; give a name of at most"
             f" {MOST_ASSESSOR - len(IMPORTED)} bytes with --assessor"
         )
     return name
 
 
 def _refuse_another_file(store: Store, source: str, judgments: Iterable[FileJudgment], name: str) -> None:
-    """Refuse a file that grades a document otherwise than the one of its name that was read before."""
+    """Refuse a file if an earlier file of the same name graded a document differently."""
     before = {one.pair: one.grade for one in store.standing(assessor=name)}
     for one in judgments:
         grade = before.get((one.topic, one.doc))
         if grade is not None and grade != one.grade:
             raise FormatError(
                 source, one.line,
-                f"document {quote(one.doc)} has the grade {one.grade:g}, and had {grade:g} when a file of"
-                " this name was read before; say whose judgments these are with --assessor NAME"
-                f" ({name.removeprefix(IMPORTED)}: those of that file, changed)",
+                f"document {quote(one.doc)} has grade {one.grade:g}, but {grade:g} in an earlier file of"
+                " this name. If these are another person's judgments, add --assessor NAME; if the file has"
+                f" changed, add --assessor {name.removeprefix(IMPORTED)}",
             )  # fmt: skip
 
 
@@ -389,12 +392,12 @@ def _submission(judgment: FileJudgment, assessor: str) -> Submission:
 
 
 def digest_of(secret: str) -> str:
-    """What is kept of a secret (a link, a cookie): a hash that does not lead back to it."""
+    """Return the hash under which a secret (a link, a cookie) is stored."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def invite(store: Store, user: User, kind: TokenKind, seconds: float = LINK_SECONDS) -> str:
-    """The secret of a new one-time link with which a user sets a password; earlier ones are void."""
+    """Create a one-time link to set a password; return its secret. Earlier links become invalid."""
     secret = secrets.token_urlsafe(32)
     store.add_token(user.id, kind, digest_of(secret), time.time() + seconds)
     return secret

@@ -1,7 +1,7 @@
-"""What takes too long while people wait: the decision matrix so far, and what it would take to be sure.
+"""Slow parts of the live page: the decision matrix, significance tests, the curve, and the forecast.
 
-`python -m sounding.judge.prospects FOLDER SEQUENCE` prints each as soon as it is known, as a line of JSON
-with all that came before; with `curve` behind, how sure the ranking was at places of the log as well.
+`python -m sounding.judge.prospects FOLDER SEQUENCE` prints a line of JSON whenever a part is ready, with all
+parts so far. The argument `curve` adds the confidence in the ranking at moments of the log.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from sounding.plan.sentences import forecast_note
 from sounding.runs.pairs import all_pairs
 from sounding.statistics.cases import MEANING, UNTESTED
 
-WORLDS = 5  # completions of the judgments in which judging is tried out
-MOST = 3000  # judgments after which that is given up
+WORLDS = 5  # simulated completions of the judgments
+MOST = 3000  # judgments after which a simulation gives up
 MOST_RUNS = 40  # in the table of pairs
-SO_FAR = "judgments so far"  # what stands for the name of their file
-SMALL_SHARE = 0.25  # of a run's documents: with fewer judged, its cases say more of judging than of the run
-SECONDS = 30.0  # that a judgment takes where nobody has judged yet: the usual guess
+SO_FAR = "judgments so far"  # the name of the qrels in messages
+SMALL_SHARE = 0.25  # judged share of a run below which its cases reflect the judging more than the run
+SECONDS = 30.0  # assumed time per judgment before anybody has judged
 
 
 def matrix(store: Store, replay: JudgingState) -> dict[str, Any]:
-    """How many pairs of runs fall into each case of the decision matrix, by what is judged so far.
+    """Count the pairs of runs in each case of the decision matrix, based on the judgments so far.
 
-    Only topics in use that some run has count, as in the ranking.
+    Only topics in use that some run has are included, as in the ranking.
     """
     grades = grades_in_use(replay)
     if len(replay.runs) < 2 or not grades:
@@ -60,9 +60,9 @@ def matrix(store: Store, replay: JudgingState) -> dict[str, Any]:
         )  # fmt: skip
     except DataError as error:
         return {"reason": f"Nothing can be tested yet: {error}"}
-    # (run,): the share of its documents down to the compared depth that is judged; 0: none, or no lists.
+    # (run,): judged share of its documents to the compared depth; 0 if none, or if it has no documents.
     shares = np.nan_to_num(found.assessment[:, 0]).mean(axis=1)
-    # Two runs of which nothing is judged are assessed alike by the test, and nothing is known of either.
+    # Two runs without judged documents pass as evenly judged, although nothing is known about either.
     unseen = (shares[found.pairs] == 0).any(axis=1)
     cases = np.where(unseen, UNTESTED, found.cases[0])
     return {
@@ -78,9 +78,9 @@ def matrix(store: Store, replay: JudgingState) -> dict[str, Any]:
 
 
 def pair_conclusions(store: Store, replay: JudgingState) -> list[tuple[str, str, str, str]]:
-    """Every two runs, what a test concludes of the first by now, and the chance that it holds.
+    """Return for every pair of runs the test's conclusion about the first, and the chance that it holds.
 
-    As `compare --holds` has it; nothing where it cannot be said, or for more runs than a page has room for.
+    The same as `compare --holds`; empty if it cannot be computed, or if there are too many runs for the page.
     """
     grades, settings = grades_in_use(replay), replay.settings
     if not 2 <= len(replay.runs) <= MOST_RUNS or not grades:
@@ -105,7 +105,7 @@ def pair_conclusions(store: Store, replay: JudgingState) -> list[tuple[str, str,
 
 
 def grades_in_use(replay: JudgingState) -> dict[str, dict[str, float]]:
-    """The grades that count, by topic in use that some run has, and document."""
+    """Return the grades that count, by topic and document, for topics in use that some run has."""
     grades: dict[str, dict[str, float]] = {}
     ranked = set(replay.retrieved.topics)
     for (topic, doc), verdict in replay.verdicts.items():
@@ -119,13 +119,12 @@ def _runs(store: Store, replay: JudgingState) -> list[Run]:
 
 
 def too_early(found: Comparison, shares: NDArray[np.float64]) -> str:
-    """Why the cases mean little as yet; empty: they do not."""
+    """Say why it is too early to interpret the cases; empty if it is not."""
     least = int(shares.argmin())
     few, depth = len(found.topics) < FEW_TOPICS, found.depths[0]
     reasons = [
-        f"{plural(len(found.topics), 'topic')} with judgments, fewer than {FEW_TOPICS}" if few else "",
-        f"{percent(float(shares[least]))} of the first {depth} documents of {found.runs[least]} are judged"
-        " in the topics with judgments"
+        f"only {plural(len(found.topics), 'topic')} with judgments ({FEW_TOPICS} needed)" if few else "",
+        f"only {percent(float(shares[least]))} of {found.runs[least]}'s top {depth} is judged in these topics"
         if shares[least] < SMALL_SHARE
         else "",
     ]
@@ -134,7 +133,7 @@ def too_early(found: Comparison, shares: NDArray[np.float64]) -> str:
 
 
 def forecasts(store: Store, replay: JudgingState) -> Iterator[dict[str, Any]]:
-    """How many more judgments it would take until the order of the runs is sure, completion by completion."""
+    """Forecast how many more judgments the ranking needs to be certain, one simulation at a time."""
     session, counts = replay.session, counts_of(replay)
     left, confidence = counts.total.left, session.confidence().stated(session.basis())
     ranking = confidence.of_ranking()
@@ -148,7 +147,7 @@ def forecasts(store: Store, replay: JudgingState) -> Iterator[dict[str, Any]]:
         yield {
             "reason": "",
             "needed": [0] * WORLDS,
-            "note": f"The order is as sure as {whole_percent(SURE)} already.",
+            "note": f"The ranking is at least {whole_percent(SURE)} certain already.",
         }
         return
     unjudged, overlap = len(replay.retrieved.docs) - session.judgments, replay.settings.overlap
@@ -167,32 +166,32 @@ def forecasts(store: Store, replay: JudgingState) -> Iterator[dict[str, Any]]:
 
 
 def too_few_note(courses: Sequence[JudgingForecast], left: int, unjudged: int) -> str:
-    """That more is needed than the orders can bring, where they leave some of the unjudged out."""
+    """Say that the forecast needs more documents than the orders select; empty if it does not."""
     too_few = sum(one.judgments[-1] + (not one.reached) > left for one in courses)
     if not too_few or left >= unjudged:
         return ""
-    return f" The orders can bring only {left:,} more, too few in {too_few} of {len(courses)}."
-
-
-def overlap_note(overlap: int) -> str:
-    """What the judgments of a forecast are, where several people are to judge each document."""
-    if overlap == 1:
-        return ""
     return (
-        f" Each is a document that nobody has judged yet; the time is that of the {overlap} people who are to"
-        " judge it."
+        f" The orders of the topics select only {left:,} more, too few in {too_few} of {len(courses)}"
+        " simulations."
     )
 
 
+def overlap_note(overlap: int) -> str:
+    """Explain the counts of a forecast if several people judge each document; else empty."""
+    if overlap == 1:
+        return ""
+    return f" The count is of new documents; the time includes all {overlap} assessors per document."
+
+
 def seconds_a_judgment(store: Store, until: int) -> float:
-    """How long a judgment has taken up to an event, on average, with the time on what was skipped."""
+    """Return the mean seconds per judgment up to an event, including time on skipped documents."""
     tally = Tally()
     tally.follow(store.events(until=until))
     return tally.seconds_a_judgment() or SECONDS
 
 
 def prospects(store: Store, until: int, *, curve: bool = False) -> Iterator[dict[str, Any]]:
-    """The prospects after an event, with more of them every time."""
+    """Yield the prospects as of an event, with one more part each time."""
     replay = replay_log(store, until)
     found: dict[str, Any] = {"sequence": until, "judged": replay.count_judged()}
     if replay.ready:
@@ -209,7 +208,7 @@ def prospects(store: Store, until: int, *, curve: bool = False) -> Iterator[dict
 
 
 def main(folder: str, until: int, *more: str) -> None:
-    """Print the prospects, giving way to whatever else the machine has to do."""
+    """Print the prospects, at low priority."""
     if hasattr(os, "nice"):
         os.nice(10)
     with open_project(folder) as project:

@@ -1,4 +1,4 @@
-"""What organizers do about judgments: settle documents on which assessors differ, audit a sample of them."""
+"""Settle documents on which assessors differ, and audit samples of judgments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sounding.judge.store import Store
 
 @dataclass(frozen=True, slots=True)
 class GivenGrade:
-    """What one assessor says of a document."""
+    """One assessor's grade for a document."""
 
     name: str
     grade: float | None  # None: could not judge it
@@ -29,19 +29,19 @@ class GivenGrade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferingDocument:
-    """A document on which assessors differ, with their grades in the order in which they judged."""
+    """A document on which assessors differ, with the grades in the order of judging."""
 
     topic: str
     doc: str
     grades: tuple[GivenGrade, ...]
-    settled: float | None  # None: not yet, or as one that cannot be judged
-    open: bool  # nobody has settled it
+    settled: float | None  # None: not settled, or settled as impossible to judge
+    open: bool  # whether it is not settled yet
 
 
 def differing_documents(project: Project, standing: Iterable[StandingJudgment]) -> list[DifferingDocument]:
-    """Documents of topics in use on which assessors differ, those that nobody has settled first.
+    """Return the documents of topics in use on which assessors differ, unsettled ones first.
 
-    `standing` are the judgments whose comments are to be told.
+    `standing` are the current judgments, from which the comments are taken.
     """
     names = project.store.names()
     comments = {(one.topic, one.doc, one.assessor): one.comment for one in standing if one.comment}
@@ -63,11 +63,11 @@ def differing_documents(project: Project, standing: Iterable[StandingJudgment]) 
 def settle_document(
     project: Project, topic: str, doc: str, grade: float | None, *, by: str, key: str
 ) -> bool:
-    """Settle one document on which assessors differ; returns whether it was not settled so before."""
+    """Settle one document on which assessors differ; return whether this changed anything."""
     engine = project.engine
     with engine.together():
         settled = {(one.topic, one.doc): one.settled for one in engine.differences()}
-        if not project.store.has_key(by, key):  # what is sent again gets the answer of the first time
+        if not project.store.has_key(by, key):  # a repeated request gets the answer of the first
             if (topic, doc) not in settled:
                 raise DataError(_nothing_to_settle(project, topic, doc))
             if settled[topic, doc] == (True, grade):
@@ -76,10 +76,10 @@ def settle_document(
 
 
 def settle_file(project: Project, source: Any, *, by: str) -> ImportOutcome:
-    """Settle the documents of a file of judgments, all or none; what is settled so already stays.
+    """Settle the documents of a file of judgments, all or none; repeated grades change nothing.
 
-    A document on which assessors do not differ is refused: a settlement cannot be taken back, and would
-    count in place of what all of them say.
+    Documents on which assessors agree are refused: a settlement cannot be undone, and would override the
+    grade that they all gave.
     """
     qrels = read_qrels(source, fractional="accept")
     check_table(qrels)
@@ -97,65 +97,65 @@ def settle_file(project: Project, source: Any, *, by: str) -> ImportOutcome:
 
 
 def _nothing_to_settle(project: Project, topic: str, doc: str) -> str:
-    why = "assessors do not differ on it" if project.engine.in_use(topic) else "the topic is not in use"
-    return f"nothing to settle in document {quote(doc)} of topic {quote(topic)}: {why}"
+    why = "its assessors do not differ" if project.engine.in_use(topic) else "the topic is not in use"
+    return f"cannot settle document {quote(doc)} of topic {quote(topic)}: {why}; leave it out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgmentAudit:
-    """A sample of an assessor's judgments as they stand, and what an expert says of the same documents."""
+    """A sample of an assessor's current judgments, and an expert's grades for the same documents."""
 
-    number: int  # of the event that drew it
+    number: int  # of the event that recorded the draw
     time: float
     expert: str
     assessor: str
     drawn: tuple[Pair, ...]
-    of: int  # judgments that could be drawn
+    of: int  # judgments available for the draw
     standing: Mapping[Pair, StandingJudgment]  # the assessor's judgments
     own: Mapping[Pair, StandingJudgment]  # the expert's
 
     @property
     def chance(self) -> float:
-        """That a judgment had of being drawn."""
+        """Return the probability with which each judgment was drawn."""
         return len(self.drawn) / self.of
 
     @property
     def topics(self) -> list[str]:
-        """The topics that the sample is about, each once."""
+        """Return the topics of the sample, each once."""
         return sorted({topic for topic, _ in self.drawn})
 
     @property
     def sample(self) -> list[StandingJudgment]:
-        """The judgments that were drawn and stand, with the grades of now."""
+        """Return the drawn judgments that still exist, with their current grades."""
         return [self.standing[pair] for pair in self.drawn if pair in self.standing]
 
     @property
     def taken_back(self) -> list[Pair]:
-        """What was drawn and has no judgment of the assessor any more."""
+        """Return the drawn documents whose judgment the assessor has withdrawn."""
         return [pair for pair in self.drawn if pair not in self.standing]
 
     @property
     def compared(self) -> list[tuple[StandingJudgment, StandingJudgment]]:
-        """The judgments that the expert has graded as well, each with the expert's."""
+        """Return the judgments that the expert has graded too, each with the expert's."""
         return [(one, self.own[one.pair]) for one in self.sample if one.pair in self.own]
 
     def open(self, topic: str | None = None) -> list[StandingJudgment]:
-        """What the expert has not graded yet, of a topic where one is named."""
+        """Return what the expert has not graded yet, for one topic or for all."""
         return [one for one in self.sample if one.pair not in self.own and topic in (None, one.topic)]
 
     def graded(self, topic: str) -> list[StandingJudgment]:
-        """The expert's judgments of the part of the sample that is about a topic."""
+        """Return the expert's judgments for the sampled documents of a topic."""
         return [own for one, own in self.compared if one.topic == topic]
 
     def about(self, topic: str) -> list[StandingJudgment]:
-        """The part of the sample that is about a topic."""
+        """Return the sampled judgments of a topic."""
         return [one for one in self.sample if one.topic == topic]
 
 
 def draw_audit(store: Store, expert: str, assessor: str, size: int, seed: int) -> int | None:
-    """Draw so many of an assessor's judgments for topics in use; None: there are none.
+    """Draw `size` of an assessor's judgments for topics in use; return the number of the audit.
 
-    Returns the number of the audit. The same sample drawn again is the same audit.
+    Returns None if there are no judgments. Drawing the same sample again returns the same audit.
     """
     with store.together():
         used = {topic.id for topic in store.topics() if topic.in_use}
@@ -171,7 +171,7 @@ def draw_audit(store: Store, expert: str, assessor: str, size: int, seed: int) -
 
 
 def audits_of(store: Store, expert: str) -> list[JudgmentAudit]:
-    """The samples that an expert has drawn, the newest first."""
+    """Return the audits that an expert has drawn, newest first."""
     events = store.audits(expert)
     own = _by_document(store, expert) if events else {}
     standing = {who: _by_document(store, who) for who in {event.detail["assessor"] for event in events}}
@@ -179,7 +179,7 @@ def audits_of(store: Store, expert: str) -> list[JudgmentAudit]:
 
 
 def audit_of(store: Store, expert: str, number: int) -> JudgmentAudit | None:
-    """A sample that an expert has drawn; None: no audit of theirs has this number."""
+    """Return the audit of an expert with this number, or None."""
     event = next(store.events(number - 1, number), None)
     if event is None or (event.kind, event.assessor) != ("audit", expert):
         return None
@@ -187,9 +187,10 @@ def audit_of(store: Store, expert: str, number: int) -> JudgmentAudit | None:
 
 
 def audit_sample(judgments: Sequence[StandingJudgment], size: int, seed: int) -> list[StandingJudgment]:
-    """So many judgments at random: a larger sample holds the smaller, and new judgments move few of them.
+    """Return `size` judgments at random.
 
-    Every judgment has a place of its own, a hash of what it is about; the sample is those that come first.
+    Judgments are sorted by a hash of what they are about, and the first ones are drawn. So a larger sample
+    contains the smaller, and new judgments change few documents of it.
     """
     return sorted(judgments, key=lambda one: _place(one, seed))[:size]
 
@@ -206,9 +207,10 @@ def record_audit(
     away: float | None = None,
     seen: Seen | None = None,
 ) -> Receipt:
-    """Keep the grade of an expert, with the chance that the judgment had of being looked at.
+    """Record an expert's grade with the probability with which the judgment was drawn.
 
-    Where it changes what the expert judged as an assessor, it stays a judgment of that kind.
+    If the expert had judged the document as an assessor before, the grade counts as a change of that
+    judgment.
     """
     before = audit.own.get(pair)
     if before is not None and before.selection.policy != AUDIT:
@@ -244,6 +246,6 @@ def _place(judgment: StandingJudgment, seed: int) -> bytes:
 
 
 def agreement_of(audit: JudgmentAudit, scale: Sequence[float]) -> dict[str, Any] | None:
-    """How often assessor and expert gave the same grade; None: nothing is graded that both could judge."""
+    """Return the agreement of assessor and expert; None if there is no document that both could judge."""
     found = agreements((opinion_of(one) for both in audit.compared for one in both), scale, {})
     return found[0] if found else None

@@ -27,7 +27,7 @@ from sounding.judge import sql
 from sounding.judge.database import StoreError, readable, storable
 from sounding.judge.records import Pair
 from sounding.judge.sqlite import sqlite3
-from sounding.judge.texts import OPTIONAL, UNSPACED, is_html, plain, titled
+from sounding.judge.texts import OPTIONAL, UNSPACED, is_html, plain, split_title
 
 if TYPE_CHECKING:
     import tantivy
@@ -262,7 +262,7 @@ def _with_marks(text: str) -> str:
 
 def _searchable_text(document: Document) -> str:
     """What a search looks at: all of a text, and of HTML the title and what can be read."""
-    title, rest = titled(document)
+    title, rest = split_title(document)
     return f"{title}\n{plain(rest)}" if is_html(rest) else document.text
 
 
@@ -315,7 +315,7 @@ class Corpus:
 
     def _hit(self, number: int, words: list[str]) -> Hit:
         document = Document(*self._rows(sql.DOCUMENT_OF_NUMBER, number=number)[0])
-        title, rest = titled(document)
+        title, rest = split_title(document)
         return Hit(doc=document.doc, title=title, snippet=_snippet(plain(rest), words))
 
     def _rows(self, statement: str, **given: object) -> list[sqlite3.Row]:

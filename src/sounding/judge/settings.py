@@ -1,4 +1,4 @@
-"""What a project was set up with: the scale of grades, whose grade counts, in which order people judge."""
+"""The settings of a project: scale of grades, the grade that counts, order of judging, and more."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from sounding.selection.strategies import find_strategy, make_strategy
 
 Feed = Literal["first", "majority", "adjudicated"]
 MTC = "mtc"
-MOST_ASSESSORS = 20  # who judge a document
-MOST_DEPTH = 100_000  # documents of a run that count
+MOST_ASSESSORS = 20  # per document
+MOST_DEPTH = 100_000  # documents per run and topic
 MOST_LEASE = 1440  # minutes
 MOST_TITLE = 200  # characters of the project's title
-CORPUS = "corpus"  # under which the first record of a project has the hash of its corpus
+CORPUS = "corpus"  # key of the corpus hash in the first record of a project
 DEFAULT_SCALE = "0=not relevant,1=relevant"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grade:
-    """One grade of the scale, and the key that gives it."""
+    """One grade of the scale, and the key to press for it."""
 
     value: float
     label: str
@@ -35,18 +35,18 @@ class Grade:
 
     @property
     def words(self) -> str:
-        """The grade and what it means, such as `10 very`."""
+        """Return the grade with its label, such as `10 very`."""
         number = f"{self.value:g}"
         return number if self.label == number else f"{number} {self.label}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """In which order the documents of a topic are judged.
+    """The order in which the documents of a topic are judged.
 
-    `warm_up` documents come first, by their best ranks and shuffled, so that assessors get to know the topic.
-    Then the policy chooses, in shuffled batches where they are larger than 1, since an order that follows
-    the judgments tells where a document came from.
+    `warm_up` documents come first: the top-ranked ones, shuffled, so that assessors get to know the topic.
+    Then the policy chooses. Batches larger than 1 are shuffled, because an adaptive order would tell
+    assessors something about a document.
     """
 
     policy: str = MTC  # or a strategy of `sounding pool`
@@ -61,25 +61,25 @@ class Order:
             kind = find_strategy(self.policy)
             known = [name for name in kind.parameters if name != "level"]
             if "level" in self.parameters and "level" in kind.parameters:
-                raise DataError("orders have no level of their own; they go by the level of the project")
+                raise DataError("an order cannot have a level; it uses the project's (settings --level)")
         for name, value in self.parameters.items():
             if isinstance(value, float) and not math.isfinite(value):
-                raise DataError(f"parameter {name}={value} of an order; expected a finite number, or a text")
+                raise DataError(f"parameter {name}={value} of an order: expected a finite number or a text")
             if not known:
-                raise DataError(f"the order {self.policy} has no parameters; {name!r} is given")
+                raise DataError(f"the order {self.policy} takes no parameters; leave out {name!r}")
             if name not in known:
                 raise UnknownNameError(f"parameter of the order {self.policy}:", name, known)
         if self.batch < 1 or self.warm_up < 0:
             raise DataError(
-                f"batches of {self.batch} after {plural(self.warm_up, 'document')} to warm up;"
-                " expected at least 1, and 0 or more"
+                f"batch size {self.batch} and warm-up {self.warm_up}: expected a batch size of at least 1 and"
+                " a warm-up of at least 0"
             )
 
     @property
     def rule(self) -> str:
-        """Policy and all its parameters as one text: orders that share it choose alike.
+        """Return the policy and its parameters as a canonical text; equal texts mean equal choices.
 
-        However they are spelled: by an alias, without parameters that are the default, 1 for 1.0.
+        Aliases, default parameters and spellings such as 1 and 1.0 do not matter.
         """
         kind = None if self.policy == MTC else find_strategy(self.policy)
         values = {} if kind is None else {**kind.parameters, **self.parameters}
@@ -88,20 +88,20 @@ class Order:
 
     @property
     def named(self) -> Order:
-        """The same order under the strategy's own name, as it is put on record."""
+        """Return the same order under the strategy's own name, as the log records it."""
         return self if self.policy == MTC else replace(self, policy=find_strategy(self.policy).name)
 
     def is_same(self, other: Order) -> bool:
-        """Whether an order brings the same documents in the same batches, however it is spelled."""
+        """Return whether two orders select the same documents in the same batches."""
         return (self.rule, self.batch, self.warm_up) == (other.rule, other.batch, other.warm_up)
 
     @property
     def is_sample(self) -> bool:
-        """Whether a random part of the pool is judged, with known chances."""
+        """Return whether the order is a random sample of the pool with known probabilities."""
         return self.policy != MTC and find_strategy(self.policy).sampled
 
     def check(self) -> None:
-        """Refuse parameters that the strategy would refuse: once they are in the log, it is too late."""
+        """Refuse parameters that the strategy would refuse, before they are in the log."""
         if not self.parameters:
             return
         one_document = read_retrieved({"run": {"topic": {"doc": 1.0}}}, depth=1)
@@ -110,59 +110,55 @@ class Order:
         except (TypeError, ValueError, AttributeError):
             given = ", ".join(f"{name}={value}" for name, value in self.parameters.items())
             raise DataError(
-                f"the order {self.policy} cannot have {given}; expected values as in the page strategies"
+                f"the order {self.policy} does not accept {given}; docs/strategies.md lists valid values"
             ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a project was set up with; a change is an event of the log."""
+    """The settings of a project; the log records every change."""
 
     title: str = "Relevance judgments"
     scale: tuple[Grade, ...]
     level: float = 1  # the lowest relevant grade
-    overlap: int = 1  # assessors who judge a document
-    feed: Feed = "first"  # which of several grades counts
+    overlap: int = 1  # assessors per document
+    feed: Feed = "first"  # which grade counts if assessors differ
     seed: int = 0
-    depth: int = 100  # documents of a run that count
+    depth: int = 100  # documents per run and topic
     order: Order = field(default_factory=Order)
     lease_seconds: float = 600
-    measure: str = "AP"  # whose order of the runs is to become certain
+    measure: str = "AP"  # used to rank the runs
     prior: str = "runs"
 
     def __post_init__(self) -> None:
         if self.feed not in get_args(Feed):
-            raise UnknownNameError("policy for several grades", self.feed, get_args(Feed))
+            raise UnknownNameError("feed", self.feed, get_args(Feed))
         if self.level not in [grade.value for grade in self.scale]:
-            raise DataError(
-                f"level {self.level:g} is no grade of the scale; expected one of {self._grades()}"
-            )
+            raise DataError(f"level {self.level:g} is not on the scale; expected one of {self._grades()}")
         if self.overlap < 1 or not 1 <= self.depth <= MOST_DEPTH or self.lease_seconds <= 0:
             raise DataError(
-                f"overlap {self.overlap}, depth {self.depth} and leases of {self.lease_seconds:g} seconds:"
-                f" expected at least 1 each, and a depth of at most {MOST_DEPTH:,}"
+                f"overlap {self.overlap}, depth {self.depth} and lease of {self.lease_seconds:g} seconds:"
+                f" expected an overlap of at least 1, a depth of 1 to {MOST_DEPTH:,} and a lease above 0"
             )
         if self.level == min(grade.value for grade in self.scale):
             raise DataError(
-                f"level {self.level:g} is the lowest grade, so that every document would be relevant;"
-                " expected a higher one"
+                f"level {self.level:g} is the lowest grade, so every document would be relevant; choose a"
+                " higher one"
             )
-        form_of(self.graded_measure, self.depth, 1)  # refuses what cannot be made certain
+        form_of(self.graded_measure, self.depth, 1)  # refuses measures without an expected value
         if self.overlap > MOST_ASSESSORS:
-            raise DataError(f"overlap {self.overlap}; expected 1 to {MOST_ASSESSORS} assessors a document")
-        if not 0 < self.lease_seconds <= 60 * MOST_LEASE:  # which refuses NaN as well
+            raise DataError(f"overlap {self.overlap}: expected 1 to {MOST_ASSESSORS} assessors per document")
+        if not 0 < self.lease_seconds <= 60 * MOST_LEASE:  # also refuses NaN
             raise DataError(
-                f"a lease of {self.lease_seconds / 60:g} minutes;"
+                f"lease of {self.lease_seconds / 60:g} minutes:"
                 f" expected more than 0 and at most {MOST_LEASE:,}"
             )
         if not self.title.strip() or len(self.title.splitlines()) > 1 or len(self.title) > MOST_TITLE:
-            raise DataError(
-                f"title {quote(self.title)}; expected one line of at most {MOST_TITLE} characters, not blank"
-            )
+            raise DataError(f"title {quote(self.title)}: expected one line of 1 to {MOST_TITLE} characters")
 
     @property
     def graded_measure(self) -> str:
-        """The measure with the project's level, unless it says one itself."""
+        """Return the measure with the project's level, unless it has its own."""
         if self.level == 1 or "rel=" in self.measure:
             return self.measure
         name, cut, k = self.measure.partition("@")
@@ -170,12 +166,12 @@ class Settings:
         return f"{inner}rel={self.level:g}){cut}{k}"
 
     def check_grade(self, grade: float | None) -> None:
-        """Refuse a grade that the scale does not have; None: the document cannot be judged."""
+        """Refuse a grade that is not on the scale; None means impossible to judge."""
         if grade is not None and grade not in [one.value for one in self.scale]:
             raise DataError(f"grade {grade:g} is not on the scale; expected one of {self._grades()}")
 
     def record(self) -> dict[str, Any]:
-        """Plain data from which `settings_of` makes the same settings."""
+        """Return plain data, from which `settings_of` restores the settings."""
         return asdict(self)
 
     def _grades(self) -> str:
@@ -183,14 +179,14 @@ class Settings:
 
 
 def settings_of(record: dict[str, Any]) -> Settings:
-    """The settings that gave this record, which may tell of the corpus as well."""
+    """Restore settings from a record, which may also contain the hash of the corpus."""
     scale = tuple(Grade(**grade) for grade in record["scale"])
     own = {name: value for name, value in record.items() if name != CORPUS}
     return Settings(**{**own, "scale": scale, "order": Order(**record["order"])})
 
 
 def _read_parameter(name: str, value: Any) -> Any:
-    """What a strategy makes of a parameter; as it is given where it can make nothing of it."""
+    """Return a parameter as its strategy reads it; unchanged if it is invalid."""
     if isinstance(value, int):
         return float(value)
     if name == "strata" and isinstance(value, str):
@@ -202,23 +198,23 @@ def _read_parameter(name: str, value: Any) -> Any:
 
 
 def parse_parameters(given: Iterable[str]) -> dict[str, Any]:
-    """Parameters of an order, each `name=value`, numbers as numbers."""
-    found: dict[str, Any] = {}
+    """Parse the parameters of an order, each `name=value`; numeric values become numbers."""
+    parameters: dict[str, Any] = {}
     for text in given:
         name, sign, value = text.partition("=")
         if not sign:
-            raise DataError(f"parameter {text!r}; expected name=value")
+            raise DataError(f"parameter {text!r}: expected NAME=VALUE, such as rate=0.2")
         try:
-            found[name] = float(value)
+            parameters[name] = float(value)
         except ValueError:
-            found[name] = value
-    return found
+            parameters[name] = value
+    return parameters
 
 
 def parse_scale(text: str) -> tuple[Grade, ...]:
-    """The grades of a scale such as `0=not relevant,1=relevant`; a grade's key is its digit.
+    """Parse a scale such as `0=not relevant,1=relevant`; the key of a grade is its digit.
 
-    Grades that are no digits get the free digit that comes next after the key of the grade below.
+    Other grades get the next free digit after the key of the grade below.
     """
     labels: dict[float, str] = {}
     for part in text.split(","):
@@ -229,8 +225,8 @@ def parse_scale(text: str) -> tuple[Grade, ...]:
             number = math.nan
         if not (math.isfinite(number) and number >= 0) or number in labels:
             raise DataError(
-                f"scale {text!r}: {part.strip()!r} is no grade of its own; expected different numbers"
-                f" from 0, such as {DEFAULT_SCALE!r}"
+                f"scale {text!r}: {part.strip()!r} is not a new grade; expected different numbers from 0 up,"
+                f" such as {DEFAULT_SCALE!r}"
             )
         labels[number] = label.strip() or f"{number:g}"
     if not 2 <= len(labels) <= 10:

@@ -1,4 +1,4 @@
-"""Pages with which people come in and go: sign-in, one-time links, the own account."""
+"""Pages to sign in, use one-time links, and manage one's own account."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sounding.judge.api import leave
 from sounding.judge.project import digest_of
 from sounding.judge.records import User
 
-VOID = "this link has been used already or is too old; ask an organizer for a new one"
-# The first that fits: browsers name those that they descend from, and systems likewise.
+VOID = "this link was already used or has expired; ask an organizer for a new one"
+# The first match counts, because browsers and systems also name those that they descend from.
 _BROWSERS = {
     "Edg": "Edge", "OPR": "Opera", "SamsungBrowser": "Samsung Internet", "Firefox": "Firefox",
     "FxiOS": "Firefox", "Chrome": "Chrome", "CriOS": "Chrome", "Safari": "Safari",
@@ -33,7 +33,7 @@ own = APIRouter(include_in_schema=False, dependencies=[Depends(web.user), Depend
 def sign_in_page(
     request: Request, here: web.Here, asking: web.Asking, then: Annotated[str, Query(max_length=2000)] = "/"
 ) -> Response:
-    """The form to sign in with."""
+    """Show the sign-in form."""
     if asking.user is not None:
         return web.went_to(web.local_path(then))
     nobody = not here.project.store.users()
@@ -42,7 +42,7 @@ def sign_in_page(
 
 @router.post("/sign-in")
 async def sign_in(request: Request, here: web.Here, given: web.Given) -> Response:
-    """Sign in and go on to where one wanted to be."""
+    """Sign in and redirect to the requested page."""
     name, then = given.text("name", most=200), web.local_path(given.text("then", most=2000))
     try:
         who, secret = await web.enter(request, here, name, given.text("password", most=1000))
@@ -56,7 +56,7 @@ async def sign_in(request: Request, here: web.Here, given: web.Given) -> Respons
 def _form(
     request: Request, template: str, refused: auth.RefusedError | None = None, **values: Any
 ) -> Response:
-    """A form; one that was refused comes again, with why."""
+    """Show a form; after a refusal, show it again with the reason."""
     if refused is None:
         return web.page(request, template, wrong="", **values)
     answer = web.page(request, template, status=refused.status, wrong=str(refused), **values)
@@ -66,14 +66,14 @@ def _form(
 
 @router.get("/welcome/{secret}")
 def welcome_page(request: Request, here: web.Here, secret: str) -> Response:
-    """The form to set a password with, for whoever has a one-time link."""
+    """Show the form to set a password, for the holder of a one-time link."""
     kind, who = _welcomed(request, here, secret)
     return _form(request, "welcome.html", kind=kind, who=who, least=auth.LEAST_PASSWORD)
 
 
 @router.post("/welcome/{secret}")
 async def welcome(request: Request, here: web.Here, given: web.Given, secret: str) -> Response:
-    """Set the password, use the link up and sign in."""
+    """Set the password, invalidate the link, and sign in."""
     kind, who = await run_in_threadpool(_welcomed, request, here, secret)
     try:
         password_hash = await here.door.hash(who, _new_password(given))
@@ -88,7 +88,7 @@ async def welcome(request: Request, here: web.Here, given: web.Given, secret: st
 
 
 async def _signed_in(request: Request, here: web.Here, who: User, path: str) -> Response:
-    """Sign in a user whose password was set just now, and go on to a page."""
+    """Sign in a user who has just set a password, and redirect to a page."""
     browser = request.headers.get("user-agent", "")
     secret = await run_in_threadpool(
         auth.begin_session, here.project.store, who, web.address_of(request), browser
@@ -97,28 +97,28 @@ async def _signed_in(request: Request, here: web.Here, who: User, path: str) -> 
 
 
 def _welcomed(request: Request, here: web.Here, secret: str) -> tuple[str, User]:
-    """What a one-time link is for, and whose it is; void links cannot be tried at will."""
+    """Return the purpose and the user of a one-time link; limit attempts with invalid links."""
     address = web.address_of(request)
     wait = here.links.wait(address)
     if wait:
-        raise auth.too_soon("too many links were tried", wait)
+        raise auth.too_soon("too many invalid links", wait)
     found = here.project.store.token(digest_of(secret))
     if found is None or not found[1].active:
         raise auth.RefusedError(404, VOID)
-    here.links.give_back(address)  # many people may come from one address
+    here.links.give_back(address)  # valid links do not count: many people may share an address
     return found
 
 
 def _new_password(given: web.FormFields) -> str:
     password = given.text("password", most=1000)
     if password != given.text("again", most=1000):
-        raise auth.RefusedError(400, "the two passwords are not the same")
+        raise auth.RefusedError(400, "the two passwords differ; type them again")
     return auth.possible_password(password)
 
 
 @own.get("/account")
 def account_page(request: Request, here: web.Here, who: web.SignedIn, asking: web.Asking) -> Response:
-    """The own account."""
+    """Show one's own account."""
     return _account(request, here, who, asking)
 
 
@@ -133,7 +133,7 @@ def _account(
 
 
 def browser_of(note: str) -> str:
-    """A browser in a few words, where what it says of itself is known: `Firefox on Linux from 192.0.2.1`."""
+    """Describe a browser in a few words if it is recognized: `Firefox on Linux from 192.0.2.1`."""
     said, _, address = note.rpartition(" from ")
     browser = next((name for mark, name in _BROWSERS.items() if f"{mark}/" in said), None)
     system = next((name for mark, name in _SYSTEMS.items() if mark in said), None)
@@ -144,7 +144,7 @@ def browser_of(note: str) -> str:
 async def change_password(
     request: Request, here: web.Here, who: web.SignedIn, asking: web.Asking, given: web.Given
 ) -> Response:
-    """Change the own password; every other browser is signed out."""
+    """Change one's own password; sign out every other browser."""
     present = given.text("present", most=1000)
     try:
         await here.door.confirm(who, present, digest_of(asking.secret), web.address_of(request))
@@ -159,10 +159,10 @@ async def change_password(
 
 @own.post("/account/end")
 def end_one(here: web.Here, who: web.SignedIn, given: web.Given) -> Response:
-    """Sign out one of the own browsers."""
+    """Sign out one of one's own browsers."""
     digest = given.text("which", most=200)
     if digest not in [one.digest for one in here.project.store.sign_ins(who.id)]:
-        raise auth.RefusedError(404, "this sign-in has ended already, or is not yours")
+        raise auth.RefusedError(404, "this session has already ended or is not yours; reload the page")
     here.project.store.end_sign_in(digest)
     return web.went_to("/account?said=ended")
 
@@ -176,6 +176,6 @@ def end_all(request: Request, here: web.Here, who: web.SignedIn) -> Response:
 
 @own.post("/sign-out")
 def sign_out(request: Request, here: web.Here, who: web.SignedIn, asking: web.Asking) -> Response:
-    """End this sign-in."""
+    """End the current session."""
     leave(here, who, asking.secret)
     return web.end_session(request, web.went_to("/sign-in"))

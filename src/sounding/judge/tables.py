@@ -1,4 +1,4 @@
-"""The tables of `sounding judge`: users, topics, orders, settings, runs, differences, audits."""
+"""The tables that `sounding judge` prints: users, topics, orders, settings, runs, differences, audits."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from sounding.plan.sentences import NOTHING_JUDGED
 from sounding.render.tables import Column, Table, shown_confidence
 
 TITLE = 50  # characters of a topic's title
-LINE = 60  # characters of the instructions, or of the comments on a document
+LINE = 60  # characters of the instructions, or of the comments on one document
 
 
 def user_table(store: Store, number: int | None = None, link: str | None = None) -> Table:
-    """Everybody who can sign in, with topics and judgments; or one, with the link that was made, if any."""
+    """List all users with their topics and judgments; or one user, with the new link if there is one."""
     users = [user for user in store.users() if number in (None, user.id)]
     topics = store.topics_given()
     judged = store.judgments_given()
-    notes = [] if users else ["nobody yet; add somebody with: sounding judge user DIR NAME --role organizer"]
+    notes = [] if users else ["no users yet; add one with: sounding judge user DIR NAME --role organizer"]
     return Table(
         [
             Column("user", [user.name for user in users]),
@@ -43,25 +43,25 @@ def user_table(store: Store, number: int | None = None, link: str | None = None)
 
 
 def status_tables(project: Project) -> dict[str, Table]:
-    """`topics` with what is judged and left, and `runs` with how sure their order is, if it can be said."""
+    """Return the table `topics` with its progress and, if the runs can be ranked, the table `runs`."""
     if reason := project.engine.why_no_ranking():
-        mend = (
-            "choose one on the page Topics"
+        remedy = (
+            "choose topics with: sounding judge topics DIR --choose ID,..."
             if project.engine.run_names()
-            else "add some with: sounding judge import DIR --runs ..."
+            else "add runs with: sounding judge import DIR --runs FILE"
         )
         topics = project.store.topics()
         columns = [
             Column("topic", [topic.id for topic in topics]),
             Column("status", [topic.status for topic in topics]),
         ]
-        return {"topics": Table(columns, notes=[f"{reason} There is nothing to judge; {mend}"])}
+        return {"topics": Table(columns, notes=[f"{reason} There is nothing to judge; {remedy}"])}
     live = project.engine.live()
     return {"topics": _topics(project, live), "runs": _runs(live)}
 
 
 def waiting_columns(settings: Settings, rows: Sequence[TopicCounts]) -> list[Column]:
-    """What waits for more people or for an organizer, where the settings let anything wait."""
+    """Return columns for documents that need more assessors or an organizer, if the settings allow any."""
     return [
         *([Column("again", [row.again for row in rows])] if settings.overlap > 1 else []),
         *([Column("unsettled", [row.unsettled for row in rows])] if settings.feed == "adjudicated" else []),
@@ -74,11 +74,11 @@ def _topics(project: Project, live: Live) -> Table:
     names = sorted({*live.topics, *known}, key=natural_order)
     rows = [live.of(name) for name in names]
     total = live.total
-    unclear = f", {total.cannot:,} of them could not be judged" if total.cannot else ""
-    unclear += f"; {total.unsettled:,} wait for adjudication" if total.unsettled else ""
-    unclear += f"; {total.again:,} to be judged by more people" if total.again else ""
+    unclear = f" ({total.cannot:,} of them impossible to judge)" if total.cannot else ""
+    unclear += f"; {total.unsettled:,} to be settled" if total.unsettled else ""
+    unclear += f"; {total.again:,} need more assessors" if total.again else ""
     unused = sum(one.judged + one.unsettled for one in live.unused.values())
-    apart = f"; not counted: {unused:,} of topics that are not chosen or that no run has" if unused else ""
+    apart = f"; not counted: {unused:,} for topics that are not chosen or in no run" if unused else ""
     return Table(
         [
             Column("topic", names),
@@ -94,7 +94,7 @@ def _topics(project: Project, live: Live) -> Table:
         title=project.settings.title,
         notes=[
             f"{plural(total.judged, 'document')} judged{unclear}; {total.relevant:,} relevant;"
-            f" {total.left:,} left{apart}. A document counts for each of its topics.",
+            f" {total.left:,} left{apart}. A document counts once for each of its topics.",
             *notes_of(project.engine),
         ],
         facts={
@@ -112,13 +112,13 @@ def _runs(live: Live) -> Table:
     adjacent = [*confidence.adjacent().tolist(), math.nan]
     sure = confidence.of_ranking()
     if len(order) < 2:
-        told = "One run makes no order"
+        summary = "There is only one run"
     elif confidence.reason:
         nothing = "" if live.total.judged else f"{NOTHING_JUDGED} "
-        told = f"{nothing}No confidence is stated: {confidence.reason}"
+        summary = f"{nothing}No confidence is stated: {confidence.reason}"
     else:
-        told = f"Mean confidence of a pair of runs: {shown_confidence(sure)}"
-    model = f"model fitted at {live.fitted:,} of {plural(live.fittable, 'judgment')}"
+        summary = f"Confidence in the ranking (mean over all pairs of runs): {shown_confidence(sure)}"
+    model = f"relevance model fitted to {live.fitted:,} of {plural(live.fittable, 'judgment')}"
     return Table(
         [
             Column("run", [confidence.runs[run] for run in order]),
@@ -126,7 +126,7 @@ def _runs(live: Live) -> Table:
             Column("above the next", adjacent, chance=True),
         ],
         title="Runs by expected value",
-        notes=[f"{told}; as of event {sequence:,}, {model}."],
+        notes=[f"{summary}; as of event {sequence:,}, {model}."],
         facts={
             "sequence": sequence,
             "fitted": live.fitted,
@@ -138,7 +138,7 @@ def _runs(live: Live) -> Table:
 
 
 def sign_in(user: User) -> str:
-    """Whether a user can sign in, in a word."""
+    """Say in one word whether a user can sign in."""
     if user.erased:
         return "erased"
     if not user.active:
@@ -147,10 +147,10 @@ def sign_in(user: User) -> str:
 
 
 def topic_table(project: Project) -> Table:
-    """Every topic with who judges it in which order, and how far it is."""
+    """List every topic with status, order, assessors and progress."""
     states = topic_states(project)
     counts = [one.counts for one in states]
-    none = "no topics yet; add some with: sounding judge import DIR --topics ..."
+    none = "no topics yet; add some with: sounding judge import DIR --topics FILE"
     return Table(
         [
             Column("topic", [one.topic.id for one in states]),
@@ -167,7 +167,7 @@ def topic_table(project: Project) -> Table:
 
 
 def order_table(project: Project, named: list[str] | None) -> Table:
-    """In which order the documents of each topic are judged."""
+    """List the order in which the documents of each topic are judged."""
     names = named_topics(project.store, named)
     orders = [project.engine.order(name) for name in names]
     return Table(
@@ -178,7 +178,7 @@ def order_table(project: Project, named: list[str] | None) -> Table:
             Column("batch", [one.batch for one in orders]),
             Column("warm-up", [one.warm_up for one in orders]),
         ],
-        notes=[f"topics to come: {_in_words(project.engine.general_order())}"],
+        notes=[f"new topics: {_in_words(project.engine.general_order())}"],
     )
 
 
@@ -191,19 +191,19 @@ def _shown_parameters(order: Order) -> str:
 
 def _in_words(order: Order) -> str:
     batches = f", batches of {order.batch}" if order.batch > 1 else ""
-    warm_up = f", {order.warm_up} to warm up" if order.warm_up else ""
+    warm_up = f", warm-up {order.warm_up}" if order.warm_up else ""
     return f"{order.policy} {_shown_parameters(order)}".rstrip() + batches + warm_up
 
 
 def settings_table(project: Project, *, brief: bool) -> Table:
-    """The settings that may change while people judge."""
+    """List the settings that can change while people judge."""
     now, text = project.settings, instructions_of(project)
     rows: dict[str, str] = {
         "title": now.title, "overlap": str(now.overlap), "feed": now.feed, "level": f"{now.level:g}",
         "measure": now.measure, "lease": f"{now.lease_seconds / 60:g}",
         "instructions": shortened(" ".join(text.split()), LINE) if brief else text,
     }  # fmt: skip
-    notes = ["lease: minutes", "" if text else "no instructions yet; give some with --instructions FILE"]
+    notes = ["lease: in minutes", "" if text else "no instructions yet; add them with --instructions FILE"]
     return Table(
         [Column("setting", list(rows)), Column("value", list(rows.values()))],
         notes=[note for note in notes if note],
@@ -213,7 +213,7 @@ def settings_table(project: Project, *, brief: bool) -> Table:
 def difference_table(
     project: Project, found: list[DifferingDocument], only_open: bool, *, brief: bool
 ) -> Table:
-    """The documents on which assessors differ, with their grades and what is settled."""
+    """List the documents on which assessors differ, with all grades and the settled one."""
     shown = [one for one in found if one.open or not only_open]
     comments = [_comments(one) for one in shown]
     return Table(
@@ -236,12 +236,12 @@ def difference_table(
 
 def _difference_notes(project: Project, found: list[DifferingDocument]) -> list[str]:
     if not found:
-        return ["assessors differ on no document of the topics in use"]
+        return ["assessors agree on all documents of topics in use"]
     waiting, feed = sum(one.open for one in found), project.settings.feed
-    until = ": until then not judged" if waiting and feed == "adjudicated" else ""
-    told = f"{plural(len(found), 'document')} with different grades, {waiting:,} not settled{until}"
-    counts = f"which grade counts: {feed}; what is settled is on record, and counts where this is adjudicated"
-    return [told] if feed == "adjudicated" else [told, counts]
+    until = "; unsettled documents count as unjudged" if waiting and feed == "adjudicated" else ""
+    total = f"{plural(len(found), 'document')} with different grades, {waiting:,} not settled{until}"
+    counts = f"the grade that counts: {feed}; settled grades count only with --feed adjudicated"
+    return [total] if feed == "adjudicated" else [total, counts]
 
 
 def _grades(one: DifferingDocument) -> str:
@@ -258,7 +258,7 @@ def _grade(grade: float | None) -> str:
 
 
 def audit_table(project: Project, experts: list[User]) -> Table:
-    """The samples that experts have drawn, what is graded, and the agreement."""
+    """List the samples that experts have drawn, with progress and agreement."""
     store, scale = project.store, [grade.value for grade in project.settings.scale]
     names = store.names()
     found = sorted(
@@ -267,7 +267,7 @@ def audit_table(project: Project, experts: list[User]) -> Table:
     agreed = [agreement_of(one, scale) or {} for one in found]
     gone = [len(one.taken_back) for one in found]
     none = "no samples yet; draw one with: sounding judge audit DIR ASSESSOR --expert NAME"
-    few = f"kappa: Cohen's, of the grades; none of fewer than {FEWEST} documents that both could judge"
+    few = f"kappa: Cohen's kappa of the grades, if both could judge at least {FEWEST} documents"
     return Table(
         [
             Column("audit", [one.number for one in found]),
@@ -285,7 +285,7 @@ def audit_table(project: Project, experts: list[User]) -> Table:
 
 
 def drawn_table(audit: JudgmentAudit, expert: str, assessor: str) -> Table:
-    """The documents of a sample, without the grades: the expert is not to see them."""
+    """List the documents of a sample without the grades, which the expert must not see."""
     return Table(
         [
             Column("audit", [audit.number] * len(audit.drawn)),

@@ -1,4 +1,4 @@
-"""The documents of a corpus: read from files, and as assessors see them, with the topic's words marked."""
+"""Read the documents of a corpus from files, and render them with the topic's words highlighted."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ SILENT = {"head", "script", "style", "title", "noscript", "iframe", "object", "t
 
 
 def is_html(text: str) -> bool:
-    """Whether a text is HTML."""
+    """Return whether a text is HTML."""
     return _HTML.match(text) is not None
 
 
 def plain(text: str) -> str:
-    """What can be read in a text: without tags and scripts where it is HTML."""
+    """Return the readable part of a text: HTML without tags and scripts."""
     if not is_html(text):
         return text
     if nests_deeply(text):
@@ -72,7 +72,7 @@ def plain(text: str) -> str:
 
 
 def nests_deeply(text: str) -> bool:
-    """Whether markup has more elements within each other than any page that was meant to be read."""
+    """Return whether markup nests more deeply than any real page does."""
     depth = 0
     for end, name in _TAG_NAME.findall(text):
         if name.lower() not in _ALONE:
@@ -82,8 +82,8 @@ def nests_deeply(text: str) -> bool:
     return False
 
 
-def titled(document: Document) -> tuple[str, str]:
-    """The title of a document, empty where it has none, and the text without it."""
+def split_title(document: Document) -> tuple[str, str]:
+    """Return the title of a document (empty if it has none) and the text without it."""
     text = document.text
     if document.title and text.startswith(document.title):
         return document.title, text[len(document.title) :].lstrip()
@@ -95,22 +95,22 @@ def titled(document: Document) -> tuple[str, str]:
     return _heading(text)
 
 
-def _words(found: Element | None) -> str:
-    """What can be read in an element, in one line; empty: there is none."""
-    if found is None:
+def _words(part: Element | None) -> str:
+    """Return the readable text of an element in one line; empty if there is no element."""
+    if part is None:
         return ""
-    return one_line(unescape(nh3.clean(found.inside, tags=set(), clean_content_tags=SILENT)))
+    return one_line(unescape(nh3.clean(part.inside, tags=set(), clean_content_tags=SILENT)))
 
 
 def _heading(text: str) -> tuple[str, str]:
-    """The first line and the rest, where that line stands alone above it; else no title."""
+    """Split a text into its first line and the rest if that line is a heading; else no title."""
     first, _, rest = text.lstrip().partition("\n")
     below, _, beyond = rest.partition("\n")
-    line, marked = first.strip(), _MARKED.fullmatch(first.strip())
+    line, markdown = first.strip(), _MARKED.fullmatch(first.strip())
     if _RULE.fullmatch(below):
         rest = beyond
-    elif marked is not None:
-        line = marked[1]
+    elif markdown is not None:
+        line = markdown[1]
     elif below.strip() or line.endswith(_SENTENCE):
         return "", text
     return (line, rest.strip("\n")) if 0 < len(line) <= LONGEST and rest.strip() else ("", text)
@@ -144,7 +144,7 @@ _PLAIN_VALUE = re.compile(r"[A-Za-z0-9-]{1,20}")
 
 
 class _Folding(dict[int, str]):
-    """One character for one: without case and accents, so that places in a text stay where they are."""
+    """Map each character to one without case and accents, so that positions in a text stay the same."""
 
     def __missing__(self, code: int) -> str:
         plain = unicodedata.normalize("NFKD", chr(code))[:1].casefold()
@@ -155,20 +155,20 @@ class _Folding(dict[int, str]):
 _FOLDING = _Folding()
 
 
-def presented(document: Document, query: str) -> tuple[str, str]:
-    """Title, empty where it has none, and text of a document as safe HTML with a query's words marked."""
-    title, text = titled(document)
-    body = shown(text, query, title)
+def render_document(document: Document, query: str) -> tuple[str, str]:
+    """Return the title (may be empty) and the text of a document as safe HTML, with a query highlighted."""
+    title, text = split_title(document)
+    body = render_text(text, query, title)
     if not _TAG.sub("", body).strip():
-        missing = "There is no text beside the title." if title else "The document has no text."
+        missing = "This document has only a title." if title else "This document has no text."
         body = f'<p class="faint">{missing}</p>'
-    return marked(title, query), body
+    return highlight(title, query), body
 
 
-def shown(text: str, query: str, title: str = "") -> str:
-    """HTML that shows a document, with the words of a query marked; safe whatever the document holds.
+def render_text(text: str, query: str, title: str = "") -> str:
+    """Return a text as safe HTML with the words of a query highlighted, whatever the text contains.
 
-    The title stands above it already: a first heading of HTML that repeats it is left out.
+    A first HTML heading that repeats the title is left out, because the page already shows the title.
     """
     cut = text[:MOST_CHARACTERS]
     words = _pattern(query)
@@ -177,19 +177,19 @@ def shown(text: str, query: str, title: str = "") -> str:
     else:
         body = _paragraphs(plain(cut), words) if nests_deeply(cut) else _cleaned(cut, words, title)
     if len(text) > len(cut):
-        body += f'<p class="cut">Cut here: {len(cut):,} of {len(text):,} characters are shown.</p>'
+        body += f'<p class="cut">Cut off here: this page shows {len(cut):,} of {len(text):,} characters.</p>'
     return body
 
 
-def marked(text: str, query: str) -> str:
-    """Text as HTML in which the words of a query are marked."""
-    return _marked(text, _pattern(query))
+def highlight(text: str, query: str) -> str:
+    """Return a text as HTML with the words of a query highlighted."""
+    return _highlight(text, _pattern(query))
 
 
 def _paragraphs(text: str, words: re.Pattern[str] | None) -> str:
-    """One element for every paragraph, each of which finds its own direction of writing."""
+    """Wrap every paragraph in an element of its own, so that each finds its writing direction."""
     parts = [part for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")) if part.strip()]
-    return "".join(f'<p dir="auto">{_marked(part.strip(chr(10)), words)}</p>' for part in parts)
+    return "".join(f'<p dir="auto">{_highlight(part.strip(chr(10)), words)}</p>' for part in parts)
 
 
 def _cleaned(text: str, words: re.Pattern[str] | None, title: str) -> str:
@@ -200,9 +200,9 @@ def _cleaned(text: str, words: re.Pattern[str] | None, title: str) -> str:
     heading = element(clean, _HTML_HEADING) if title else None
     if heading is not None and one_line(unescape(_TAG.sub("", heading.inside))) == title:
         clean = heading.around
-    # Attribute values are letters and digits by now, so every < begins a tag and every > ends one.
+    # Attribute values contain only letters and digits now, so every < begins a tag and every > ends one.
     parts = _TAG.split(clean)
-    parts[::2] = [_marked(unescape(part), words) for part in parts[::2]]
+    parts[::2] = [_highlight(unescape(part), words) for part in parts[::2]]
     return f'<div dir="auto">{"".join(parts)}</div>'
 
 
@@ -210,7 +210,7 @@ def _plain_value(_tag: str, _name: str, value: str) -> str | None:
     return value if _PLAIN_VALUE.fullmatch(value) else None
 
 
-def _marked(text: str, words: re.Pattern[str] | None) -> str:
+def _highlight(text: str, words: re.Pattern[str] | None) -> str:
     if words is None:
         return escape(text)
     pieces, place = [], 0
@@ -223,7 +223,7 @@ def _marked(text: str, words: re.Pattern[str] | None) -> str:
 
 @lru_cache(maxsize=512)
 def _pattern(query: str) -> re.Pattern[str] | None:
-    """What is marked in a folded text; None: nothing is."""
+    """Return the pattern that finds the words of a query in a folded text; None if there are no words."""
     folded = query.translate(_FOLDING)
     spaced = UNSPACED.sub(" ", folded)
     words = {word for word in _WORD.findall(spaced) if len(word) >= SHORTEST and word not in _COMMON}
@@ -239,14 +239,14 @@ def _word_branch(word: str) -> str:
 
 
 def _unspaced_branch(run: str) -> str:
-    """A whole run, or two characters of it side by side, as often as they follow each other."""
+    """Return a pattern for a run of characters, or for any sequence of its adjacent pairs."""
     if len(run) <= 2:
         return re.escape(run)
     every = {run[place : place + 2] for place in range(len(run) - 1)}
-    # Two hiragana are grammar far more often than a word.
+    # Two hiragana are usually grammar, not a word.
     pairs = sorted(pair for pair in every if not _HIRAGANA.fullmatch(pair))
     branches = [re.escape(run), *([f"(?:{'|'.join(map(re.escape, pairs))})+"] if pairs else [])]
-    # One character between two of grammar is a word, which in others it is a part of.
+    # A single character between grammar is a word by itself, but elsewhere part of another word.
     alone = sorted({part for part in _HIRAGANA.split(run) if len(part) == 1 and part != run})
     branches += [f"(?<![{HAN}]){re.escape(part)}(?![{HAN}])" for part in alone]
     return "|".join(branches)
@@ -261,13 +261,12 @@ SNIFFED = 1 << 16  # bytes in which the first <DOC> of SGML is looked for
 
 
 def read_documents(sources: Iterable[str | Path]) -> Iterator[Document]:
-    """The documents of files, folders and globs, one at a time, in their order.
+    """Yield the documents of files, folders and globs, in order.
 
-    A folder is read with its sub-folders, every file but hidden ones, whatever they are called.
-    A file with the suffix csv or tsv is a table. One that begins with `{` is JSON lines; one that begins with
-    `<` and has an element <DOC> is TREC's SGML; both may be compressed. Another one is a document as it
-    stands, text or HTML, and its name without suffix the id. Ids are checked; texts may hold what they like,
-    or nothing.
+    Folders are read with their subfolders, except hidden files. A file with the suffix csv or tsv is a
+    table. One that begins with `{` is JSON lines; one that begins with `<` and contains <DOC> is TREC SGML;
+    both may be compressed. Any other file is one document, text or HTML, whose id is the name without the
+    suffix. Ids are checked; texts may contain anything, or be empty.
     """
     for source in find_files_below(sources):
         delimiter = _TABLES.get(Path(source).suffix.lower())
@@ -280,7 +279,7 @@ def read_documents(sources: Iterable[str | Path]) -> Iterator[Document]:
 
 
 def files_with(doc: str, sources: Iterable[str | Path]) -> Iterator[str]:
-    """The files that a document stands in, in their order; one as often as it stands there."""
+    """Yield the files that contain a document, in order; a file once per occurrence."""
     for source in find_files_below(sources):
         yield from (source for document in read_documents([source]) if document.doc == doc)
 
@@ -292,24 +291,24 @@ def _checked(doc: str, source: str, line: int | None) -> str:
 
 
 def _several(source: str) -> Iterator[Document]:
-    """The documents of SGML or JSON lines; a file without any is refused, lest it vanish."""
+    """Yield the documents of SGML or JSON lines; refuse a file without any."""
     document = None
     for document in read_corpus([source], wrong=wrong_doc):
         yield document
     if document is None:
         problem = (
-            "no <DOC> in it; expected TREC's SGML, JSON lines, or a name that ends in .txt, .md or .html"
+            "contains no <DOC>; expected TREC SGML, JSON lines, or a name that ends in .txt, .md or .html"
         )
         raise FormatError(source, None, problem)
 
 
 def _holds_many(source: str) -> bool:
-    """Whether a file is SGML or JSON lines, by what it begins with."""
+    """Return whether a file is SGML or JSON lines, judging by its beginning."""
     try:
         with Path(source).open("rb") as file:
             first = file.read(SNIFFED)
     except OSError as error:
-        raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error
+        raise FormatError(source, None, f"cannot open the file ({error.strerror or error})") from error
     if unpacker(Content.from_bytes(source, first)) is not None:
         return True
     text = first.decode("utf-8-sig", "replace").lstrip()
@@ -320,10 +319,10 @@ def _text(source: str) -> str:
     text = Path(source).read_bytes().decode("utf-8-sig", "surrogateescape")
     fields = next((line for line in text.splitlines() if line.strip()), "").split()
     if len(fields) == RUN_FIELDS and fields[1].upper() == "Q0":
-        raise FormatError(source, 1, "a line of a run; expected the text of a document; runs go to --runs")
-    # What a file is called says that it is HTML, also where it begins with words.
-    marked = Path(source).suffix.lower() in _HTML_SUFFIXES and not is_html(text)
-    return f"<html>{text}" if marked else text
+        raise FormatError(source, 1, "this is a run, not a document; give runs with --runs")
+    # The suffix says HTML, even if the file begins with plain words.
+    is_marked_html = Path(source).suffix.lower() in _HTML_SUFFIXES and not is_html(text)
+    return f"<html>{text}" if is_marked_html else text
 
 
 def _rows(source: str, delimiter: str) -> Iterator[Document]:
@@ -332,11 +331,11 @@ def _rows(source: str, delimiter: str) -> Iterator[Document]:
         with Path(source).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
             yield from _documents(source, _placed_rows(source, stream, delimiter))
     except OSError as error:
-        raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error
+        raise FormatError(source, None, f"cannot open the file ({error.strerror or error})") from error
 
 
 def _placed_rows(source: str, stream: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a table, each with the line on which it begins."""
+    """Yield the rows of a table, each with the line on which it begins."""
     rows = csv.reader(stream, delimiter=delimiter, strict=True)
     line = 1
     try:
@@ -344,7 +343,7 @@ def _placed_rows(source: str, stream: IO[str], delimiter: str) -> Iterator[tuple
             yield line, row
             line = rows.line_num + 1
     except csv.Error as error:
-        problem = f"no row of a table ({error}); expected one document, with quotes at both ends of a field"
+        problem = f"not a valid table row ({error}); expected one document, with quoted fields closed"
         raise FormatError(source, line, problem) from error
 
 
@@ -353,17 +352,19 @@ def _documents(source: str, rows: Iterator[tuple[int, list[str]]]) -> Iterator[D
     header = [name.strip().lower() for name in header_row]
     place = next((header.index(name) for name in NAMES if name in header), None)
     if place is None:
-        seen = f"the columns {', '.join(header)} hold" if any(header) else "the first line has"
-        problem = f"{seen} no doc id; expected a column {', '.join(NAMES)}"
+        seen = f"the columns {', '.join(header)} include" if any(header) else "the first line has"
+        problem = f"{seen} no doc id; expected a column named {', '.join(NAMES)}"
         raise FormatError(source, 1, problem)
-    titled = next((header.index(name) for name in TITLES if name in header and name != header[place]), None)
+    title_place = next(
+        (header.index(name) for name in TITLES if name in header and name != header[place]), None
+    )
     for number, row in rows:
         if not any(row):
             continue
         if len(row) != len(header):
             wrong = f"{plural(len(row), 'field')} in a row under {plural(len(header), 'column')}"
-            raise FormatError(source, number, f"{wrong}; expected one for each")
-        title = "" if titled is None else one_line(row[titled])
-        rest = [text for column, text in enumerate(row) if column not in (place, titled) and text]
+            raise FormatError(source, number, f"{wrong}; expected one field per column")
+        title = "" if title_place is None else one_line(row[title_place])
+        rest = [text for column, text in enumerate(row) if column not in (place, title_place) and text]
         doc = _checked(row[place].strip(), source, number)
         yield Document(doc, "\n".join([title, *rest] if title else rest), title)

@@ -1,6 +1,6 @@
-"""Whether a project is what its log says: replayed in a new process, compared to the last digit.
+"""Check that a project matches its log, by replaying the log twice and comparing to the last digit.
 
-`python -m sounding.judge.verify FOLDER` prints what a replay in that process comes to.
+`python -m sounding.judge.verify FOLDER SEQUENCE` prints the result of a replay in that process.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from sounding.judge.records import Selection
 from sounding.judge.state import JudgingState
 from sounding.judge.store import Store
 
-AHEAD = 3  # documents of each topic that are compared
-CLOSE = 1e-9  # another machine may round otherwise
+AHEAD = 3  # next documents of each topic to compare
+CLOSE = 1e-9  # relative tolerance, because other machines may round differently
 
-Snapshot = dict[str, Any]  # plain data that two replays of one log must share
+Snapshot = dict[str, Any]  # plain data that must be the same in two replays of a log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
-    """What was compared, and every difference in a sentence."""
+    """The size of the comparison, and a sentence for every difference."""
 
     events: int
-    choices: int  # recorded choices of a document that the replay was asked to make again
+    choices: int  # recorded choices of documents that the replay repeated
     problems: tuple[str, ...]
 
 
 def verify(project: Project, progress: Progress | None = None) -> Verification:
-    """Replay the log here and in a new process, make every recorded choice again, look at the corpus."""
+    """Replay the log here and in a new process, repeat every recorded choice, and check the corpus."""
     until = project.store.last_sequence()
     replay = JudgingState(project.store.run)
     choices, problems = 0, [*project.store.damage(), *_unlike_topics(project.store, until)]
@@ -50,8 +50,8 @@ def verify(project: Project, progress: Progress | None = None) -> Verification:
         choices += 1
         if not _same(selection, found):
             problems.append(
-                f"event {selection.known}: topic {topic}: {doc} was chosen as {_description(selection)},"
-                f" and the replay has it as {_description(found)}"
+                f"event {selection.known}: topic {topic}: {doc} was chosen as {_description(selection)}, but"
+                f" the replay has it as {_description(found)}"
             )
     here, there = snapshot(project.store, replay, until), _snapshot_in_new_process(project.folder, until)
     problems += [f"{name}: two replays of the log differ" for name in here if here[name] != there.get(name)]
@@ -59,7 +59,7 @@ def verify(project: Project, progress: Progress | None = None) -> Verification:
 
 
 def snapshot(store: Store, replay: JudgingState, until: int) -> Snapshot:
-    """The next documents, the confidences and a digest of every export, where a replay stands."""
+    """Return the next documents, the confidences and a digest of every export at the end of a replay."""
     topics = replay.retrieved.topics if replay.ready else ()
     result: Snapshot = {
         "sequence": replay.sequence,
@@ -81,16 +81,16 @@ def snapshot(store: Store, replay: JudgingState, until: int) -> Snapshot:
 
 
 def _unlike_runs(store: Store, until: int) -> Iterator[str]:
-    """Runs that are not what they were when they were added."""
+    """Yield the runs that have changed since they were added."""
     for event in store.events(until=until):
         if event.kind == "run":
             name = event.detail["name"]
             if hashlib.sha256(store.run(name)).hexdigest() != event.detail["digest"]:
-                yield f"run {name}: not what it was when it was added"
+                yield f"run {name}: has changed since it was added"
 
 
 def _unlike_corpus(project: Project) -> Iterator[str]:
-    """A corpus that is missing, or not what it was when the project was made."""
+    """Yield an error if the corpus is missing or has changed since the project was created."""
     try:
         refuse_other_corpus(project)
     except SoundingError as error:
@@ -98,7 +98,7 @@ def _unlike_corpus(project: Project) -> Iterator[str]:
 
 
 def _unlike_topics(store: Store, until: int) -> Iterator[str]:
-    """Versions of topics that the log and the topics themselves do not have alike."""
+    """Yield the topic versions on which the log and the topic table differ."""
     logged = {
         (event.topic or "", event.detail["version"]): event.detail["status"]
         for event in store.topic_events(until)
@@ -113,11 +113,11 @@ def _unlike_topics(store: Store, until: int) -> Iterator[str]:
     for topic, version in sorted(logged.keys() | kept.keys()):
         said, found = logged.get((topic, version), "nothing"), kept.get((topic, version), "nothing")
         if said != found:
-            yield f"topic {topic}, version {version}: the log has {said}, the topics have {found}"
+            yield f"topic {topic}, version {version}: the log says {said}, the topic table says {found}"
 
 
 def replay_log(store: Store, until: int | None = None) -> JudgingState:
-    """Where the log leads, from its first event on."""
+    """Replay the log from its first event; return the resulting state."""
     replay = JudgingState(store.run)
     replay.follow(store.events(until=until))
     return replay
@@ -126,7 +126,7 @@ def replay_log(store: Store, until: int | None = None) -> JudgingState:
 def _choices(
     store: Store, replay: JudgingState, until: int, progress: Progress | None
 ) -> Iterator[tuple[str, str, Selection, Selection | None]]:
-    """Every choice that the log records, and the same choice as the replay makes it at that place."""
+    """Yield every choice that the log records, with the replay's choice at the same point."""
     waiting: dict[int, dict[tuple[str, str], Selection]] = {}
     for event in store.events(until=until):
         chosen = event.selection
@@ -141,7 +141,7 @@ def _choices(
 
 
 def _chosen_again(replay: JudgingState, topic: str, doc: str) -> Selection | None:
-    """How the replay selects a document; None: it does not come up."""
+    """Return how the replay selects a document; None if it does not."""
     count = 1
     while True:
         offers = replay.fresh_offers(topic, count)
@@ -172,8 +172,8 @@ def _description(selection: Selection | None) -> str:
 
 
 def _snapshot_in_new_process(folder: Path, until: int) -> Snapshot:
-    """What a replay in a new process comes to."""
-    environment = os.environ | {"PYTHONHASHSEED": "1"}  # an order of sets other than here
+    """Return the result of a replay in a new process."""
+    environment = os.environ | {"PYTHONHASHSEED": "1"}  # sets iterate in another order than here
     done = subprocess.run(  # noqa: S603 - this very program
         [sys.executable, "-m", "sounding.judge.verify", str(folder), str(until)],
         capture_output=True, text=True, env=environment,
@@ -185,7 +185,7 @@ def _snapshot_in_new_process(folder: Path, until: int) -> Snapshot:
 
 
 def main(folder: str, until: int) -> None:
-    """Print what a replay comes to."""
+    """Print the result of a replay."""
     with open_project(folder) as project:
         found = snapshot(project.store, replay_log(project.store, until), until)
     sys.stdout.write(json.dumps(found))

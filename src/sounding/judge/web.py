@@ -1,4 +1,4 @@
-"""What all pages and the programming interface share: who asks, what is answered, and in which headers."""
+"""Shared parts of all pages and the HTTP API: visitors, forms, cookies, templates, refusals and headers."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ UPLOADS = "/organize/runs"
 MOST_REMEMBERED = 1000  # sign-ins of organizers
 SAID = {
     "saved": "Saved.",
-    "held": "Forgotten. Another program reads the database just now; until it ends, a file tells who it was.",
-    "begun": "The topic is begun.",
-    "password": "The password is changed.",
+    "held": "Erased. Another program is reading the database; one file keeps the name until it finishes.",
+    "begun": "Topic created.",
+    "password": "Password changed.",
     "ended": "That browser is signed out.",
-}  # what pages say after a form
+}  # confirmations that pages show after a form
 HEADINGS = {
-    400: "That cannot be done", 403: "Not for you", 404: "Nothing here", 405: "Nothing here",
-    409: "That does not fit what is there", 413: "Too large", 422: "Not complete", 429: "Too often",
-    500: "A fault of the server", 503: "Not now",
-}  # fmt: skip  # above what is refused; the words below are those of the programming interface
-PASSING = (429, 500, 503)  # what may be asked for again
-NOTHING_HERE = "there is nothing at this address; go back and take another way"
+    400: "Request refused", 403: "No access", 404: "Page not found", 405: "Page not found",
+    409: "Conflict", 413: "Too large", 422: "Invalid request", 429: "Too many requests",
+    500: "Server error", 503: "Temporarily unavailable",
+}  # fmt: skip  # the text below the heading is that of the API
+PASSING = (429, 500, 503)  # statuses after which the page offers to try again
+NOTHING_HERE = "there is no page at this address; go back or start from the home page"
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -74,55 +74,55 @@ HEADERS = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Context:
-    """What the answers are made of."""
+    """Everything that requests need: the project, signing in, the live feed, and rate limits."""
 
     project: Project
     door: Door
     live: LiveFeed
-    pause: int = 300  # milliseconds after a document came in which no grade is taken: nobody has read it
+    pause: int = 300  # milliseconds in which a new document takes no grade: nobody has read it yet
     searches: RateLimit = field(default_factory=lambda: RateLimit(60, 60))
     links: RateLimit = field(default_factory=lambda: RateLimit(30, 300))
 
-    organizers: set[str] = field(default_factory=set)  # digests of cookies, for when the database is away
-    ended: threading.Event = field(default_factory=threading.Event)  # whether the server is being stopped
+    organizers: set[str] = field(default_factory=set)  # digests of cookies, for when the database is down
+    ended: threading.Event = field(default_factory=threading.Event)  # set when the server stops
 
     def __post_init__(self) -> None:
-        _ = self.cookie  # which must be known when the database is away
+        _ = self.cookie  # computed now, because the database may be down later
 
     def remember_organizer(self, digest: str) -> None:
-        """Note that a cookie is an organizer's, who is told what is wrong when nobody can be looked up."""
+        """Remember the cookie of an organizer, who sees the reason when the database is down."""
         if len(self.organizers) >= MOST_REMEMBERED:
             self.organizers.clear()
         self.organizers.add(digest)
 
     @cached_property
     def cookie(self) -> str:
-        """The name of the cookie: servers of one machine share its cookies, whatever their ports are.
+        """Return the name of the session cookie, which differs between projects.
 
-        All servers of a project have the same one, however each of them is told where its database is.
+        Servers on one machine share cookies whatever their ports. All servers of a project use the same name.
         """
         return "sounding_" + hashlib.sha256(self._first.line().encode()).hexdigest()[:8]
 
     @property
     def guest_cookie(self) -> str:
-        """The name of the cookie of those who have not signed in."""
+        """Return the name of the cookie for visitors who have not signed in."""
         return f"{self.cookie}_guest"
 
     @property
     def device_cookie(self) -> str:
-        """The name of the cookie by which a browser is known that has signed in before."""
+        """Return the name of the cookie that marks a browser which has signed in before."""
         return f"{self.cookie}_device"
 
     @cached_property
     def _first(self) -> Event:
-        """The first event of the log, which no other project has."""
+        """Return the first event of the log, which is unique to the project."""
         return next(self.project.store.events(until=1))
 
     def lasting(self, who: User | None) -> str:
-        """What an account is known by in a browser; empty: a guest.
+        """Return the id under which a browser stores data of an account; empty for a guest.
 
-        It is the same after a restart and in a backup, and another one in every other project, which may be
-        served at this address next and has accounts of the same pseudonyms.
+        It survives restarts and backups. It differs between projects, because another project with the same
+        pseudonyms may be served at this address next.
         """
         if who is None:
             return ""
@@ -131,13 +131,13 @@ class Context:
 
 
 def context(request: Request) -> Context:
-    """What the answers are made of."""
-    found: Context = request.app.state.context
-    return found
+    """Return the context of the application."""
+    here: Context = request.app.state.context
+    return here
 
 
 def visitor(request: Request) -> Visitor:
-    """Who is asking."""
+    """Return the visitor who sent a request."""
     known: Visitor | None = getattr(request.state, "visitor", None)
     if known is None:
         here, cookies = context(request), request.cookies
@@ -148,7 +148,7 @@ def visitor(request: Request) -> Visitor:
     return known
 
 
-# What waits for nothing is asynchronous, so that it takes no thread from those that wait for the database.
+# Dependencies that never wait are asynchronous, so that they use no thread of the pool for database work.
 async def _here(request: Request) -> Context:
     return context(request)
 
@@ -158,17 +158,17 @@ Asking = Annotated[Visitor, Depends(visitor)]
 
 
 async def user(asking: Asking) -> User:
-    """The user who asks; guests are refused."""
+    """Return the user who sent the request; refuse guests."""
     return asking.signed_in()
 
 
 async def assessor(asking: Asking) -> User:
-    """The assessor who asks; others are refused, for who has seen the runs cannot judge blindly."""
+    """Return the assessor who sent the request; refuse others, because whoever saw the runs is not blind."""
     return asking.having("assessor")
 
 
 async def organizer(asking: Asking) -> User:
-    """The organizer who asks; others are refused."""
+    """Return the organizer who sent the request; refuse others."""
     return asking.having("organizer")
 
 
@@ -178,13 +178,13 @@ Organizer = Annotated[User, Depends(organizer)]
 
 
 async def from_our_page(request: Request, asking: Asking) -> AsyncIterator[None]:
-    """Refuse a request that would change something and does not come from a page of this visitor's."""
+    """Refuse a changing request that does not carry the token of one of this visitor's pages."""
     try:
         if request.method not in ("GET", "HEAD", "OPTIONS"):
             await _check_token(request, asking)
         yield
     finally:
-        await request.close()  # files that were uploaded
+        await request.close()  # removes uploaded files
 
 
 async def _check_token(request: Request, asking: Visitor) -> None:
@@ -192,32 +192,32 @@ async def _check_token(request: Request, asking: Visitor) -> None:
     if given is None and _is_form(request.headers):
         given = FormFields(await _form(request)).text("token", most=200)
     if request.headers.get("sec-fetch-site") == "cross-site" or not asking.is_token(given or ""):
-        raise RefusedError(403, "this page is out of date or not ours; load it again and repeat what you did")
+        raise RefusedError(403, "this page is out of date; reload it and try again")
 
 
 class FormFields:
-    """The fields of a form, each read with the most that it may hold."""
+    """The fields of a form, each read with a maximum length."""
 
     def __init__(self, form: FormData) -> None:
         self._form = form
 
     def text(self, name: str, *, most: int) -> str:
-        """A text, empty where the field is missing; line ends are those of Unix."""
+        """Return a text with Unix line ends; empty if the field is missing."""
         value = self._form.get(name, "")
         if not isinstance(value, str) or len(value) > most:
-            raise RefusedError(400, f"the field {name!r} holds more than {most:,} characters; shorten it")
+            raise RefusedError(400, f"the field {name!r} has more than {most:,} characters; shorten it")
         return value.replace("\r\n", "\n")
 
     def changed(self, name: str) -> bool:
-        """Whether a field is another than its form had, as its hidden fellow `was-NAME` tells."""
+        """Return whether a field differs from its value in the form, which `was-NAME` holds."""
         return self._form.get(name) != self._form.get(f"was-{name}")
 
     def texts(self, name: str) -> list[str]:
-        """All texts of a field that may stand several times."""
+        """Return all texts of a repeatable field."""
         return [value for value in self._form.getlist(name) if isinstance(value, str)]
 
     def whole(self, name: str, *, least: int, most: int) -> int | None:
-        """A whole number; None where the field is empty."""
+        """Return a whole number; None if the field is empty."""
         text = self.text(name, most=30).strip()
         if not text:
             return None
@@ -226,17 +226,17 @@ class FormFields:
         return int(text)
 
     def file(self, name: str) -> UploadFile:
-        """An uploaded file."""
+        """Return an uploaded file."""
         value = self._form.get(name)
         if not isinstance(value, UploadFile) or not value.filename:
-            raise RefusedError(400, "no file was chosen; choose one")
+            raise RefusedError(400, "no file is selected; choose one")
         return value
 
 
 async def fields(request: Request) -> FormFields:
-    """The fields of the form that was sent."""
+    """Return the fields of the submitted form."""
     if not _is_form(request.headers):
-        raise RefusedError(415, "this is not what a page of ours sends; go back and load it again")
+        raise RefusedError(415, "expected a form of this server; go back and reload the page")
     return FormFields(await _form(request))
 
 
@@ -252,15 +252,17 @@ async def _form(request: Request) -> FormData:
     try:
         return await request.form(max_files=1, max_fields=2000, max_part_size=MOST_BYTES)
     except MultiPartException as error:
-        raise RefusedError(400, f"the form cannot be read ({error.message})") from error
+        raise RefusedError(
+            400, f"cannot read the form ({error.message}); reload the page and try again"
+        ) from error
 
 
 def address_of(request: Request) -> str:
-    """The address that a request came from, as the server or its trusted proxy says."""
+    """Return the client address of a request, as the server or its trusted proxy reports it."""
     return request.client.host if request.client is not None else "unknown"
 
 
-_LOWER = re.compile("^[a-z]+(?= )")  # a word that begins a message, unlike a name or a file
+_LOWER = re.compile("^[a-z]+(?= )")  # the first word of a message, but not a name or a file
 
 _templates = Environment(
     loader=FileSystemLoader(FOLDER / "pages"),
@@ -279,7 +281,7 @@ _templates.filters["day"] = lambda when: time.strftime("%Y-%m-%d %H:%M UTC", tim
 def page(
     request: Request, template: str, /, *, status: int = 200, said: str = "", **values: Any
 ) -> HTMLResponse:
-    """A page for whoever asks; `said` stands above it, or what the form that led here has to say."""
+    """Render a page; `said`, or the confirmation named in the address, stands at its top."""
     asking, here = visitor(request), context(request)
     content = _templates.get_template(template).render(
         title=here.project.settings.title,
@@ -296,20 +298,20 @@ def page(
 
 
 def keep_guest(request: Request, response: Response) -> None:
-    """Give a new guest a cookie, on which the token of the page depends."""
+    """Give a new guest a cookie, from which the page's token is derived."""
     asking = visitor(request)
     if asking.user is None and not asking.known:
         _set_cookie(request, response, context(request).guest_cookie, asking.secret)
 
 
 async def enter(request: Request, here: Context, name: str, password: str) -> tuple[User, str]:
-    """Return the user with a name and a password, and the secret of a new cookie."""
+    """Sign a user in; return the user and the secret of the new session cookie."""
     browser, device = request.headers.get("user-agent", ""), request.cookies.get(here.device_cookie)
     return await here.door.sign_in(name, password, address_of(request), browser, device)
 
 
 def keep_session(request: Request, response: Response, secret: str, user: User) -> Response:
-    """Give a browser in which a user has signed in its cookies, with an answer."""
+    """Set the cookies of a signed-in browser on a response."""
     here = context(request)
     _set_cookie(request, response, here.cookie, secret, age=int(SIGN_IN_SECONDS))
     _set_cookie(request, response, here.device_cookie, new_device(user), age=int(DEVICE_SECONDS))
@@ -318,7 +320,7 @@ def keep_session(request: Request, response: Response, secret: str, user: User) 
 
 
 def end_session(request: Request, response: Response) -> Response:
-    """Take the cookie of a sign-in away, with an answer."""
+    """Delete the session cookie on a response."""
     response.delete_cookie(context(request).cookie, path="/")
     return response
 
@@ -331,18 +333,18 @@ def _set_cookie(request: Request, response: Response, name: str, secret: str, ag
 
 
 def local_path(text: str) -> str:
-    """An address on this server, or its first page where the text leads elsewhere."""
+    """Return a path on this server; the home page if the text leads elsewhere."""
     plain = text.startswith("/") and text[1:2] not in ("/", "\\") and text.isprintable()
     return text if plain and len(text) <= 2000 else "/"
 
 
 def went_to(path: str) -> RedirectResponse:
-    """The answer to a form that was taken: another page."""
+    """Redirect to another page after a form was accepted."""
     return RedirectResponse(path, 303)
 
 
 def is_organizer(request: Request) -> bool:
-    """Whether an organizer asks; while the database is away, whether one asked with this cookie before."""
+    """Return whether an organizer sent the request; by remembered cookies while the database is down."""
     try:
         user = visitor(request).user
     except StoreError:
@@ -354,10 +356,10 @@ def is_organizer(request: Request) -> bool:
 def refusal(
     request: Request, status: int, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """The answer to a request that is refused: a message, or a page with it."""
+    """Answer a refused request with a message, or with a page that shows it."""
     try:
         visitor(request)
-    except StoreError:  # nobody can be known while the database is away
+    except StoreError:  # the database is down, so the visitor cannot be looked up
         request.state.visitor = Visitor(secret="", user=None, known=True)
     response: Response
     if request.url.path.startswith("/api/"):
@@ -371,7 +373,7 @@ def refusal(
         may_repeat = status in PASSING and request.method == "GET"
         response = page(
             request, "problem.html", status=status, status_code=status, message=message,
-            heading=HEADINGS.get(status, "That did not work"),
+            heading=HEADINGS.get(status, "Request failed"),
             again=str(request.url.replace(scheme="", netloc="")) if may_repeat else "",
         )  # fmt: skip
     response.headers.update(headers or {})
@@ -379,13 +381,15 @@ def refusal(
 
 
 def too_large(most: int) -> str:
-    """That more was sent than is taken, and what to do."""
-    small = "shorten it" if most < MOST_UPLOAD else "add larger runs with sounding judge import"
-    return f"what was sent is too large; at most {most // 1_000_000:,} MB are taken: {small}"
+    """Return the message for an upload over the limit."""
+    remedy = (
+        "shorten it" if most < MOST_UPLOAD else "add larger runs with: sounding judge import DIR --runs FILE"
+    )
+    return f"the upload is larger than {most // 1_000_000:,} MB; {remedy}"
 
 
 class Shell:
-    """Headers on every answer, a limit on what a request may bring, and the access log."""
+    """Middleware: headers on every response, a limit on the size of requests, and the access log."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -398,7 +402,7 @@ class Shell:
         begun = time.perf_counter()
         most = MOST_UPLOAD if scope["path"] == UPLOADS else MOST_BYTES
         taken, sent = 0, 0
-        status = 500  # where the answer is made outside of here
+        status = 500  # if the response is made outside this middleware
 
         async def counted() -> Message:
             nonlocal taken

@@ -1,14 +1,14 @@
-// How long somebody was at work on each document, and how long away. Work is when the page is in front and
-// something has moved lately; the rest is being away. Every document has a time of its own: what was spent on
-// one is still there after another was in between.
+// Measures how long a person works on each document, and how long they are away. Work is time with the page in
+// front and recent input; all other time is away. Each document keeps its own time, even if another one comes
+// in between.
 
-const IDLE = 120000; // milliseconds without a movement after which somebody is away: a screen of text is read
-const DAY = 86400; // seconds; no more is told of a document that was left open for long
+const IDLE = 120000; // milliseconds without input before a person counts as away: the time to read a screen
+const DAY = 86400; // seconds; the most that is reported for a document left open
 
 export class Clock {
   #spent = new Map(); // document -> milliseconds
-  #present; // the document that is shown; undefined: none
-  #until; // up to when all is accounted for
+  #present; // the document in view; undefined: none
+  #until; // all time before this is accounted for
   #moved;
   #visible;
 
@@ -18,7 +18,7 @@ export class Clock {
     this.#visible = visible;
   }
 
-  // Whether somebody is at work.
+  // Whether the person is working.
   works(now) {
     return this.#visible && now - this.#moved < IDLE;
   }
@@ -28,20 +28,20 @@ export class Clock {
     this.#moved = now;
   }
 
-  // The page comes to the front, which somebody did, or goes behind.
+  // The page comes to the front, which counts as input, or goes to the background.
   look(now, visible) {
     this.#account(now);
     if (visible) this.#moved = now;
     this.#visible = visible;
   }
 
-  // Another document is shown, or none.
+  // Switch to another document, or to none.
   turn(now, doc) {
     this.#account(now);
     this.#present = doc;
   }
 
-  // The seconds that the document shown has taken since they were last asked for.
+  // Return the seconds spent on the document in view since the last call.
   take(now) {
     this.#account(now);
     const { active = 0, away = 0 } = this.#spent.get(this.#present) ?? {};
@@ -50,7 +50,7 @@ export class Clock {
     return { active: seconds(active), away: seconds(away) };
   }
 
-  // Time that was taken and told to nobody.
+  // Return seconds that were taken but never sent.
   giveBack(doc, { active, away }) {
     this.#add(doc, active * 1000, away * 1000);
   }

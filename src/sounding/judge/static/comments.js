@@ -1,9 +1,9 @@
-// Comments that were typed and not sent: they stay in this browser, by account, topic and document, until they
-// go out with a grade or are emptied.
+// Unsent comments: they stay in this browser, by account, topic and document, until they are sent with a grade
+// or cleared.
 
 import { account, storage } from "./page.js";
 
-const memory = new Map(); // where the browser stores nothing
+const memory = new Map(); // fallback if the browser stores nothing
 const place = (topic, doc) => `sounding:comment:${account}:${JSON.stringify([topic, doc])}`;
 
 export function typed(topic, doc) {

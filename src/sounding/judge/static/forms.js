@@ -1,11 +1,10 @@
-// Forms that ask before they are sent, check a file or keep what was typed, links back, parts that fold, and
-// tables that are wider than their box.
+// Forms (confirmation, file size, drafts), back links, folded sections, and tables wider than their box.
 
 import { account, every, find, make, storage } from "./page.js";
 
 document.body.classList.add("js");
 
-// ---- tables: the box of a wide one can be reached by keyboard, and says that there is more
+// ---- wide tables: their box scrolls, can be focused, and has a hint above it
 
 function sides(box) {
   const aside = box.scrollWidth > box.clientWidth + 1;
@@ -15,7 +14,7 @@ function sides(box) {
     return;
   }
   const details = box.closest("details");
-  const own = (details && find("summary", details)) ?? find("h3", box); // a section may have several boxes
+  const own = (details && find("summary", details)) ?? find("h3", box); // a section can have several boxes
   const heading = own ?? find("h1, h2", box.closest("section, main"));
   box.setAttribute("tabindex", "0");
   box.setAttribute("role", "region");
@@ -25,7 +24,7 @@ function sides(box) {
 const wide = new ResizeObserver((changes) => {
   for (const { target } of changes) {
     if (target.isConnected) sides(target.closest(".wide"));
-    else wide.unobserve(target); // another table has taken its place
+    else wide.unobserve(target); // it was replaced by another table
   }
 });
 
@@ -35,13 +34,13 @@ function widen(box) {
 }
 
 for (const box of every(".wide")) {
-  const hint = make("p", { class: "hint", "aria-hidden": "true" }, "More to the side: swipe or scroll →");
+  const hint = make("p", { class: "hint", "aria-hidden": "true" }, "Scroll sideways for more →");
   box.insertAdjacentElement("beforebegin", hint);
   new MutationObserver(() => widen(box)).observe(box, { childList: true });
   widen(box);
 }
 
-// ---- what is folded away where there is little room
+// ---- sections that start folded on small screens
 
 if (matchMedia("(max-width: 760px)").matches) for (const one of every("details[data-fold]")) one.open = false;
 
@@ -54,7 +53,7 @@ for (const link of every("[data-back]")) {
   link.hidden = history.length < 2;
   link.addEventListener("click", (event) => { event.preventDefault(); history.back(); });
 }
-// A server that refuses a file before it is sent is not heard by every browser.
+// Checked here as well, because some browsers drop the server's answer to an upload that is too large.
 for (const field of every("input[type=file][data-most]")) {
   field.addEventListener("change", () => {
     const isLarge = [...field.files].some((file) => file.size > Number(field.dataset.most));
@@ -66,10 +65,10 @@ for (const field of every("[data-select]")) field.addEventListener("focus", () =
 for (const field of every("select[data-send]")) {
   const submit = () => field.form.requestSubmit();
   field.addEventListener("change", submit);
-  if (!field.selectedOptions[0].defaultSelected) submit(); // somebody chose before this script was there
+  if (!field.selectedOptions[0].defaultSelected) submit(); // chosen before this script ran
 }
 
-// Text survives an ended sign-in or a closed tab.
+// Drafts survive an expired session or a closed tab.
 for (const form of every("form[data-draft]")) {
   const place = `sounding:draft:${account}:${form.dataset.draft}`;
   const fields = every("input:not([type=hidden]), textarea", form);
@@ -78,12 +77,12 @@ for (const form of every("form[data-draft]")) {
   const keep = () => storage.set(place, text("value"));
   const said = new URLSearchParams(location.search).get("said");
   if (said) storage.remove(place);
-  if (said === "begun") storage.remove(`sounding:draft:${account}:new`); // it has a page of its own now
-  if (text("value") !== saved) keep(); // somebody typed before this script was there
+  if (said === "begun") storage.remove(`sounding:draft:${account}:new`); // the topic has its own page now
+  if (text("value") !== saved) keep(); // typed before this script ran
   const draft = storage.get(place);
   if (draft !== null && draft !== saved) {
     JSON.parse(draft).forEach((value, number) => { if (fields[number]) fields[number].value = value; });
-    form.prepend(make("p", { class: "said", role: "status" }, "Text that was not saved yet is here again."));
+    form.prepend(make("p", { class: "said", role: "status" }, "Your unsaved text has been restored."));
   }
   form.addEventListener("input", keep);
 }

@@ -1,5 +1,5 @@
-// The judging page: one document at a time, graded by key or button, the next one already loaded. The same page
-// serves an expert who grades a sample of somebody's judgments anew.
+// The judging page: one document at a time, graded by key or button, with the next one already loaded. Experts
+// use the same page to grade the sample of an audit.
 
 import { Clock } from "./clock.js";
 import { keepTyped, typed } from "./comments.js";
@@ -7,38 +7,38 @@ import { every, find, make, notice, put, sentence } from "./page.js";
 import { forget, hooks, isOurs, isUndo, keep, refused, send, showWaiting, signInAgain, unsent } from "./queue.js";
 import { post, request } from "./server.js";
 
-const AHEAD = 2; // documents at hand: the one that is shown and one that is loaded already
+const AHEAD = 2; // documents to hold: the one in view and the next
 const REMEMBERED = 30; // texts
-const MOST_LATER = 100; // documents of an audit that the server can be told are put off
-const RELOAD = 3000; // milliseconds until documents are asked for again
-const RENEWAL = 120000; // milliseconds after which the server is told that somebody is at work
+const MOST_LATER = 100; // skipped documents of an audit that one request can name
+const RELOAD = 3000; // milliseconds before documents are requested again
+const RENEWAL = 120000; // milliseconds between two messages that the person is still working
 
 const { topic, doc: only, query, status: chosen, judged: already, audit, last: newest } = find("#judge").dataset;
 const { after, pause, guide } = find("#judge").dataset;
 const api = audit ? "/api/audit" : "/api";
-const sample = audit ? { audit: Number(audit) } : {}; // by the number of its draw
-const later = new Set(); // documents of an audit that are put off
-const lastPutOff = () => [...later].slice(-MOST_LATER);
+const sample = audit ? { audit: Number(audit) } : {};
+const later = new Set(); // skipped documents of an audit
+const lastSkipped = () => [...later].slice(-MOST_LATER);
 const comment = find("#comment");
-const texts = new Map(); // document -> what shows it
-const comments = new Map(); // document -> the comment of a judgment that is being taken back
-const firsts = new Set(); // keys of judgments given here that are no changes: each counts as one more
-const passed = []; // documents that were judged or skipped here, the last one last
-const earlier = newest ? [newest] : []; // what was graded last in an audit before this page was loaded
-let documents = []; // at hand: the one that is shown, then those that are loaded already
+const texts = new Map(); // document -> its title and text
+const comments = new Map(); // document -> the comment of a judgment that is being undone
+const firsts = new Set(); // keys of first judgments made here; changes do not raise the count
+const passed = []; // documents judged or skipped here, oldest first
+const earlier = newest ? [newest] : []; // the document of an audit graded last before this page was loaded
+let documents = []; // the document in view, then those already loaded
 let judged = Number(already); // by the server's last answer
-let answers = 0; // of the server to what was done here
-let loads = 0; // how often it was asked what comes
-let going = { elsewhere: 0 }; // what is still to come, by the server's last answer
-let told = ""; // the key of the act that the line below the buttons is about
+let answers = 0; // server answers to actions on this page
+let loads = 0; // requests for the next documents
+let going = { elsewhere: 0 }; // the documents still to come, by the server's last answer
+let statusKey = ""; // the key of the action that the line below the buttons describes
 const isVisible = () => document.visibilityState === "visible";
 const clock = new Clock(performance.now(), isVisible());
 let renewed = performance.now();
-let came = ""; // the document that is in view,
-let since = -Infinity; // and since when
+let inView = ""; // the document in view,
+let since = -Infinity; // and the time at which it appeared
 
 function say(text, { isPassedOver = false, of = "" } = {}) {
-  told = of;
+  statusKey = of;
   find("#status").textContent = text;
   find("#status").classList.toggle("passed-over", isPassedOver);
 }
@@ -46,7 +46,7 @@ function say(text, { isPassedOver = false, of = "" } = {}) {
 const inWords = (html) => new DOMParser().parseFromString(html, "text/html").body.textContent;
 const named = (one) => (one.heading && inWords(one.heading)) || one.doc;
 
-// What the server counts, and what it has not answered to yet.
+// The server's count plus the judgments that it has not confirmed yet.
 function showCount() {
   const ahead = unsent().filter(isOurs).reduce((sum, { content, of, shown }) => {
     if (firsts.has(content.key)) return sum + 1;
@@ -55,27 +55,29 @@ function showCount() {
   find("#count").textContent = judged + ahead;
 }
 
-// A page that is not served over HTTPS has no crypto.randomUUID.
+// crypto.randomUUID exists only on pages served over HTTPS.
 function newKey() {
   const bytes = [...crypto.getRandomValues(new Uint8Array(16))];
   return bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// ---- what is shown
+// ---- the document in view
 
 function content(present) {
   if (!present) {
-    const graded = going.elsewhere ? "The sample of this topic is graded." : "The sample is graded.";
-    const nothing = audit ? graded : "No document of this topic is left for you.";
+    const graded = going.elsewhere
+      ? "You have graded all documents of this topic in the sample."
+      : "You have graded the whole sample.";
+    const nothing = audit ? graded : "You are done with this topic: no documents are left for you.";
     const words = chosen === "candidate" && !audit
-      ? "This topic is not chosen for judging yet: an organizer does that."
+      ? "This topic is not open for judging yet. An organizer must choose it first."
       : nothing;
-    const onward = going.elsewhere ? "Go on with the sample" : "To the result";
-    const link = make("a", { href: after, class: "onward" }, audit ? onward : "To my topics");
+    const onward = going.elsewhere ? "Next topic" : "See the result";
+    const link = make("a", { href: after, class: "onward" }, audit ? onward : "Back to my topics");
     const key = audit ? [make("span", { class: "faint keys" }, " or press ", make("kbd", {}, "Enter"))] : [];
     return [make("p", {}, words), make("p", {}, link, ...key)];
   }
-  const words = "The collection does not have the text of this document: it cannot be judged.";
+  const words = "The collection has no text for this document. Choose “cannot judge”.";
   return [make("p", { class: "wrong" }, words)];
 }
 
@@ -85,12 +87,12 @@ function isPressed(button, present) {
   return grade === undefined ? act === "cannot" && present.grade === null : present.grade === Number(grade);
 }
 
-// Where nothing is left there is nothing to grade: only undo stays.
+// Once nothing is left, only undo stays available.
 function offer(isLeft) {
   for (const part of every(".grades, [data-do=cannot], [data-do=skip], .comment")) part.hidden = !isLeft;
 }
 
-// Without a document there is nothing that a grade or a comment could be about.
+// Without a document there is nothing to grade or comment on.
 function showControls(present) {
   comment.disabled = !present;
   for (const button of every(".grading button")) {
@@ -111,15 +113,15 @@ function entitle(heading, name) {
 function show(focus = true) {
   const [present] = documents;
   entitle(present?.heading ?? "", present?.doc ?? (only ? "" : "Nothing left"));
-  if (present?.doc !== came) [came, since] = [present?.doc, performance.now()];
+  if (present?.doc !== inView) [inView, since] = [present?.doc, performance.now()];
   if (present && !present.missing) find("#text").innerHTML = present.html; // escaped or cleaned by the server
   else find("#text").replaceChildren(...content(present));
   offer(Boolean(present));
   showControls(present);
-  const before = present?.judged ? "" : comments.get(present?.doc); // a change that is taken back has its own
+  const before = present?.judged ? "" : comments.get(present?.doc); // an undone change brings its own comment
   const unsentWords = present ? typed(topic, present.doc) : "";
   comment.value = unsentWords || present?.comment || before || "";
-  if (present && !present.judged) keepTyped(topic, present.doc, comment.value); // also what was taken back
+  if (present && !present.judged) keepTyped(topic, present.doc, comment.value); // undone comments as well
   find("details.comment").open = Boolean(comment.value);
   clock.turn(performance.now(), present?.doc);
   if (!focus) return;
@@ -137,7 +139,7 @@ function showLoading() {
   clock.turn(performance.now());
 }
 
-// ---- documents come
+// ---- loading documents
 
 function remember(list) {
   return list.map((one) => {
@@ -152,7 +154,7 @@ function pending() {
   return new Set(acts.map((item) => item.content.doc));
 }
 
-// Never swaps a document away that somebody reads, unless another is to come first.
+// Keeps the document in view, because the person is reading it, unless another one must come first.
 function take(list, first) {
   const [present] = documents;
   const gone = pending();
@@ -161,7 +163,7 @@ function take(list, first) {
   documents = [...stays, ...fresh.filter((one) => !stays.some((other) => other.doc === one.doc))];
   for (const name of [...texts.keys()].slice(0, -REMEMBERED)) texts.delete(name);
   if (stays.length) return;
-  if (!documents.length && gone.size) showLoading(); // what is on its way to the server may bring more
+  if (!documents.length && gone.size) showLoading(); // the answers still to come may bring more documents
   else show(Boolean(present) || document.activeElement === document.body);
 }
 
@@ -170,7 +172,7 @@ function tellChanged() {
   if (!box.hidden) return;
   box.hidden = false;
   const link = make("a", { href: location.href }, "reload this page");
-  box.append("The instructions, the topic or the title have changed: ", link, ".");
+  box.append("The instructions, the topic or the title changed. To see them, ", link, ".");
 }
 
 function hear(reply) {
@@ -189,12 +191,12 @@ async function load(first = true) {
       return show();
     }
     const asked = new URLSearchParams({ topic, count: AHEAD, ...sample });
-    for (const one of lastPutOff()) asked.append("later", one);
+    for (const name of lastSkipped()) asked.append("later", name);
     const before = answers;
     const own = (loads += 1);
     const work = await request(`${api}/next?${asked}`);
-    if (own !== loads) return undefined; // what was asked after it knows more
-    if (answers !== before) return load(false); // overtaken: what it lists may be judged by now
+    if (own !== loads) return undefined; // a later request knows more
+    if (answers !== before) return load(false); // outdated: its documents may be judged by now
     hear(work);
     return take(work.documents, first);
   } catch (problem) {
@@ -205,12 +207,12 @@ async function load(first = true) {
   return undefined;
 }
 
-function takenBack(reply) {
+function undoneWords(reply) {
   const name = texts.has(reply.doc) ? named(texts.get(reply.doc)) : reply.title || reply.doc;
-  if (!reply.sequence) return "There is nothing to take back.";
-  if (reply.undid !== "change") return `Taken back: ${name}.`;
+  if (!reply.sequence) return "There is nothing to undo.";
+  if (reply.undid !== "change") return `Undone: ${name}.`;
   const button = every(".grade").find((one) => Number(one.dataset.grade) === reply.restored);
-  return `${name} has its earlier grade again: ${button?.dataset.words ?? "cannot judge"}.`;
+  return `Change undone. ${name} has its earlier grade again: ${button?.dataset.words ?? "cannot judge"}.`;
 }
 
 Object.assign(hooks, {
@@ -221,19 +223,19 @@ Object.assign(hooks, {
     const undone = isUndo(item);
     if (!only) take(reply.documents, undone && ["judge", "skip"].includes(reply.undid) && !item.shown);
     else if (undone) load();
-    if (undone) say(takenBack(reply));
+    if (undone) say(undoneWords(reply));
   },
   refused(item) {
     if (!isOurs(item)) return;
     answers += 1;
     showCount();
-    if (told === item.content.key) say("");
+    if (statusKey === item.content.key) say("");
     load(false);
   },
   elsewhere(item) {
     if (!isOurs(item)) return;
     const isRefused = refused().some(({ content }) => content.key === item.content.key);
-    if (isRefused && told === item.content.key) say("");
+    if (isRefused && statusKey === item.content.key) say("");
     if (!only) load(false);
   },
   signedIn() {
@@ -243,11 +245,11 @@ Object.assign(hooks, {
   wanted(item) {
     if (!isOurs(item) || only) return { count: 0 };
     const have = documents.map((one) => one.doc);
-    return { count: AHEAD, have, ...(audit ? { later: lastPutOff() } : {}) };
+    return { count: AHEAD, have, ...(audit ? { later: lastSkipped() } : {}) };
   },
 });
 
-// ---- documents are passed, and come back
+// ---- grading, skipping, undoing
 
 function pass(path, given, words) {
   const [present] = documents;
@@ -272,7 +274,7 @@ function pass(path, given, words) {
   send();
 }
 
-// The judgment that is in view: the server changes no other unasked.
+// The judgment in view. The server asks before it changes a different one.
 function seen(present) {
   if (!present || present.isUnsure) return null;
   return { judged: present.judged, grade: present.judged ? present.grade : null };
@@ -291,7 +293,7 @@ function bringBack(last, words) {
   showWaiting();
 }
 
-// Taking back is the server's to do, unless it never had what is taken back.
+// Send an undo to the server.
 function takeBack(doc, more) {
   keep(`${api}/undo`, { topic, doc, key: newKey(), ...sample }, more);
   showCount();
@@ -302,20 +304,20 @@ function takeBack(doc, more) {
 function undo() {
   if (only) return undoOnly();
   const last = passed.pop();
-  if (last && later.delete(last.document.doc)) return bringBack(last, "Taken back");
+  if (last && later.delete(last.document.doc)) return bringBack(last, "Undone");
   const known = last && [...unsent(), ...refused()].find((item) => item.content.key === last.key);
   if (known && (known.why !== undefined || !known.tried)) { // the server does not have it
     forget(known);
     clock.giveBack(last.document.doc, last.spent);
-    return bringBack(last, "Taken back");
+    return bringBack(last, "Undone");
   }
-  if (known || last?.path === "/api/skip") { // it was sent, whether it has arrived or not
-    bringBack(last, "Is being taken back");
+  if (known || last?.path === "/api/skip") { // it was sent, and may or may not have arrived
+    bringBack(last, "Undoing");
     return takeBack(last.document.doc, { of: last.key, shown: true });
   }
   if (last?.document.comment) comments.set(last.document.doc, last.document.comment);
   const doc = last?.document.doc ?? earlier.pop() ?? null;
-  if (audit && !doc) return say("There is nothing to take back.");
+  if (audit && !doc) return say("There is nothing to undo.");
   return takeBack(doc, { of: last?.key });
 }
 
@@ -323,18 +325,18 @@ function undoOnly() {
   const judgments = unsent().filter((one) => one.path === "/api/judge" && one.content.topic === topic);
   const last = judgments.findLast((one) => one.content.doc === only);
   if (comment.value) comments.set(only, comment.value);
-  documents = documents.map((one) => ({ ...one, isUnsure: true })); // until the server says what stands
+  documents = documents.map((one) => ({ ...one, isUnsure: true })); // until the server says which judgment is in force
   return takeBack(only, { of: last?.content.key });
 }
 
-// An audit takes nothing from an order: what is put off is remembered here alone.
-function putOff() {
+// Skips in an audit are remembered only here: the server records skips only for documents that it assigned.
+function skip() {
   const [present] = documents;
-  if (!audit || !present) return pass("/api/skip", clock.take(performance.now()), "Put off");
+  if (!audit || !present) return pass("/api/skip", clock.take(performance.now()), "Skipped");
   later.add(present.doc);
   passed.push({ document: { ...present, comment: comment.value } });
   documents = documents.slice(1);
-  say(`Put off: ${named(present)}.`);
+  say(`Skipped: ${named(present)}.`);
   if (documents.length) show();
   else showLoading();
   return load(false);
@@ -343,8 +345,8 @@ function putOff() {
 // ---- keys and buttons
 
 const acts = {
-  cannot: () => judge(null, "Could not be judged"),
-  skip: putOff,
+  cannot: () => judge(null, "Cannot judge"),
+  skip,
   undo,
 };
 for (const button of every(".grading button")) {
@@ -352,7 +354,7 @@ for (const button of every(".grading button")) {
   const done = act ? acts[act] : () => judge(Number(grade), words);
   button.addEventListener("click", () => {
     if (act === "undo" || performance.now() - since >= Number(pause)) done();
-    else say("Not taken: this document has only just come.", { isPassedOver: true });
+    else say("Ignored: this document has only just appeared.", { isPassedOver: true });
   });
 }
 
@@ -391,7 +393,7 @@ for (const kind of ["keydown", "pointermove", "pointerdown", "scroll", "wheel", 
 }
 document.addEventListener("visibilitychange", () => clock.look(performance.now(), isVisible()));
 
-// Documents stay with those who are at work on them.
+// Renew the leases while the person is working.
 setInterval(() => {
   const now = performance.now();
   if (audit || !clock.works(now) || now - renewed <= RENEWAL) return;

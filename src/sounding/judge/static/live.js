@@ -1,22 +1,22 @@
-// The organizers' live page: drawn anew whenever the server says that something has changed.
+// The organizers' live page: redrawn whenever the server sends a new state.
 
 import { are, find, make, notice, plural, put } from "./page.js";
 
 // ---- numbers and tables
 
-const MOST_PAIRED = 40; // runs of which every pair is shown
+const MOST_PAIRED = 40; // with more runs, the table of pairs is left out
 const isKnown = (value) => value !== null && value !== undefined;
 const shown = (value, digits = 3) => (isKnown(value) ? value.toFixed(digits) : "–");
-// Only all of something is 100%, and only nothing 0%, however near another share comes.
+// 100% only for all and 0% only for none, however close the share is.
 function percent(value, none = "–") {
   if (!isKnown(value)) return none;
   if (value === 0 || value === 1) return `${100 * value}%`;
   if (value >= 0.9995) return ">99.9%";
   return value < 0.0005 ? "<0.1%" : `${(100 * value).toFixed(1)}%`;
 }
-// Draws make nothing certain: those of a chance may all say the same.
+// A chance estimated from draws is never exactly 0% or 100%, even if all draws agree.
 const chance = (value) => percent(isKnown(value) ? Math.min(Math.max(value, 1e-9), 1 - 1e-9) : value);
-const number = (text) => make("span", {}, text); // a cell that is set like a number
+const number = (text) => make("span", {}, text); // a cell aligned like a number
 const faint = (text) => make("p", { class: "faint" }, text);
 const row = (...cells) => make("tr", {}, ...cells);
 const head = (text, attributes = {}) => make("th", { scope: "col", ...attributes }, text);
@@ -41,14 +41,14 @@ function ranking({ runs }) {
   const rows = runs.map((run, place) => [
     place + 1, run.name, number(shown(run.value)), number(chance(run.above_next)),
   ]);
-  return table(["Place", "Run", "Value", "Above the next"], rows);
+  return table(["Rank", "Run", "Value", "Beats the next"], rows);
 }
 
 function curve({ curve: points, sure, runs, judged: all, not_stated: reason }) {
   const known = points.filter(([, value]) => value !== null);
-  if (reason && !known.length) return faint("The curve begins when confidence can be stated.");
+  if (reason && !known.length) return faint("The curve starts once there is enough evidence to state confidence.");
   if (known.length < 2) {
-    return faint(all < 2 ? "Two judgments make a curve." : "The curve so far is being worked out …");
+    return faint(all < 2 ? "The curve starts after two judgments." : "Computing the curve …");
   }
   const most = Math.max(...known.map(([judged]) => judged), 1);
   const low = Math.min(0.5, ...known.map(([, value]) => value));
@@ -63,10 +63,10 @@ function curve({ curve: points, sure, runs, judged: all, not_stated: reason }) {
   };
   const arrival = (run) => make(
     "line", { x1: x(run.joined), x2: x(run.joined), y1: 10, y2: 190, class: "late" },
-    make("title", {}, `${run.name} came after ${run.joined} judged`),
+    make("title", {}, `${run.name} added after ${plural(run.joined, "judged document")}`),
   );
   const [last, confidence] = known[known.length - 1];
-  const words = `After ${plural(last, "document")} the confidence is ${percent(confidence)}`;
+  const words = `Confidence is ${percent(confidence)} after ${plural(last, "judged document")}`;
   return make(
     "svg", { viewBox: "0 0 500 220", class: "curve", role: "img", "aria-label": words },
     ...[low, sure, 1].map(across),
@@ -80,14 +80,14 @@ function curve({ curve: points, sure, runs, judged: all, not_stated: reason }) {
 
 // ---- pairs of runs
 
-const TURNED = { better: "worse", worse: "better" };
+const REVERSED = { better: "worse", worse: "better" };
 
-// What a test concludes of each pair, by both orders of its names.
+// The test's conclusion for each pair, under both orders of its names.
 function conclusions(state) {
   const held = state.prospects?.held ?? [];
   return new Map(held.flatMap(([one, other, said, holds]) => [
     [`${one}\n${other}`, [said, holds]],
-    [`${other}\n${one}`, [TURNED[said] ?? said, holds]],
+    [`${other}\n${one}`, [REVERSED[said] ?? said, holds]],
   ]));
 }
 
@@ -95,13 +95,13 @@ function chances(state) {
   const names = state.runs.map((run) => run.name);
   if (state.not_stated) return faint(unstated(state));
   if (names.length > MOST_PAIRED) {
-    return faint(`${names.length} runs are too many for a table of pairs; see the ranking and the exports.`);
+    return faint(`${names.length} runs are too many for a table of pairs. See the ranking above.`);
   }
   const concluded = conclusions(state);
   const title = (one, other) => {
     const [said, holds] = concluded.get(`${one}\n${other}`) ?? [];
     if (!said) return {};
-    return { title: `${one} against ${other}, by a test of what is judged: ${said}; holds: ${holds}` };
+    return { title: `Test so far: ${one} against ${other}: ${said}; holds: ${holds}` };
   };
   const pair = (value, one, other) => {
     if (value === null) return make("td", { class: "self" });
@@ -121,17 +121,16 @@ function chances(state) {
   );
 }
 
-// The better run is the one with the higher expected value, as in the ranking; most draws may say otherwise.
+// The ranking is by expected value; a run can lead by that and still lose in most draws.
 function below(values) {
   if (!values.some((value) => isKnown(value) && value < 0.5)) return "";
-  return "Below 50%: by expected value the run is ahead, yet in more than half of the draws it is behind;"
-    + " the two cannot be told apart yet.";
+  return "Below 50%: the run leads by expected value but loses in most draws, so the two are tied so far.";
 }
 
-const framed = (state, goal) => state.not_stated ? "" : "Per cent of the draws in which the run with the higher expected value is above;"
+const framed = (state, goal) => state.not_stated ? "" : "Percentage of draws in which the run with the higher expected value wins;"
   + ` ties count half. Framed: ${goal} or more. ${below(state.chances.flat())}`;
 
-// What stands behind the cells of the table of pairs, for those who cannot point at them.
+// The tooltips of the table of pairs as a table, for people who cannot hover.
 function tested(state) {
   const concluded = conclusions(state);
   const names = state.runs.map((run) => run.name); // the better one first
@@ -142,7 +141,7 @@ function tested(state) {
   });
   find("#tested").hidden = !rows.length;
   find("#tested .wide").replaceChildren(
-    table(["Run", "Against", "By a test of what is judged", "Holds"], rows),
+    table(["Run", "Against", "Test so far", "Holds"], rows),
   );
 }
 
@@ -150,34 +149,33 @@ function tested(state) {
 
 function coverage(state) {
   const later = state.runs.some((run) => run.joined);
-  const came = (run) => (later ? [number(run.joined ? `after ${run.joined} judged` : "at first")] : []);
-  const depths = state.depths.map((depth) => `First ${depth}`);
+  const added = (run) => (later ? [number(run.joined ? `after ${run.joined} judged` : "at the start")] : []);
+  const depths = state.depths.map((depth) => `Top ${depth}`);
   const rows = state.runs.map((run) => [
-    run.name, ...came(run), ...run.coverage.map((value) => number(percent(value))), run.ungraded,
+    run.name, ...added(run), ...run.coverage.map((value) => number(percent(value))), run.ungraded,
   ]);
-  return table(["Run", ...(later ? ["Came"] : []), ...depths, "Not judged"], rows);
+  return table(["Run", ...(later ? ["Added"] : []), ...depths, "Unjudged"], rows);
 }
 
-// What is known of runs that came when others had been judged for.
+// A paragraph on each run that was added after judging began.
 function late(state) {
   const depth = Math.max(state.depths.indexOf(10), 0);
   const first = state.runs.filter((run) => !run.joined && run.coverage[depth] !== null);
   const sum = first.reduce((total, run) => total + run.coverage[depth], 0);
   const mean = percent(sum / first.length);
-  const compared = first.length ? ` (of those of the runs that were there at first, ${mean})` : "";
+  const compared = first.length ? `, against ${mean} for the runs that were there at the start` : "";
   const words = (run, place) => {
     const others = state.chances[place].filter((value) => value !== null);
     const open = others.filter((value) => value < state.sure).length;
     const sure = open
-      ? `Against ${open} of the ${plural(others.length, "other run")} that is not sure yet.`
-      : "That is sure against every other run.";
+      ? `Its order against ${open} of the ${plural(others.length, "other run")} is still undecided.`
+      : "Its order against every other run is decided.";
     return [
-      ` came after ${plural(run.joined, "judged document")}. Of its first `,
-      `${plural(state.depths[depth], "document")} ${percent(run.coverage[depth], "none")} are judged`,
-      `${compared}, and ${run.ungraded} of all that it retrieved `,
-      `${run.ungraded === 1 ? "is" : "are"} not. Its expected value is ${shown(run.value)}: `,
-      `place ${place + 1} of ${state.runs.length}. `,
-      state.not_stated ? "" : sure,
+      ` was added after ${plural(run.joined, "judged document")}. `,
+      `It ranks ${place + 1} of ${state.runs.length} with an expected value of ${shown(run.value)}. `,
+      state.not_stated ? "" : `${sure} `,
+      `${percent(run.coverage[depth], "None")} of its top ${state.depths[depth]} is judged${compared}; `,
+      `${run.ungraded.toLocaleString("en")} of all documents that it retrieved ${run.ungraded === 1 ? "is" : "are"} unjudged.`,
     ];
   };
   return state.runs.flatMap((run, place) => {
@@ -188,20 +186,20 @@ function late(state) {
 }
 
 function forecast(state) {
-  const found = state.prospects?.forecast;
+  const forecast = state.prospects?.forecast;
   if (!state.runs.length || (state.pairs && !state.open_pairs)) return "";
   if (state.nothing_left) return state.nothing_left;
   if (state.not_stated) return "";
-  if (!found || found.reason) {
-    return state.prospects ? "What it would take is being worked out …" : "";
+  if (!forecast || forecast.reason) {
+    return state.prospects ? "Computing the forecast …" : "";
   }
-  const still = found.so_far ? ", so far (still trying …)" : "";
-  return `What it would take, as of ${state.prospects.judged} judged${still}: ${found.note}`;
+  const still = forecast.so_far ? ", more simulations running" : "";
+  return `Forecast (as of ${plural(state.prospects.judged, "judged document")}${still}): ${forecast.note}`;
 }
 
 function matrix(state) {
   const found = state.prospects?.matrix;
-  if (!found) return [faint("Being worked out …")];
+  if (!found) return [faint("Computing the decision matrix …")];
   if (found.reason) return [faint(`${found.reason} (As of ${state.prospects.judged} judged.)`)];
   const all = found.cases.reduce((sum, [, pairs]) => sum + pairs, 0) + found.untested;
   const pairsOf = (place) => {
@@ -211,15 +209,15 @@ function matrix(state) {
     return make("td", { title: meaning }, make("strong", {}, String(pairs)), make("br"), name);
   };
   const line = (words, ...places) => row(make("th", { scope: "row" }, words), ...places.map(pairsOf));
-  const unseen = found.unseen ? `, ${found.unseen} of them since nothing of a run is judged` : "";
+  const unseen = found.unseen ? `, ${found.unseen} of them because a run has no judged documents` : "";
   const untested = found.untested ? ` ${plural(found.untested, "pair")} could not be tested${unseen}.` : "";
-  const size = `${plural(all, "pair")} of runs by ${plural(found.topics, "topic")} in use with judgments`;
+  const size = `${plural(all, "pair")} of runs over ${plural(found.topics, "topic")} with judgments`;
   return [
     ...(found.early ? [make("p", { class: "advice" }, found.early)] : []),
     faint(`${size}, as of ${state.prospects.judged} judged`),
     make(
       "table", { class: "cases", "aria-label": "Decision matrix" },
-      make("thead", {}, row(make("td"), head("Assessed alike"), head("Assessed unlike"))),
+      make("thead", {}, row(make("td"), head("Evenly judged"), head("Unevenly judged"))),
       make(
         "tbody", {},
         line("No significant difference", 1, 2),
@@ -227,9 +225,9 @@ function matrix(state) {
       ),
     ),
     faint(
-      `Performance: ${found.method}. Assessment: judged among the first ${found.depth}.`
-      + " Case 4: the better run is also more assessed. What is not judged counts as not relevant here;"
-      + ` the ranking above does not do so.${untested}`,
+      `Performance: ${found.method}. Assessment: judged share of the top ${found.depth}.`
+      + " Case 4: the better run was also judged more completely. Unjudged documents count as not relevant"
+      + ` here, but not in the ranking above.${untested}`,
     ),
   ];
 }
@@ -238,19 +236,17 @@ const unstated = (state) => `No confidence is stated: ${state.not_stated}.`;
 
 function verdict(state, goal) {
   if (state.reason) return state.reason;
-  if (!state.pairs) return "One run makes no order: add another on the page Project.";
+  if (!state.pairs) return "There is only one run. Add another on the page Project to compare them.";
   if (state.not_stated) return unstated(state);
-  if (!state.open_pairs) return `Every pair of runs is settled at ${goal}: judging can stop.`;
-  if (state.ranking < state.sure) return `Not sure enough yet: the ranking as a whole should reach ${goal}.`;
-  const themselves = state.open_pairs === 1 ? "itself" : "themselves";
-  const open = `${are(state.open_pairs, "pair")} less sure by ${themselves}`;
-  return `The ranking as a whole is as sure as ${goal}; ${open}.`;
+  if (!state.open_pairs) return `Judging can stop: the order of every pair of runs is at least ${goal} certain.`;
+  if (state.ranking < state.sure) return `Keep judging: confidence in the ranking is below ${goal}.`;
+  return `The ranking is at least ${goal} certain on average; ${are(state.open_pairs, "pair")} still undecided.`;
 }
 
 // ---- people and topics
 
 function assessors(state) {
-  const names = ["Assessor", "Judged", "Relevant", "Cannot", "Changed", "Last hour", "Per hour of work"];
+  const names = ["Assessor", "Judged", "Relevant", "Cannot judge", "Changed", "Last hour", "Per working hour"];
   return table(names, state.assessors.map((one) => [
     one.name, one.judged, one.relevant, one.cannot, one.changed, one.last_hour,
     number(shown(one.per_active_hour, 0)),
@@ -260,7 +256,7 @@ function assessors(state) {
 function elsewhere(state) {
   const some = state.assessors.filter((one) => one.elsewhere);
   const words = some.map((one) => `${one.name} ${one.elsewhere.toLocaleString("en")}`).join(", ");
-  return words && `Not counted, since their topics are not: ${words}.`;
+  return words && `Judgments for other topics, not counted: ${words}.`;
 }
 
 function agreement(state) {
@@ -272,8 +268,8 @@ function agreement(state) {
   const isFew = state.agreement.some((one) => one.common < Number(fewest));
   return [
     make("h3", {}, "Agreement"),
-    table(["Assessors", "Both", "Same grade", "Kappa of grades"], rows),
-    ...(isFew ? [faint(`Kappa is not shown where both judged fewer than ${fewest} documents.`)] : []),
+    table(["Assessors", "Judged by both", "Same grade", "Cohen's kappa"], rows),
+    ...(isFew ? [faint(`Kappa appears once a pair has ${fewest} documents in common.`)] : []),
   ];
 }
 
@@ -288,25 +284,25 @@ function topics(state) {
 function unused(state) {
   if (!state.unused.length) return "";
   const names = state.unused.map((one) => one.id).join(", ");
-  return `Candidate, dropped or in no run, so that their judgments are not counted here: ${names}.`;
+  return `Not counted, because they are candidate, dropped or in no run: ${names}.`;
 }
 
-// ---- all of it
+// ---- the whole page
 
 function unclear({ cannot, unsettled }) {
-  const none = cannot ? `, ${cannot.toLocaleString("en")} of them nobody could judge` : "";
+  const none = cannot ? `, ${cannot.toLocaleString("en")} of them impossible to judge` : "";
   if (!unsettled) return none;
-  return `${none}, ${plural(unsettled, "other")} ${unsettled === 1 ? "waits" : "wait"} for adjudication`;
+  return `${none}; ${plural(unsettled, "other")} to be settled`;
 }
 
 function model({ fitted, fittable }) {
-  if (!fitted) return "the model is not fitted to judgments yet";
-  return `model fitted at ${fitted.toLocaleString("en")} of ${plural(fittable, "judgment")}`;
+  if (!fitted) return "the relevance model is not fitted yet";
+  return `relevance model fitted to ${fitted.toLocaleString("en")} of ${plural(fittable, "judgment")}`;
 }
 
 function draw(state) {
   const goal = `${Number((100 * state.sure).toPrecision(6))}%`;
-  const alone = "Nothing judged yet: this order is only what the runs agree on. ";
+  const alone = "Nothing is judged yet: the ranking only reflects how far the runs agree. ";
   const words = {
     judged: state.judged.toLocaleString("en"),
     unclear: unclear(state),
@@ -314,7 +310,7 @@ function draw(state) {
     ranking: chance(state.ranking),
     open: state.pairs && !state.not_stated ? `${state.open_pairs} of ${state.pairs}` : "–",
     measure: state.measure,
-    updated: `As of ${new Date().toLocaleTimeString("en-GB")}; ${model(state)}.`,
+    updated: `Updated ${new Date().toLocaleTimeString("en-GB")}; ${model(state)}.`,
     verdict: (state.runs.length && !state.judged ? alone : "") + verdict(state, goal),
     staffing: state.staffing,
     forecast: forecast(state),
@@ -346,5 +342,5 @@ stream.addEventListener("message", (event) => {
 });
 stream.addEventListener("error", () => {
   const closed = stream.readyState === EventSource.CLOSED;
-  notice(closed ? "This page is no longer kept up to date; load it again." : "No connection; trying again.");
+  notice(closed ? "This page no longer updates. Reload it." : "Connection lost. Reconnecting …");
 });

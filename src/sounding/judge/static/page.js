@@ -1,9 +1,9 @@
-// What the other scripts share: elements, words, what the page says, and the browser's storage.
+// Helpers that all scripts share: elements, words, the notice at the top, and the browser's storage.
 
 export const find = (selector, root = document) => root.querySelector(selector);
 export const every = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-export const { account } = document.body.dataset; // of this project alone; empty: a guest
+export const { account } = document.body.dataset; // differs between projects; empty for a guest
 
 const DRAWN = ["svg", "line", "circle", "polyline", "text", "title"];
 
@@ -16,7 +16,7 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
-// What stays is left alone, so that it is not read out again.
+// Unchanged text is not written again, so that screen readers do not repeat it.
 export function put(element, text) {
   if (element.textContent !== String(text)) element.textContent = text;
 }
@@ -31,7 +31,7 @@ export const plural = (number, what) => `${number.toLocaleString("en")} ${what}$
 export const are = (number, what) => `${plural(number, what)} ${number === 1 ? "is" : "are"}`;
 export const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-// A browser may store nothing, or refuse to.
+// Browsers may refuse to store anything.
 export const storage = {
   keys() {
     try { return Object.keys(localStorage); } catch { return []; }
@@ -43,6 +43,6 @@ export const storage = {
     try { localStorage.setItem(key, text); return true; } catch { return false; }
   },
   remove(key) {
-    try { localStorage.removeItem(key); } catch { /* there is none */ }
+    try { localStorage.removeItem(key); } catch { /* no storage, nothing to remove */ }
   },
 };

@@ -1,23 +1,23 @@
-// What a person did and the server has not recorded yet. It stays in this browser until the server says that
-// it is on its disk; what the server refuses stays until the person tries it again or discards it.
+// The queue of judgments that the server has not recorded yet. Each stays in this browser until the server
+// confirms that it is on disk. A refused one stays until the person retries or discards it.
 
 import { account, are, find, make, notice, plural, put, sentence, storage } from "./page.js";
 import { failure, identity, post } from "./server.js";
 
-// One entry of the browser's storage for each, so that tabs cannot collide. The account is that of a person
-// in one project: another project may be served at the same address next.
+// Each item is its own storage entry, so that tabs do not overwrite each other. `account` differs between
+// projects, because another project may later be served at the same address.
 const UNSENT = `sounding:unsent:${account}:`;
 const REFUSED = `sounding:refused:${account}:`;
-const memory = new Map(); // where the browser stores nothing
+const memory = new Map(); // fallback if the browser stores nothing
 
-// What the judging page wants to know and has to say.
+// Callbacks that the judging page overrides.
 export const hooks = {
   sent() {},
   refused() {},
-  elsewhere() {}, // another tab has sent it or taken it back
+  elsewhere() {}, // another tab has sent or undone the item
   signedIn() {},
-  goesOn: () => true, // whether there is something to do without the server
-  wanted: () => ({ count: 0 }), // documents to be sent along with the answer
+  goesOn: () => true, // whether the person can continue without the server
+  wanted: () => ({ count: 0 }), // the documents that the answer should bring
 };
 
 function places(prefix) {
@@ -26,7 +26,7 @@ function places(prefix) {
 
 function kept(prefix) {
   return places(prefix).flatMap((place) => {
-    const text = memory.get(place) ?? storage.get(place); // another tab may have sent it by now
+    const text = memory.get(place) ?? storage.get(place); // null if another tab has just sent it
     return text === null ? [] : [{ ...JSON.parse(text), place }];
   });
 }
@@ -36,10 +36,10 @@ function write(place, { path, content, tried, of, shown, title, why, unseen }) {
   if (!storage.set(place, text)) memory.set(place, text);
 }
 
-const here = find("#judge")?.dataset; // the topic that this page is about, and the audit
+const here = find("#judge")?.dataset; // the topic of this page, and the audit if there is one
 export const isOurs = ({ content }) =>
   here?.topic === content.topic && (here.audit ? Number(here.audit) : undefined) === content.audit;
-const isJudgment = (item) => item.path.endsWith("/judge"); // of an assessor, or of an audit
+const isJudgment = (item) => item.path.endsWith("/judge"); // by an assessor, or in an audit
 export const isUndo = (item) => item.path.endsWith("/undo");
 export const unsent = () => kept(UNSENT);
 export const refused = () => kept(REFUSED);
@@ -50,15 +50,15 @@ export function forget({ place }) {
   if (place.startsWith(REFUSED)) showRefused();
 }
 
-// Behind all that is kept, whatever a clock says: an undo must not go before its grade.
+// A number behind all items, whatever the clock says: an undo must not be sent before its grade.
 function nextNumber() {
   const numbers = [UNSENT, REFUSED].flatMap((prefix) =>
     places(prefix).map((place) => Number.parseInt(place.slice(prefix.length), 10)));
   return String(Math.max(0, ...numbers) + 1).padStart(15, "0");
 }
 
-// `of`: the key of the act that an undo is about; `shown`: the page shows the result of it already; `title`:
-// what the document is called, which other pages do not know.
+// `of`: the key of the judgment that an undo reverts; `shown`: the page already shows the result; `title`: the
+// title of the document, which other pages do not know.
 export function keep(path, content, { of, shown, title } = {}) {
   write(`${UNSENT}${nextNumber()}:${content.key}`, { path, content, of, shown, title });
 }
@@ -70,7 +70,7 @@ const LONGEST_WAIT = 30000;
 let sending = null;
 let retry = 0;
 let wait = FIRST_WAIT;
-let trouble = null; // what keeps the server from taking anything
+let trouble = null; // why nothing can be sent at the moment
 
 export function send() {
   sending ??= drain().finally(() => { sending = null; });
@@ -80,7 +80,7 @@ export function send() {
 async function drain() {
   clearTimeout(retry);
   for (let [item] = unsent(); item; [item] = unsent()) {
-    write(item.place, { ...item, tried: true }); // from now on the server may have it, whatever we hear
+    write(item.place, { ...item, tried: true }); // from now on the server may have it, even without an answer
     let reply;
     try {
       reply = await post(item.path, { ...item.content, ...hooks.wanted(item) });
@@ -102,22 +102,23 @@ async function drain() {
   return undefined;
 }
 
-const UNSEEN = 412; // another judgment stands than the page showed
+const UNSEEN = 412; // the person's current judgment is not the one that the page showed
 const isFinal = (status) => status >= 400 && status < 500 && ![408, 429].includes(status);
 
 function waiting() {
   const undone = new Set(unsent().map((item) => item.of));
   const count = unsent().filter((item) => isJudgment(item) && !undone.has(item.content.key)).length;
-  if (count) return `${are(count, "judgment")} kept in this browser`;
-  return unsent().length ? "What you did last is kept in this browser" : "";
+  if (count) return `${are(count, "judgment")} saved in this browser`;
+  return unsent().length ? "Your last action is saved in this browser" : "";
 }
 
-// Says what waits, as long as something keeps it from being sent.
+// While nothing can be sent, shows how much is waiting.
 export function showWaiting() {
   if (!trouble) return;
-  const why = trouble.status === 0 ? trouble.message : "the server cannot take anything now";
-  const goesOn = hooks.goesOn() ? "you can go on" : "waiting for the connection";
-  notice(`${sentence(why)} ${sentence(waiting() ? `${waiting()} and sent later; ${goesOn}` : goesOn)}`);
+  const why = trouble.status === 0 ? trouble.message : "the server cannot record anything right now";
+  const goesOn = hooks.goesOn() ? "you can continue" : "waiting for the connection";
+  const kept = waiting() ? `${sentence(`${waiting()} and will be sent later`)} ` : "";
+  notice(`${sentence(why)} ${kept}${sentence(goesOn)}`);
 }
 
 function sendLater(problem) {
@@ -127,11 +128,11 @@ function sendLater(problem) {
   wait = Math.min(wait * 2, LONGEST_WAIT);
 }
 
-// ---- what the server refused
+// ---- judgments that the server refused
 
 function refuse(item, { message: why, status }) {
   const undo = unsent().find((one) => one.of === item.content.key);
-  if (undo) forget(undo); // it was taken back by the person and never recorded
+  if (undo) forget(undo); // the person has undone it, and it was never recorded
   else if (item.path !== "/api/skip") {
     write(item.place.replace(UNSENT, REFUSED), { ...item, why, unseen: status === UNSEEN });
   }
@@ -140,7 +141,7 @@ function refuse(item, { message: why, status }) {
   hooks.refused(item);
 }
 
-// Who has read that there is another judgment by now means to change it.
+// The person has read that another judgment is in force and confirms the change, so `seen` is dropped.
 function tryAgain(item) {
   const content = item.unseen ? { ...item.content, seen: null } : item.content;
   write(item.place.replace(REFUSED, UNSENT), { ...item, content, why: undefined, unseen: undefined });
@@ -154,7 +155,7 @@ function act(item) {
   const known = title && title !== content.doc ? [make("bdi", {}, title), " (", id, ")"] : [id];
   const doc = content.doc === null ? ["your last judgment"] : known;
   const topic = [" in topic ", make("bdi", {}, content.topic)];
-  if (isUndo(item)) return ["Taking back ", ...doc, ...topic];
+  if (isUndo(item)) return ["Undo: ", ...doc, ...topic];
   const grade = content.grade === null ? "Cannot judge" : `Grade ${content.grade}`;
   const comment = content.comment ? [", with the comment “", make("bdi", {}, content.comment), "”"] : [];
   return [`${grade}: `, ...doc, ...topic, ...comment];
@@ -172,26 +173,26 @@ function row(item) {
     return made;
   };
   const why = make("span", { class: "why", dir: "auto" }, sentence(item.why));
-  const [again, never] = item.unseen ? ["Change it", "Leave it"] : ["Try again", "Discard"];
+  const [again, never] = item.unseen ? ["Change grade", "Keep grade"] : ["Try again", "Discard"];
   const acts = make("span", { class: "acts" }, button(again, tryAgain), " ", button(never, forget));
   return make("li", {}, make("span", {}, ...act(item), ". ", why), acts);
 }
 
-// What met another judgment of the same person is a question, and no refusal.
+// A conflict with the person's own other judgment is a question, not a refusal.
 function heading(items) {
   const asked = items.filter((item) => item.unseen);
   const documents = new Set(asked.map(({ content }) => JSON.stringify([content.topic, content.doc]))).size;
   const others = items.length - asked.length;
   const words = [
     ...(others ? [`the server refused ${plural(others, "judgment")}`] : []),
-    ...(documents ? [`${plural(documents, "document")} with two grades: which counts?`] : []),
+    ...(documents ? [`${plural(documents, "document")} with two grades: which one should count?`] : []),
   ].join("; ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-let listed = new Set(); // places of what is in the box
+let listed = new Set(); // storage keys of the items in the box
 
-// One line that unfolds, unless it is about what this page is about.
+// The box opens by itself only for items of this page's topic.
 function showRefused() {
   const box = find("#refused");
   const items = refused();
@@ -227,7 +228,7 @@ async function signIn(event) {
     password.value = "";
     wrong.hidden = true;
     find("#again").close();
-    if (known.lasting !== account) location.assign("/"); // what is unsent waits for its own user
+    if (known.lasting !== account) location.assign("/"); // unsent judgments wait for their own user
     else send().then(() => hooks.signedIn());
   } catch (problem) {
     wrong.textContent = sentence(problem.message);
@@ -238,7 +239,7 @@ async function signIn(event) {
 if (account) {
   find("#again form").addEventListener("submit", signIn);
   window.addEventListener("online", send);
-  window.addEventListener("storage", ({ key, newValue, oldValue }) => { // another tab has done something
+  window.addEventListener("storage", ({ key, newValue, oldValue }) => { // another tab changed the queue
     showRefused();
     if (key?.startsWith(UNSENT) && newValue === null) hooks.elsewhere(JSON.parse(oldValue));
   });

@@ -1,5 +1,5 @@
-// Talking to the server. What goes wrong has a status: that of the server's own refusal, or 0 where nothing
-// of this server was heard: no connection, or a proxy or a portal on the way that answered in its place.
+// Requests to the server. An error carries the status of the server's refusal, or 0 if the judging server did
+// not answer: there was no connection, or a proxy or login portal answered in its place.
 
 import { account } from "./page.js";
 
@@ -18,7 +18,7 @@ export async function request(path, options) {
   const content = await answer.json().catch(() => null);
   if (answer.ok && content !== null) return content;
   if (answer.ok || typeof content?.detail !== "string") {
-    throw failure(0, `the judging server cannot be reached (answer ${answer.status} is not its own)`);
+    throw failure(0, `the judging server cannot be reached (something else answered with status ${answer.status})`);
   }
   throw failure(answer.status, content.detail);
 }
@@ -35,7 +35,7 @@ export async function post(path, content, again = true) {
     return await request(path, { method: "POST", headers, body: JSON.stringify(content) });
   } catch (problem) {
     if (problem.status !== 403 || !again) throw problem;
-    const before = token; // another tab may have signed in anew, and this page has the old token
+    const before = token; // another tab may have signed in again, so this page has an old token
     const known = await identity();
     if (known.lasting !== account) throw failure(401, "not signed in");
     if (token === before) throw problem;

@@ -219,7 +219,7 @@ def test_settlements_are_exported_however_many_there_are(
         ),
         (
             f"{TOPIC} 0 d40 1",
-            "cannot settle document 'd40' of topic 'MB001': its its assessors do not differ",
+            "cannot settle document 'd40' of topic 'MB001': its assessors do not differ",
         ),
         ("303 0 d10 1", "cannot settle document 'd10' of topic '303': the topic is not in use"),
         (f"{TOPIC} 0 d11 7", "grade 7 is not on the scale; expected one of 0, 1, 2"),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,6 +35,10 @@ class FileCheck:
     problems: tuple[Problem, ...]  # the first of them
     remarks: tuple[str, ...]
     more: int = 0  # problems that are not among these
+    topics: tuple[str, ...] = ()  # of a run or qrels
+    entries: int = 0  # documents of a run, judgments of qrels
+    tag: str = ""  # what a run calls itself
+    lists: str = ""  # a digest of a run's rankings; empty: not a run
 
     @property
     def total(self) -> int:
@@ -119,23 +124,36 @@ def _check_topics(content: Content) -> FileCheck:
 
 
 def _check_run(content: Content) -> FileCheck:
+    facts: dict[str, Any] = {}
+
     def read(problems: Problems) -> tuple[str, list[str]]:
         run = parse_run(content, problems)
         sizes = f"{plural(len(run.topics), 'topic')}, {plural(len(run.docs), 'document')}"
+        facts.update(topics=run.topics, entries=len(run.docs), tag=run.tag, lists=_digest(run))
         remarks = _run_remarks(run) + _rank_remarks(content) + _length_remarks(content)
         return f"{sizes}, tag {shorten(run.tag)}", remarks
 
-    return _summarize(content, "run", read)
+    return replace(_summarize(content, "run", read), **facts)
+
+
+def _digest(run: Run) -> str:
+    """Return a text that runs share which rank the same documents in the same order."""
+    topic = np.repeat(np.arange(len(run.topics)), run.sizes)
+    order = np.lexsort((-run.scores, topic))  # stable: equal scores keep the order of lines
+    return blake2b(run.pair_keys()[order].tobytes(), digest_size=16).hexdigest()
 
 
 def _check_qrels(content: Content) -> FileCheck:
+    facts: dict[str, Any] = {}
+
     def read(problems: Problems) -> tuple[str, list[str]]:
         qrels = parse_qrels(content, problems)
+        facts.update(topics=qrels.topics, entries=len(qrels.docs))
         relevant = int(np.count_nonzero(qrels.grades >= 1))
         sizes = f"{plural(len(qrels.topics), 'topic')}, {plural(len(qrels.docs), 'judgment')}"
         return f"{sizes}, {relevant:,} relevant", _qrels_remarks(qrels)
 
-    return _summarize(content, "qrels", read)
+    return replace(_summarize(content, "qrels", read), **facts)
 
 
 def _run_remarks(run: Run) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
 
 import click
@@ -17,6 +18,9 @@ class CheckOptions(declare.OutputOptions):
     kind: Literal["run", "qrels", "topics"] | None = declare.choice(
         ["run", "qrels", "topics"], "Check the files as this kind; default: whichever fits best."
     )
+    write_info: Path | None = declare.file(
+        "Write a table of the runs with groups guessed from folder names, to complete by hand."
+    )
 
 
 @click.command("check", short_help="List every problem in a file.")
@@ -25,8 +29,9 @@ class CheckOptions(declare.OutputOptions):
 def command(options: CheckOptions) -> None:
     """List every problem in each FILE (run, qrels or topics), with line numbers and counts.
 
-    FILE may be a folder or a quoted glob. All problems are counted, and the first 100 are listed.
-    Remarks point out what is legal but surprising: ties, unsorted lines, negative grades.
+    FILE may be a folder, with its sub-folders, or a quoted glob. Of up to 5 files all problems are listed;
+    of more, one line for each kind of problem. Remarks point out what is legal but surprising: ties,
+    unsorted lines, runs that share a tag or are equal, topics that runs lack.
 
     Exit status: 0: no problem; 1: problem or bad input; 2: wrong usage.
     """

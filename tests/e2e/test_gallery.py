@@ -175,6 +175,11 @@ def test_check_counts_what_a_shape_has(name: str, shapes: Path, call: Call) -> N
     assert status == (1 if name == "dirty" else 0)  # the document that is listed twice
     judgments = sum(map(len, read_qrels(shape.qrels).values()))
     relevant = sum(grade > 0 for docs in read_qrels(shape.qrels).values() for grade in docs.values())
+    runs = len(list(shape.runs.iterdir())) if shape.runs.is_dir() else 1
+    told = " ".join(out.split())
+    assert f"{runs:,} run{'s' * (runs > 1)}: " in told
+    assert f"1 qrels: {judgments:,} judgment" in told
+    _, out, _ = call("check", str(shape.qrels), "--quiet")
     first = next(line for line in out.splitlines() if "qrels.txt" in line)
     assert {f"{judgments:,}", f"{relevant:,}"} <= set(re.findall(r"[\d,]*\d", first))
 

@@ -15,6 +15,7 @@ from sounding.calibrate.claims import CLAIMS
 from sounding.calibrate.result import COLUMNS
 from sounding.calibrate.tables import reliability_rows
 from sounding.cli import main
+from sounding.core.text import whole_percent
 
 PAIR = ("auk-1", "bittern-1")
 FEW = ("--hide", "pool:3", "--until", "pool:30", "--draws", "10", "--resamples", "10")
@@ -47,10 +48,10 @@ def compare(capsys: pytest.CaptureFixture[str], inputs: tuple[str, ...]) -> Call
 
 
 def test_a_table_a_measure_and_scenario_with_every_claim_explained(calibrate: Call) -> None:
-    status, out, err = calibrate(*FEW, "-m", "AP", "-m", "P@5")
+    status, out, err = calibrate(*FEW, "-m", "AP", "-m", "P@5", "--notes")
     assert (status, err) == (0, "")
     assert out.count("judgments\n") == 2
-    assert out.startswith("AP, pool:3: ")
+    assert "\nAP, pool:3: " in out
     for name, claim in CLAIMS.items():
         assert f"\n{name}" in out
         assert f"{name}: {claim.title}"[:30] in out.replace("\n", " ")
@@ -64,15 +65,20 @@ def test_csv_has_the_promised_columns_first(calibrate: Call) -> None:
     assert list(rows[0])[: len(COLUMNS)] == list(COLUMNS)
     assert {one["claim"] for one in rows} == {"holds"}
     assert rows[0]["scenario"] == "pool:3"
-    assert err.startswith("Truth: all ")
+    (one,) = [row for row in rows if row["part"] == "all"]
+    certain = float(one["pairs"]) * float(one["share_claimed"])
+    assert err.startswith(
+        f"Statements of 95% were right {whole_percent(float(one['share_right']))} of the time"
+    )
+    assert f"({round(certain):,} statements of holds, 1 scenario, " in err
 
 
 def test_full_judging_deeper_than_the_truth_is_warned_of(calibrate: Call) -> None:
     deep = ("--hide", "pool:3", "--draws", "5", "--resamples", "0", "--claim", "sign")
     _, out, _ = calibrate(*deep, "--until", "pool:60")
-    assert "make --until no deeper than the pool was" in " ".join(out.split())
+    assert "Make --until no deeper than the pool." in " ".join(out.split())
     _, _, err = calibrate(*deep, "--until", "pool:60", "--format", "csv")
-    assert "were never judged and count as not relevant in the truth" in err
+    assert "were never judged and count as not relevant" in err
     _, out, _ = calibrate(*deep, "--until", "pool:30")
     assert "Beware" not in out
 
@@ -104,7 +110,7 @@ def test_chances_of_the_t_test_beside_another_test_are_warned_of(calibrate: Call
     for test, warned in (("wilcoxon", True), ("t", False)):
         status, _, err = calibrate(*FEW, "--claim", "holds", "--test", test, "--format", "csv")
         assert status == 0
-        assert ("Beware: holds go by the t of a paired t test" in err) == warned
+        assert ("Beware: holds predict a paired t test" in err) == warned
 
 
 def test_what_a_claim_says_beside_its_own_can_be_asked_for(calibrate: Call) -> None:

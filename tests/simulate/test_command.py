@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import pearsonr
 from tests.conftest import require
 from tests.docs_examples import run_commands
-from tests.e2e.calling import Call, caller, check_refused, sampled
+from tests.e2e.calling import Call, caller, check_refused, next_command, sampled
 from tests.plan.test_command import words, write_small
 
 from sounding.cli import main
@@ -65,7 +65,7 @@ def test_curves_have_the_columns_that_programs_rely_on_and_a_row_for_every_look(
         for seed in ("1", "2")
         for number in (1, 2, 4, 8, 16, 24)
     ]
-    assert err.startswith("Truth: AP of the first 20 documents of each run on 5 topics, with all given")
+    assert err.splitlines()[0].endswith("runs, 5 topics).") or "At the end: mtc " in err.splitlines()[0]
     assert call("qrels.txt", "runs", *QUICK[:-1], "2", *argument)[1] == out
 
 
@@ -83,18 +83,18 @@ def test_rows_are_those_of_the_engine(call: Call, trial: Path) -> None:
 
 
 def test_the_table_for_people_has_means_over_seeds_and_what_it_cost(call: Call) -> None:
-    status, out, _ = call("qrels.txt", "runs", *QUICK, "--seeds", "1,2", "--strategy", "mtc")
+    status, out, _ = call("qrels.txt", "runs", *QUICK, "--seeds", "1,2", "--strategy", "mtc", "--notes")
     assert status == 0
     rows = read(
         call("qrels.txt", "runs", *QUICK, "--seeds", "1,2", "--strategy", "mtc", "--format", "csv")[1]
     )
     last = np.mean([float(row["confidence"]) for row in rows if row["judgments"] == "24"])
-    line = next(line for line in out.splitlines() if line.startswith("mtc") and line.split()[1] == "24")
+    line = next(line for line in out.splitlines() if line.startswith("mtc ") and line.split()[1] == "24")
     assert line.split()[4] == f"{last:.3f}"
     said = words(out)
     assert "Means over 2 seeds." in said
     assert re.search(r"mtc: confidence [\d.]+ (after|by) \d+ judgments, [\d.]+% of a pool of \d+;", said)
-    counted = re.search(r"what nobody judged, (\d+) of (\d+) documents, is not relevant\.", said)
+    counted = re.search(r"the (\d+) unjudged of (\d+) documents count as nonrelevant\.", said)
     assert counted
     assert 0 <= int(counted[1]) < int(counted[2])
 
@@ -169,6 +169,27 @@ def test_values_topics_and_differences_agree_with_an_evaluation(call: Call, tria
         assert 0 <= float(row["P(≤ 0)"]) <= 1
 
 
+def test_the_headline_says_when_each_ranking_agrees_with_the_truth(call: Call) -> None:
+    argument = ("qrels.txt", "runs", *QUICK[:-1], "2", "--judgments", "100", "--strategy", "mtc,rank")
+    rows = read(call(*argument, "--format", "csv")[1])
+    _, out, _ = call(*argument)
+    headline = words(out.split("\n\n")[0])
+    for name in ("mtc", "rank"):
+        own = [row for row in rows if row["strategy"] == name]
+        low = [place for place, row in enumerate(own) if float(row["tau_expected"]) < 0.9]
+        after = low[-1] + 1 if low else 0
+        if after < len(own):
+            number = own[after]["judgments"]
+            assert (
+                f"{name} reaches tau 0.9 after {number} " in headline or f"{name} after {number}" in headline
+            )
+        else:
+            assert f"{name} not within 100" in headline or "No strategy reaches tau 0.9" in headline
+    with pytest.raises(SystemExit) as left:
+        main(next_command(out))
+    assert not left.value.code
+
+
 def test_people_see_every_table_that_they_ask_for(call: Call) -> None:
     status, out, _ = call(
         "qrels.txt", "runs", *QUICK, "--tables", "--pairs", "6", "--leave-out", "--histogram", "auk-1",
@@ -176,7 +197,7 @@ def test_people_see_every_table_that_they_ask_for(call: Call) -> None:
     )  # fmt: skip
     assert status == 0
     for title in (
-        "Judging replayed", "Values after 24 judgments (mtc, seed 0)", "Judgments by topic (mtc, seed 0)",
+        "Values after 24 judgments (mtc, seed 0)", "Judgments by topic (mtc, seed 0)",
         "Pairs of runs (mtc, seed 0)", "Judgments that tell two lists of a topic apart at 0.95",
         "Each run left out, and put back when the others' documents are judged",
         "Where each landed after 24 judgments",
@@ -192,7 +213,8 @@ def test_pairs_of_lists_are_summed_up_with_their_correlations(call: Call) -> Non
     told = [row for row in rows if row["judgments"]]
     gaps, numbers = ([float(row[name]) for row in told] for name in ("difference", "judgments"))
     said = words(call(*argument, "--view", "pairs")[1])
-    assert f"Told apart at 0.95: {len(told)} of 30 pairs of lists" in said
+    assert f"Decided at 0.95: {len(told)} of 30 pairs of rankings" in said
+    assert f"The order of {len(told)} of 30 pairs of rankings became certain at 95%" in said
     assert f"difference and judgments {pearsonr(gaps, numbers).statistic:.3f}," in said
 
 
@@ -231,7 +253,7 @@ def test_every_seed_leaves_out_each_run_and_draws_pairs_of_its_own(call: Call) -
 
 
 def test_judgments_beyond_a_shallower_pool_are_not_known(call: Call, trial: Path) -> None:
-    argument = ("qrels.txt", "runs", *QUICK, "--pool-depth", "2", "--format", "csv")
+    argument = ("qrels.txt", "runs", *QUICK, "--pool-depth", "2", "--format", "csv", "--notes")
     _, out, err = call(*argument)
     qrels, said, _ = judgments_at_depth(
         read_qrels(trial / "qrels.txt"), sorted((trial / "runs").iterdir()), 2
@@ -283,7 +305,7 @@ def test_a_chart_is_drawn_of_all_that_was_asked_for(call: Call, tmp_path: Path, 
 
 
 def test_topics_that_cannot_tell_are_named(call: Call) -> None:
-    status, out, _ = call("all", "one", "two")
+    status, out, _ = call("all", "one", "two", "--notes")
     said = words(out)
     assert status == 0
     assert "one lacks 1 topic (3), two lacks 1 topic (2): the value is 0 there." in said
@@ -293,10 +315,10 @@ def test_topics_that_cannot_tell_are_named(call: Call) -> None:
 
 
 def test_one_topic_two_runs_and_short_lists_are_enough(call: Call) -> None:
-    status, out, _ = call("single", "one", "two", "--tables", "--pairs", "3")
+    status, out, _ = call("single", "one", "two", "--tables", "--pairs", "3", "--notes")
     said = words(out)
     assert status == 0
-    assert "One topic tells no runs apart, so there are no bins." in said
+    assert "There are no bins: one topic cannot show that runs differ." in said
     assert "50.0% of a pool of 4" in said
     assert "difference and judgments –" in said
     assert "nan" not in said
@@ -308,7 +330,7 @@ def test_equal_runs_have_no_order_to_find(call: Call) -> None:
     assert status == 0
     assert {(row["confidence"], row["tau_expected"], row["accuracy"]) for row in rows} == {("0.5", "", "")}
     said = words(call("all", "one", "copy", "--tables", "--pairs", "3")[1])
-    assert "Told apart at 0.95: 0 of 0 pairs of lists." in said
+    assert "Decided at 0.95: 0 of 0 pairs of rankings." in said
 
 
 def test_a_sample_ends_where_it_is_judged(call: Call) -> None:

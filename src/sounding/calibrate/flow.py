@@ -1,4 +1,4 @@
-"""What `sounding calibrate` does: read the files, count how often claims are right, write it."""
+"""Run `sounding calibrate`: hide judgments, count how often claims are right, write the answer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from sounding.calibrate.charts import reliability_diagram
 from sounding.calibrate.claims import find_claim
 from sounding.calibrate.command import CalibrateOptions
 from sounding.calibrate.hiding import DEFAULT_SCENARIOS, parse_scenario
-from sounding.calibrate.sentences import FEWEST, chart_note, warnings
+from sounding.calibrate.sentences import FEWEST, chart_note, headline, notes
 from sounding.calibrate.tables import calibration_tables, reliability_rows, tidy_calibration
 from sounding.core.errors import DataError
 from sounding.data.finding import find_runs
 from sounding.measures import parse_measures
 from sounding.render.save import require_suffix, save
+from sounding.render.tables import Answer
 from sounding.runs.pool import parse_until
 from sounding.statistics.pairwise import Procedure
 from sounding.terminal.options import (
@@ -23,12 +24,13 @@ from sounding.terminal.options import (
     qrels_first,
     read_info,
     remark,
-    write_tables,
+    suggest,
+    write_answer,
 )
 
 
 def run(options: CalibrateOptions) -> None:
-    """Hide judgments, print how often each claim was right, and draw it where that is asked for."""
+    """Hide judgments, write how often each claim was right, and draw it if asked to."""
     scenarios = options.scenarios or DEFAULT_SCENARIOS
     with options_refused():  # before files are read
         parse_measures(options.measures)
@@ -52,7 +54,8 @@ def run(options: CalibrateOptions) -> None:
         )  # fmt: skip
     people = options.format_name in PEOPLE
     tables = calibration_tables(calibration) if people else [tidy_calibration(calibration)]
-    write_tables(tables, options.format_name, options.output)
+    following = suggest("plan", keep=("qrels_format", "run_format"))
+    write_answer(Answer(headline(calibration), tables, notes(calibration), following), options)
     if options.chart is not None:
         rows = reliability_rows(calibration)
         if rows.is_empty():
@@ -62,5 +65,3 @@ def run(options: CalibrateOptions) -> None:
             )
         save(reliability_diagram(rows), options.chart)
         remark(chart_note(options.chart), quiet=options.quiet)
-    for warning in () if people else warnings(calibration):
-        remark(warning, quiet=options.quiet)

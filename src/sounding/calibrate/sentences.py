@@ -1,42 +1,82 @@
-"""Sentences of `sounding calibrate`: what was done, how to read it, and what to beware of."""
+"""Sentences about a calibration, beside the numbers that fill them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isnan
 
 from sounding.calibrate.claims import CLAIMS
-from sounding.calibrate.result import Calibration
+from sounding.calibrate.result import Calibration, ClaimScore
+from sounding.core.text import plural, whole_percent
 from sounding.statistics.forecasts import SURE
 
 BY_T = ("holds", "draws", "margin")  # claims that are about the paired t test
 FEWEST = 5  # pairs of a bin that is drawn
 
 HOW_TO_READ = (
-    f"Sure of: share of the pairs with a chance of {SURE:g} or more, or with the label. Right: the share"
-    " of these for which it came true; of all: the same of all pairs. AUC: how well a claim tells those"
-    " for which it did from the others. ECE and Brier: how far chances are from what came true."
-    " Intervals, 95%, resample runs. Unpooled: pairs with a run that did not contribute to the judgments"
-    " that are left."
+    f"sure of: share of pairs with a chance of {SURE:g} or more, or with the label. right: share of these for"
+    " which it came true. of all: the same for all pairs. AUC: how well a claim separates right from wrong."
+    " ECE and Brier: distance of the chances from the outcomes. 95% intervals resample runs. unpooled: pairs"
+    " with a run that did not contribute to the remaining judgments."
 )
 
 
-def notes(calibration: Calibration) -> list[str]:
-    """What was done, and what the columns are."""
-    asked = _claims(calibration)
+def headline(calibration: Calibration) -> str:
+    """Say how often statements of 95% were right, over all scenarios and measures."""
+    stated = {name: _claimed(calibration, name) for name in (*STATED, *sorted(_claims(calibration)))}
+    name, (count, right) = next(
+        ((name, figures) for name, figures in stated.items() if figures[0]), ("", (0.0, 0.0))
+    )
+    if not name:
+        return f"No claim was {100 * SURE:g}% certain of any pair, so nothing can be checked."
+    scenarios = plural(len(calibration.repeats), "scenario")
+    worst = min(
+        (score for score in _scores(calibration, name)),
+        key=lambda score: score.figures["share_right"].value,
+    )
+    frame = f"{round(count):,} statements of {name}, {scenarios}, {plural(len(calibration.runs), 'run')}"
+    text = f"Statements of {100 * SURE:g}% were right {whole_percent(right / count)} of the time ({frame})."
+    if len(_scores(calibration, name)) > 1:
+        low = whole_percent(worst.figures["share_right"].value)
+        text += f" Worst: {low} by {worst.measure} with {worst.scenario}."
+    return text
+
+
+STATED = ("holds", "sign", "mtc")  # claims that other commands print, the most prominent first
+
+
+def _scores(calibration: Calibration, name: str) -> list[ClaimScore]:
+    """Return the scores of a claim over all pairs that it was certain of some pairs in."""
     return [
-        _truth(calibration),
-        HOW_TO_READ,
-        *_too_deep(calibration),
-        *calibration.notes,
-        *_other_test(calibration),
-        *(f"{claim.name}: {claim.title}." for claim in CLAIMS.values() if claim.name in asked),
-        f"{calibration.draws} draws, seed {calibration.seed}.",
+        score
+        for score in calibration.scores
+        if (score.claim, score.part) == (name, "all")
+        and score.figures["share_claimed"].value > 0
+        and not isnan(score.figures["share_right"].value)
     ]
 
 
-def warnings(calibration: Calibration) -> list[str]:
-    """What a reader of a format without notes should know."""
-    return [_truth(calibration), *_too_deep(calibration), *_other_test(calibration)]
+def _claimed(calibration: Calibration, name: str) -> tuple[float, float]:
+    """Return how many pairs a claim was certain of, and of how many rightly."""
+    counts = [
+        (score.pairs * score.figures["share_claimed"].value, score.figures["share_right"].value)
+        for score in _scores(calibration, name)
+    ]
+    return sum(count for count, _ in counts), sum(count * share for count, share in counts)
+
+
+def notes(calibration: Calibration) -> list[str]:
+    """Say what misleads, what the truth is, and what each claim says."""
+    asked = _claims(calibration)
+    return [
+        *_too_deep(calibration),
+        *calibration.notes,
+        *_other_test(calibration),
+        _truth(calibration),
+        HOW_TO_READ,
+        *(f"{claim.name}: {claim.title}." for claim in CLAIMS.values() if claim.name in asked),
+        f"{calibration.draws} draws, seed {calibration.seed}.",
+    ]
 
 
 def _claims(calibration: Calibration) -> set[str]:
@@ -44,7 +84,7 @@ def _claims(calibration: Calibration) -> set[str]:
 
 
 def _truth(calibration: Calibration) -> str:
-    """What claims are held against, and what full judging means."""
+    """Say what claims are compared with, and what full judging means."""
     procedure = calibration.procedure
     how = "guessed from the judgments" if calibration.guessed else "as listed"
     return (
@@ -56,32 +96,32 @@ def _truth(calibration: Calibration) -> str:
 
 
 def _too_deep(calibration: Calibration) -> Iterator[str]:
-    """A warning where full judging means documents that the truth knows nothing of."""
+    """Warn if full judging includes documents that nobody judged."""
     if calibration.never_judged:
         yield (
-            f"Beware: of the {calibration.considered:,} documents that full judging means here,"
-            f" {calibration.never_judged:,} were never judged and count as not relevant in the truth, so that"
-            " holds and sign expect more than comes; make --until no deeper than the pool was."
+            f"Beware: {calibration.never_judged:,} of the {calibration.considered:,} documents of full"
+            " judging were never judged and count as not relevant, so holds and sign expect too much. Make"
+            " --until no deeper than the pool."
         )
 
 
 def _other_test(calibration: Calibration) -> Iterator[str]:
-    """A warning where chances are those of another test than the one behind conclusions."""
+    """Warn if the chances are those of another test than the conclusions."""
     asked, test = _claims(calibration), calibration.procedure.test
     named = [name for name in BY_T if name in asked]
     if named and test != "t":
         yield (
-            f"Beware: {', '.join(named)} go by the t of a paired t test; held against conclusions of the test"
-            f" {test} they also err where the two tests differ."
+            f"Beware: {', '.join(named)} predict a paired t test; compared with the test {test} they also err"
+            " where the two tests differ."
         )
 
 
 def table_title(measure: str, scenario: str, repeats: int, budget: str, judgments: int) -> str:
-    """What was hidden how often, and how many judgments are left of all."""
+    """Say what was hidden, how often, and how many judgments remain."""
     times = f", {repeats} times" if repeats > 1 else ""
     return f"{measure}, {scenario}{times}: {budget} of {judgments:,} judgments"
 
 
 def chart_note(chart: object) -> str:
-    """Where the chart is, and what it leaves out."""
+    """Say where the chart is, and what it leaves out."""
     return f"chart: {chart} (bins of fewer than {FEWEST} pairs are left out)"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from sounding.calibrate.result import Calibration, ClaimScore
-from sounding.calibrate.sentences import FEWEST, notes, table_title
+from sounding.calibrate.sentences import FEWEST, table_title
 from sounding.core.lazy import polars
 from sounding.render.tables import UNKNOWN, Column, Table
 from sounding.statistics.forecasts import Figure
@@ -32,9 +31,8 @@ def _facts(calibration: Calibration) -> dict[str, object]:
 
 
 def calibration_tables(calibration: Calibration) -> list[Table]:
-    """One table a measure and scenario, the last with notes on how to read them."""
-    *others, last = _each_table(calibration)
-    return [*others, replace(last, notes=notes(calibration))]
+    """Return one table per measure and scenario."""
+    return list(_each_table(calibration))
 
 
 def _each_table(calibration: Calibration) -> Iterator[Table]:

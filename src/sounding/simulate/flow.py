@@ -1,4 +1,4 @@
-"""What `sounding simulate` does: check the options, replay the judging, write tables and charts."""
+"""Run `sounding simulate`: check the options, replay the judging, write the answer and charts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from sounding.data.finding import find_runs
 from sounding.data.formats import read_qrels
 from sounding.render.save import require_suffix, save
-from sounding.render.tables import Table
+from sounding.render.tables import Answer, Table
 from sounding.selection.mtc.session import session_parameters
 from sounding.simulate import sentences, tables
 from sounding.simulate.charts import simulation_chart
@@ -23,14 +23,16 @@ from sounding.terminal.options import (
     qrels_first,
     read_info,
     remark,
-    write_tables,
+    suggest,
+    write_answer,
 )
 
+KEPT = ("measure", "depth", "prior", "selection", "policy", "qrels_format", "run_format")  # for plan
 OF_TRIALS = ("curves", "values", "topics", "documents", "differences")  # the views that trials are for
 
 
 def run(options: SimulateOptions) -> None:
-    """Replay judging, and print how soon the order of the runs was right."""
+    """Replay judging, and write how soon the ranking of the runs was right."""
     strategies, seeds, looks = _check(options)
     with qrels_first(options.qrels):
         judgments = read_qrels(
@@ -38,7 +40,7 @@ def run(options: SimulateOptions) -> None:
         )
     runs = find_runs(options.runs)
     if len(runs) < 2:
-        raise click.UsageError(f"{runs[0]} alone makes no pair; give two runs or more to compare")
+        raise click.UsageError(f"{runs[0]} alone makes no pair; give at least two runs")
     views, drawn = _views(options), _drawn(options)
     shown = views if options.format_name in (*PEOPLE, "json") else views[:1]
     parts = {*shown, *drawn}
@@ -54,20 +56,27 @@ def run(options: SimulateOptions) -> None:
     )  # fmt: skip
     if len(shown) < len(views):
         remark(sentences.curves_alone(options.format_name, views[1:]), quiet=options.quiet)
-    write_tables(_tables(found, shown, options), options.format_name, options.output)
+    means = tables.mean_rows(found.checkpoints)
+    curves = found.trials and (options.view in (None, "curves") or options.format_name not in PEOPLE)
+    notes = sentences.curve_notes(found, means) if curves else [] if found.cut is None else [found.cut]
+    changed = options.policies().changed().replace("fractional accept", "").strip(", ")
+    answer = Answer(
+        sentences.headline(found, means),
+        _tables(found, shown, options),
+        [*notes, *([f"Policies: {changed}."] if changed else [])],
+        suggest("plan", keep=KEPT),
+    )
+    write_answer(answer, options)
     if options.chart is not None:
         save(simulation_chart(found, drawn, options.view), options.chart)
         remark(f"chart: {options.chart}", quiet=options.quiet)
-    if options.format_name not in PEOPLE:
-        for note in (sentences.truth_note(found), *([] if found.cut is None else [found.cut])):
-            remark(note, quiet=options.quiet)
 
 
 # -- what is asked for -----------------------------------------------------------------------------
 
 
 def _check(options: SimulateOptions) -> tuple[list[str], list[int], list[int] | None]:
-    """Return strategies, seeds and when to look; options that cannot be are refused before files are read."""
+    """Return strategies, seeds and checkpoints; refuse wrong options before files are read."""
     asked = [name.strip() for text in options.strategies for name in text.split(",")]
     strategies = list(dict.fromkeys(asked))
     with options_refused():

@@ -88,8 +88,7 @@ def _mean_curve_table(found: Simulation) -> Table:
             Column(name.strip(), [row[key] for row in means], digits=digits, joined=name[0] == " ")
             for name, (key, digits) in columns.items()
         ],
-        title="Judging replayed",
-        notes=sentences.curve_notes(found, means),
+        notes=[sentences.columns_note(found.sure)],
         keys=2,
     )
 

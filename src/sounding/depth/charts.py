@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -503,38 +504,51 @@ def _case_labels(frame: polars.DataFrame) -> list[alt.Chart]:
 # -- the charts of a study --------------------------------------------------------------------------
 
 
-def study_charts(
+def study_figures(
     study: DepthStudy,
     pairs: Sequence[PairOverDepth] = (),
     pools: PoolDepths | None = None,
     subsets: JudgmentSubsets | None = None,
-) -> Iterator[style.Chart]:
-    """All charts that there is something to show in."""
-    pool = study.pool.depth or None
-    reference = study.reference_depth
-    yield values_over_k(study.values_frame, reference_k=reference, pool_depth=pool)
+) -> dict[str, list[Callable[[], style.Chart]]]:
+    """Return functions that draw the figures of each view; a view without anything to draw has none."""
+    pool, reference = study.pool.depth or None, study.reference_depth
     named = ", ".join(dict.fromkeys(one.reference_name for one in study.measures))
-    yield stability_over_k(study.frame, reference=named, pool_depth=pool)
-    residuals, weights = study.residual_frame, study.weights_frame
-    if residuals is not None:
-        yield residuals_over_k(residuals, reference_k=reference, pool_depth=pool)
-    if weights is not None:
-        yield rank_weights(weights)
-    how = study.agreeing
-    if not how.is_distance:  # the chart has a threshold, above which orderings agree
-        cells = [one.frame for one in volatilities(study, how.coefficient, study.ks_to_draw())]
-        frame = polars.concat(cells).rename({"k": "k1", "other_k": "k2", "other_measure": "other"})
-        yield volatility(frame, coefficient=how.coefficient, threshold=how.threshold, pool_depth=pool)
     order = [study.runs[run] for run in study.order]
-    named = f"by AP@{EARLY}, best first"
-    yield means_with_intervals(study.interval_frame, order=order, ordered=named)
-    for pair in pairs:
-        # Every depth carries its case, which needs room.
-        chosen = pair.frame.filter(polars.col("k").is_in(study.depths))
-        yield pair_over_depth(chosen, pool_depth=pool)
+    by = f"by AP@{EARLY}, best first"
+    figures: dict[str, list[Callable[[], style.Chart]]] = {
+        "agreement": [lambda: stability_over_k(study.frame, reference=named, pool_depth=pool)],
+        "each_run": [
+            lambda: values_over_k(study.values_frame, reference_k=reference, pool_depth=pool),
+            lambda: means_with_intervals(study.interval_frame, order=order, ordered=by),
+        ],
+        "weights": [],
+    }
+    weights, residuals = study.weights_frame, study.residual_frame
+    if weights is not None:
+        figures["weights"].append(lambda: rank_weights(weights))
+    if residuals is not None:
+        figures["weights"].append(lambda: residuals_over_k(residuals, reference_k=reference, pool_depth=pool))
+    if not study.agreeing.is_distance:  # a threshold, which the figure marks, needs a similarity
+        figures["volatility"] = [lambda: _volatility_figure(study)]
+    # Every depth carries its case, which needs room: only the chosen depths are drawn.
+    figures["pair"] = [
+        partial(pair_over_depth, pair.frame.filter(polars.col("k").is_in(study.depths)), pool_depth=pool)
+        for pair in pairs
+    ]
     if pools is not None:
         cut = pools.frame.drop_nulls("pool_depth").rename({"pool_depth": "depth", "tau_b": "agreement"})
-        yield agreement_by_pool_depth(cut)
+        figures["pools"] = [lambda: agreement_by_pool_depth(cut)]
     if subsets is not None:
         parts = subsets.summary_frame.filter(polars.col("coefficient") == "tau_b")
-        yield agreement_by_share_kept(parts.rename({"mean": "agreement", "least": "lower", "most": "upper"}))
+        kept = parts.rename({"mean": "agreement", "least": "lower", "most": "upper"})
+        figures["subsets"] = [lambda: agreement_by_share_kept(kept)]
+    return figures
+
+
+def _volatility_figure(study: DepthStudy) -> style.Chart:
+    how = study.agreeing
+    cells = [one.frame for one in volatilities(study, how.coefficient, study.ks_to_draw())]
+    frame = polars.concat(cells).rename({"k": "k1", "other_k": "k2", "other_measure": "other"})
+    return volatility(
+        frame, coefficient=how.coefficient, threshold=how.threshold, pool_depth=study.pool.depth or None
+    )

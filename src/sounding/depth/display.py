@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sounding.depth.charts import stability_over_k
 from sounding.depth.result import DepthStudy
+from sounding.depth.sentences import cautions
 from sounding.depth.tables import people_table
 from sounding.render.html import notebook_html, ungrouped
 
@@ -15,8 +17,10 @@ if TYPE_CHECKING:
 
 
 def html(study: DepthStudy) -> str:
-    """The measures by depth, and how stable they are drawn."""
-    return notebook_html([ungrouped(people_table(study, study.findings()))], _charts(study))
+    """Return the measures by depth, and a figure of how stable they are."""
+    table = people_table(study)
+    notes = [*table.notes, *cautions(study.findings())]
+    return notebook_html([ungrouped(replace(table, title=study.headline(), notes=notes))], _charts(study))
 
 
 def _charts(study: DepthStudy) -> Iterator[Chart]:

@@ -1,41 +1,40 @@
-"""What `sounding depth` does: read the files, look deeper and deeper, write what was found."""
+"""The work of `sounding depth`: read the files, study the runs at each depth, write the answer."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import click
 
 from sounding.core.errors import DataError
-from sounding.core.text import fill_paragraph
 from sounding.data.finding import find_runs
-from sounding.depth import tables
-from sounding.depth.charts import study_charts
+from sounding.depth import sentences, tables
+from sounding.depth.charts import study_figures
 from sounding.depth.command import DepthOptions
 from sounding.depth.fewer_judgments import DRAWS, SHARES, JudgmentSubsets, PoolDepths
 from sounding.depth.intervals import PairOverDepth
 from sounding.depth.result import DepthStudy
-from sounding.depth.sentences import Finding, heeded, not_drawn
+from sounding.depth.sentences import Finding
 from sounding.depth.study import DEFAULT_MEASURES, chosen_measures, depth, parsed_reference
 from sounding.depth.volatility import Agreeing
+from sounding.evaluate.result import FEW_RUNS
 from sounding.measures.cumulative import name_of
 from sounding.render.save import require_suffix, save, together
-from sounding.render.tables import Table
+from sounding.render.tables import Answer, Table
 from sounding.statistics.pairwise import Procedure, find_test
 from sounding.terminal.declare import typed
 from sounding.terminal.options import (
     NO_NOTES,
     PEOPLE,
-    PIPED_WIDTH,
     options_refused,
     policies_of,
     progress_bar,
     read_info,
     remark,
+    suggest,
     typed_command,
-    write_tables,
+    write_answer,
 )
 from sounding.terminal.plan_file import Plan, PlanChoices, read_plan
 
@@ -44,7 +43,7 @@ SHOWN_RUNS = 8  # that the repeated command names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """All that was asked for."""
+    """The results that the options ask for."""
 
     study: DepthStudy
     findings: tuple[Finding, ...]
@@ -54,30 +53,69 @@ class _Answer:
 
 
 def run(options: DepthOptions) -> None:
-    """Study the runs over depth; print the tables that are asked for, and draw the charts."""
+    """Study the runs over depth; write the answer, and draw the chosen figures."""
     typed = typed_command(click.get_current_context(), SHOWN_RUNS)
     plan = None if options.preregistered is None else read_plan(options.preregistered)
     if plan is not None:
         options = _planned(options, plan)
     found = _answer(options, plan, typed)
-    write_tables(_tables(found, options), options.format_name, options.output)
+    headline, notes = found.study.headline(), _notes(found, options)
+    write_answer(
+        Answer(headline, _tables(found, options), notes, _next_command(found.study, options)), options
+    )
     if options.chart is not None:
-        save(together(list(study_charts(found.study, found.pair, found.pools, found.subsets))), options.chart)
+        _draw(found, options)
+
+
+def _notes(found: _Answer, options: DepthOptions) -> list[str]:
+    """Return what a reader should know, the most important first."""
+    study = found.study
+    test = find_test(study.procedure.test)
+    notes = [*study.notes, *sentences.cautions(found.findings), study.pool.describe()]
+    if changed := study.policies.changed():
+        notes.append(sentences.changed_policies(changed))
+    notes.append(
+        sentences.test_used(test.title, study.procedure.correction or test.correction, study.procedure.alpha)
+    )
+    if options.notes:
+        notes += [
+            *sentences.other_findings(found.findings),
+            sentences.all_policies(study.policies.describe()),
+        ]
+    return notes
+
+
+def _next_command(study: DepthStudy, options: DepthOptions) -> str:
+    """Return the next step: compare at a stable depth, or see between which depths the order changes."""
+    first = study.measures[0].name
+    begin = study.stable_from()[first] if len(study.runs) >= FEW_RUNS else None
+    if begin is not None:
+        k = next((k for k in study.depths if k >= begin), begin)
+        return suggest("compare", "-m", f"{first}@{k}", keep=("info",))
+    if not options.volatility:
+        return suggest("depth", "--volatility", keep=("measures", "depths", "info"))
+    return suggest("audit", keep=("info",))
+
+
+def _draw(found: _Answer, options: DepthOptions) -> None:
+    """Draw the figures of the chosen views; by default one: how far the ranking at each depth agrees."""
+    figures = study_figures(found.study, found.pair, found.pools, found.subsets)
+    wanted = [make for view in options.views or ["agreement"] for make in figures.get(view, [])]
+    wanted = wanted or figures["agreement"]
+    drawn = [make() for make in wanted]
+    if options.chart is not None:
+        save(together(drawn) if len(drawn) > 1 else drawn[0], options.chart)
         remark(f"chart: {options.chart}", quiet=options.quiet)
-        agreeing = found.study.agreeing
-        if agreeing.is_distance:
-            remark(not_drawn(agreeing.coefficient), quiet=options.quiet)
-    if options.format_name in NO_NOTES:  # no room for what to beware of, and the policies
-        policies = f"policies: {found.study.policies.describe()}"
-        for text in [*found.study.notes, *heeded(found.findings), policies]:
-            remark(text, quiet=options.quiet)
+    agreeing = found.study.agreeing
+    if options.volatility and agreeing.is_distance:
+        remark(sentences.not_drawn(agreeing.coefficient), quiet=options.quiet)
 
 
-# -- what is asked for -----------------------------------------------------------------------------
+# -- options -----------------------------------------------------------------------------------
 
 
 def _planned(options: DepthOptions, plan: Plan) -> DepthOptions:
-    """The options, with what the plan fixes and the command line does not say."""
+    """Return the options, with the plan's choices where the command line has none."""
     known = {field.name for field in fields(options)}
     fixed: dict[str, Any] = {
         key: ",".join(map(str, value)) if key == "depths" else value
@@ -88,7 +126,7 @@ def _planned(options: DepthOptions, plan: Plan) -> DepthOptions:
 
 
 def _procedure(options: DepthOptions, seed: int) -> Procedure:
-    """How pairs are tested: each by itself, unless a correction is asked for."""
+    """Return the test of pairs: without a correction unless one is chosen."""
     correction = options.correction
     if correction is None and find_test(options.test).correction != "own":
         correction = "none"
@@ -105,7 +143,7 @@ def _numbers(name: str, text: str | None) -> tuple[int, ...] | None:
 
 
 def _check_views(options: DepthOptions) -> None:
-    """Refuse options that would change nothing, and two tables where there is room for one."""
+    """Refuse options that have no effect, and two tables in a format that holds one."""
     if options.chart is not None:
         require_suffix(options.chart)
     if options.pools and options.pool_depth:
@@ -124,7 +162,7 @@ def _check_views(options: DepthOptions) -> None:
 
 
 def _refuse_idle(options: DepthOptions) -> None:
-    """Refuse what rows alone do not show: how orderings agree between depths, and what is stable."""
+    """Refuse options about stability in formats that hold only rows."""
     for name, idle in (("threshold", True), ("coefficient", not options.volatility)):
         if idle and typed(name):
             other = " --volatility or" if name == "coefficient" else ""
@@ -134,7 +172,7 @@ def _refuse_idle(options: DepthOptions) -> None:
             )
 
 
-# -- what is found ---------------------------------------------------------------------------------
+# -- results -------------------------------------------------------------------------------------
 
 
 def _answer(options: DepthOptions, plan: Plan | None, typed: str) -> _Answer:
@@ -171,7 +209,7 @@ def _answer(options: DepthOptions, plan: Plan | None, typed: str) -> _Answer:
 
 
 def _choices(study: DepthStudy, options: DepthOptions) -> PlanChoices:
-    """The choices that were made in the end, to be held against a plan."""
+    """Return the choices in force, to compare them with a plan."""
     return PlanChoices(
         measures=tuple(name_of(one.measure) for one in study.measures), depths=study.depths,
         test=options.test, correction=study.procedure.correction, alpha=options.alpha,
@@ -179,13 +217,13 @@ def _choices(study: DepthStudy, options: DepthOptions) -> PlanChoices:
     )  # fmt: skip
 
 
-# -- what is shown ---------------------------------------------------------------------------------
+# -- output --------------------------------------------------------------------------------------
 
 
 def _tables(found: _Answer, options: DepthOptions) -> list[Table]:
     study, names = found.study, found.study.names_at_reference()
     if options.format_name in PEOPLE:
-        shown = [tables.people_table(study, () if options.quiet else found.findings)]
+        shown = [tables.people_table(study)]
         shown += tables.pair_tables(found.pair, study.depths)
         shown += tables.run_tables(study) if options.each_run else []
         shown += tables.volatility_tables(study) if options.volatility else []
@@ -193,8 +231,7 @@ def _tables(found: _Answer, options: DepthOptions) -> list[Table]:
         shown += [tables.weights_table(study)] if options.weights else []
         shown += [tables.pools_table(found.pools, names)] if found.pools is not None else []
         shown += [tables.subsets_table(found.subsets, names)] if found.subsets is not None else []
-        terminal = options.output is None and sys.stdout.isatty()
-        return shown if terminal or options.format_name != "table" else [_filled(table) for table in shown]
+        return shown
     facts = tables.facts(study, found.findings)
     if len(options.views) == 1:
         return [replace(_tidy(options.views[0], found, options), facts=facts)]
@@ -204,7 +241,7 @@ def _tables(found: _Answer, options: DepthOptions) -> list[Table]:
 
 
 def _tidy(view: str, found: _Answer, options: DepthOptions) -> Table:
-    """The table of a view, as programs get it."""
+    """Return the table of a view for programs."""
     study, every_k = found.study, options.each_depth
     if found.pools is not None and view == "pools":
         return tables.tidy_fewer(found.pools, study.names_at_reference())
@@ -219,8 +256,3 @@ def _tidy(view: str, found: _Answer, options: DepthOptions) -> Table:
         "weights": tables.tidy_weights,
     }  # fmt: skip
     return views[view](study)
-
-
-def _filled(table: Table) -> Table:
-    """The table with its notes in lines that a pipe or a file shows whole."""
-    return replace(table, notes=[fill_paragraph(note, PIPED_WIDTH) for note in table.notes])

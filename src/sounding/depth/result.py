@@ -34,6 +34,7 @@ from sounding.depth.over_depth import (
 )
 from sounding.depth.sentences import Finding
 from sounding.depth.volatility import Agreeing, ordering_row
+from sounding.evaluate.result import FEW_RUNS
 from sounding.measures import Measure, parse_measures
 from sounding.measures.assessed import assessment_measure
 from sounding.measures.cumulative import rank_weights
@@ -97,6 +98,15 @@ class DepthStudy(Displayed):
             else one.volatility.stable_from(self.agreeing.threshold)
             for one in self.measures
         }
+
+    def headline(self) -> str:
+        """Return from which depth on the order of the runs is stable, or why that cannot be said."""
+        topics = len(self.rankings.judgments.topics)
+        if len(self.runs) < FEW_RUNS:
+            return guidelines.too_few_runs(len(self.runs), topics)
+        if self.agreeing.is_distance:
+            return guidelines.no_threshold(self.agreeing.coefficient)
+        return guidelines.stable(self.stable_from(), self.agreeing, len(self.runs), int(self.ks[-1]), topics)
 
     def ks_to_draw(self) -> list[int]:
         """Every depth to 20, beyond it a few dozen evenly on a log scale, and the chosen ones."""

@@ -1,4 +1,4 @@
-"""The sentences of `depth`: findings by the guidelines of Lu et al., and notes below the tables."""
+"""What `depth` says in words: the headline, findings by the guidelines of Lu et al., notes and legends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from sounding import __version__
 from sounding.core.arrays import NDArray
-from sounding.core.policies import Policies
 from sounding.core.text import first_few, percent, plural, whole_percent
 from sounding.depth.over_depth import OverDepth, Rankings, UnjudgedDocuments
 from sounding.depth.ratios import is_quick
@@ -49,11 +48,9 @@ def standard_depths(depths: Sequence[int]) -> Finding:
     odd = [k for k in depths if k not in STANDARD]
     known = _listed(STANDARD)
     if odd:
-        text = (
-            f"k = {_listed(odd)}: not among the cut-offs that others report ({known}); say why, or use those."
-        )
+        text = f"others do not report k = {_listed(odd)}; use {known}, or say why not."
     else:
-        text = f"all of {_listed(depths)} are cut-offs that others report."
+        text = f"others report all of {_listed(depths)} too."
     return Finding(guideline="standard depths", heed=bool(odd), text=text)
 
 
@@ -69,17 +66,17 @@ def fixed_beforehand(
     """
     recall, name = _by_basis(measures, "recall"), "depths fixed beforehand"
     if plan is not None:
-        outcome = f"deviates: {'; '.join(deviations)}" if deviations else "it is followed"
-        return Finding(guideline=name, heed=bool(deviations), text=f"by {plan}; {outcome}.")
+        outcome = f"this differs: {'; '.join(deviations)}" if deviations else "this follows it"
+        return Finding(guideline=name, heed=bool(deviations), text=f"{plan} fixes them; {outcome}.")
     if not recall:
-        text = "no recall-based measure: k only says how much of the sum is known."
+        text = "no measure here is based on recall."
         return Finding(guideline=name, heed=False, text=text)
     low, high = discrimination[recall[0]]
-    text = f"no plan file (--preregistered) fixes them. For {_listed(recall)} another k is another measure"
+    text = f"no plan file (--preregistered) fixes them, and {_listed(recall)} depends on k"
     if not np.isnan(low):
         text += (
-            f": by {recall[0]} the share of pairs told apart goes from {percent(low)} to"
-            f" {percent(high)} over the depths shown"
+            f": by {recall[0]}, {percent(low)} to {percent(high)} of the pairs differ significantly,"
+            " depending on the depth"
         )
     return Finding(guideline=name, heed=True, text=f"{text}.")
 
@@ -124,14 +121,13 @@ def tie_rule(
     name = "tie rule"
     worst = min(found, key=lambda one: (np.nan_to_num(found[one][0], nan=1.0), -found[one][1].places))
     tau, moved = found[worst]
-    rules = f"ties {ties} against {other}"
+    rules = f"ties by {ties} or {other}"
     if not moved.systems or moved.places == 0 or np.isnan(moved.places):
         return Finding(guideline=name, heed=False, text=f"{rules}: every run keeps its place.")
     who = runs[moved.systems[0]]
     text = (
-        f"{rules}: by {worst} tau is {tau:.3f}, and the run that moves furthest is {who},"
-        f" {moved.places:g} place{'s' * (moved.places != 1)}, from {moved.before[0]:g} to"
-        f" {moved.after[0]:g}."
+        f"{rules}: the two rankings by {worst} have tau {tau:.3f}. {who} moves {moved.places:g}"
+        f" place{'s' * (moved.places != 1)}, from {moved.before[0]:g} to {moved.after[0]:g}."
     )
     return Finding(guideline=name, heed=True, text=text)
 
@@ -146,20 +142,19 @@ def extended_evaluation(
     """
     name = "extended evaluation"
     if not pool.contributing.any():
-        text = "no pool was recognized: every depth may lie below what was judged."
+        text = "no pool was recognized, so any depth may be deeper than the judgments."
         return Finding(guideline=name, heed=True, text=text)
     beyond = [k for k in depths if k > pool.depth]
     how = "guessed" if pool.guessed else "listed"
     if not beyond:
-        text = f"no depth is below the pool's, {pool.depth} (contributing runs {how})."
+        text = f"no depth exceeds the pool depth, {pool.depth} (contributing runs {how})."
         return Finding(guideline=name, heed=False, text=text)
-    text = f"k = {_listed(beyond)}: below the pool depth {pool.depth} (contributing runs {how})"
+    text = f"k = {_listed(beyond)}: deeper than the pool, {pool.depth} (contributing runs {how})"
     measure, coverage, inverted = covered.get(beyond[-1], ("", np.nan, np.nan))
     if not np.isnan(coverage):
         text += (
-            f"; at {beyond[-1]} {measure} confirms {percent(coverage)} of what the reference separates and"
-            f" turns {percent(inverted)} round"
-            f"{', and other measures confirm as much or more' if measures > 1 else ''}"
+            f". Of the pairs that differ at the reference, {measure}@{beyond[-1]} confirms"
+            f" {percent(coverage)} and reverses {percent(inverted)}{'; other measures confirm at least as many' * (measures > 1)}"
         )
     return Finding(guideline=name, heed=True, text=f"{text}.")
 
@@ -169,8 +164,7 @@ def utility_beside_recall(measures: Named) -> Finding:
     recall, utility = _by_basis(measures, "recall"), _by_basis(measures, "utility")
     alone = bool(recall) and not utility
     if alone:
-        advice = "give one beside it that does not ask for R, such as -m 'RBP(p=0.8)'."
-        text = f"{_listed(recall)} alone: {advice}"
+        text = f"{_listed(recall)} alone depends on recall; add a utility measure, such as -m 'RBP(p=0.8)'."
     elif recall:
         text = f"{_listed(utility)} beside {_listed(recall)}."
     else:
@@ -182,14 +176,13 @@ def unpooled_runs(found: Sequence[UnjudgedDocuments], pool: Pool, depth: int) ->
     """Look at the number and ranks of the unjudged documents of runs that did not contribute to the pool."""
     name = "runs outside the pool"
     if not pool.contributing.any():
-        text = "no pool was recognized: it is not known which runs contributed; list them with --info."
+        text = "no pool was recognized; list the pooled runs with --info."
         return Finding(guideline=name, heed=True, text=text)
     if not found:
         return Finding(guideline=name, heed=False, text="every run contributed to the pool.")
     order = sorted(found, key=lambda one: (-one.share, one.run))
     shown = [
-        f"{one.run} {one.number:,} ({whole_percent(one.share)}; median rank {one.first:g} of a topic's first,"
-        f" {one.middle:g} of all)"
+        f"{one.run} ({one.number:,}, {whole_percent(one.share)}; the first at median rank {one.first:g})"
         for one in order[:NAMED]
         if one.number
     ]
@@ -197,10 +190,10 @@ def unpooled_runs(found: Sequence[UnjudgedDocuments], pool: Pool, depth: int) ->
     some = [one for one in found if one.number]
     text = (
         f"{len(found)} of {len(pool.contributing)} runs did not contribute ({how}); {len(some)} of them"
-        f" {'has' if len(some) == 1 else 'have'} unjudged documents down to {depth}"
+        f" {'has' if len(some) == 1 else 'have'} unjudged documents in the first {depth}"
     )
     if shown:
-        text += f", most of all {_listed(shown)}"
+        text += f", most in {_listed(shown)}"
     return Finding(guideline=name, heed=bool(some), text=f"{text}.")
 
 
@@ -226,7 +219,7 @@ def early_leaders(
     if not both or count < 4:
         text = f"no run {first} is assessed clearly less than the others at {deep[0]}."
         return Finding(guideline=name, heed=False, text=text)
-    rule = f"{first} and the {len(least)} least assessed at {deep[0]}"
+    rule = f"{first}, but among the {len(least)} least assessed at {deep[0]}"
     leaders = [
         f"{runs[run]} (place {places[early[0]][run]}, then {places[deep[0]][run]}; A_p {assessment[run]:.2f})"
         for run in both
@@ -266,19 +259,32 @@ def _listed(items: Sequence[object]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def heeded(findings: Sequence[Finding]) -> Iterator[str]:
-    """Sentences for people: what is to be heeded, then in one line which guidelines are met."""
-    shown = [finding for finding in findings if finding.heed or finding.guideline == EXACT_FORM]
-    for finding in shown:
-        yield f"{finding.guideline[0].upper()}{finding.guideline[1:]}: {finding.text}"
-    met = [finding.guideline for finding in findings if finding not in shown]
+URGENT = ("early leaders", "extended evaluation", "runs outside the pool", "tie rule")  # the first cautions
+
+
+def cautions(findings: Sequence[Finding]) -> list[str]:
+    """Return the findings that need attention, the most important first."""
+    shown = [finding for finding in findings if finding.heed]
+    first = [finding for name in URGENT for finding in shown if finding.guideline == name]
+    return [_titled(finding) for finding in [*first, *(one for one in shown if one not in first)]]
+
+
+def other_findings(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield the exact form of the measures, and in one line which guidelines are met."""
+    exact = [finding for finding in findings if finding.guideline == EXACT_FORM]
+    yield from map(_titled, exact)
+    met = [finding.guideline for finding in findings if not finding.heed and finding not in exact]
     if met:
-        yield f"Guidelines that are met: {', '.join(met)}."
+        yield f"Guidelines met (Lu, Moffat & Culpepper 2016): {', '.join(met)}."
+
+
+def _titled(finding: Finding) -> str:
+    return f"{finding.guideline[0].upper()}{finding.guideline[1:]}: {finding.text}"
 
 
 def not_drawn(coefficient: str) -> str:
     """Say why volatility is not in the chart."""
-    return f"volatility is not drawn by {coefficient}, a distance, which has no threshold"
+    return f"no figure of volatility by {coefficient}, because a distance has no threshold"
 
 
 def notes_on(
@@ -287,7 +293,7 @@ def notes_on(
     """What a reader should be warned of."""
     topics = len(rankings.judgments.topics)
     if topics < FEW_TOPICS:
-        yield f"Only {plural(topics, 'topic')}, fewer than {FEW_TOPICS}: differences may well be chance."
+        yield f"With only {plural(topics, 'topic')} (fewer than {FEW_TOPICS}), differences may be chance."
     lacking = sum(bool(ranking.missing.any()) for ranking in rankings.plain)
     if lacking:
         count = "are left out" if rankings.policies.missing == "skip" else "count as 0"
@@ -295,11 +301,11 @@ def notes_on(
     if rankings.policies.unjudged == "condensed":
         lengths = np.concatenate([ranking.retrieved for ranking in rankings.seen()])
         yield (
-            f"Condensed lists have {lengths.mean():.1f} documents on average, {lengths.max()} at most: deeper"
-            " k adds nothing to them."
+            f"Condensed runs have {lengths.mean():.1f} documents on average, {lengths.max()} at most; a"
+            " deeper k changes nothing."
         )
     if not is_quick(procedure):
-        yield f"The test {procedure.test} was made at the chosen depths only."
+        yield f"The {procedure.test} test covers only the chosen depths."
     yield from _beyond_the_lists(rankings.deepest, depths, measures)
     for one in measures:
         yield from _not_tested(one, depths)
@@ -312,7 +318,7 @@ def _beyond_the_lists(deepest: int, depths: Sequence[int], measures: Sequence[Ov
         f"reference {one.reference_name}" for one in measures if one.reference_depth > deepest
     )
     if beyond:
-        yield f"{', '.join(beyond)}: deeper than every list; the longest has {deepest:,} documents."
+        yield f"No run is as deep as {', '.join(beyond)}; the longest has {deepest:,} documents."
 
 
 def _not_tested(one: OverDepth, depths: Sequence[int]) -> Iterator[str]:
@@ -321,136 +327,134 @@ def _not_tested(one: OverDepth, depths: Sequence[int]) -> Iterator[str]:
     constant = [f"{count:,} at {k}" for k, count in counts.items() if count]
     if constant:
         yield (
-            f"{one.name}: a difference that is the same on every topic leaves no error to test against. Pairs"
-            f" with one, of {one.separation.order.shape[1]:,}: {', '.join(constant)}. They are not tested,"
-            " nor counted in apart and p; --test randomization tests them."
+            f"{one.name}: the t test cannot test a difference that is equal on all topics (of"
+            f" {one.separation.order.shape[1]:,} pairs, {', '.join(constant)}). Use --test randomization."
         )
+
+
+# -- the headline ---------------------------------------------------------------------------------
+
+
+def too_few_runs(runs: int, topics: int) -> str:
+    """Say that so few runs have no order that could be stable."""
+    verb = "is" if runs == 1 else "are"
+    frame = plural(topics, "topic")
+    return f"{plural(runs, 'run')} {verb} too few to say whether depth changes their order ({frame})."
+
+
+def no_threshold(coefficient: str) -> str:
+    """Say that a distance cannot show stability."""
+    return f"{coefficient} cannot show from which depth the order is stable: it is a distance. Use tau_b."
+
+
+def stable(begins: Mapping[str, int | None], how: Agreeing, runs: int, deepest: int, topics: int) -> str:
+    """Say from which depth on the order of the runs is stable, by measure; None: nowhere."""
+    named = "tau" if how.coefficient == "tau_b" else how.coefficient
+    frame = f"{named} of at least {how.threshold:g} between any two depths to {deepest:,}"
+    frame += f"; {plural(topics, 'topic')}"
+    steady = [f"from k = {begin:,} on by {name}" for name, begin in begins.items() if begin is not None]
+    never = [name for name, begin in begins.items() if begin is None]
+    order = f"The order of the {runs} runs"
+    if not steady:
+        return f"{order} is not stable at any depth by {_listed(never)} (no {frame})."
+    text = f"{order} is stable {_listed(steady)} ({frame})"
+    return f"{text}, but at no depth by {_listed(never)}." if never else f"{text}."
 
 
 # -- below the tables -------------------------------------------------------------------------------
 
-HEED = "To heed, after the closing guidelines of Lu, Moffat & Culpepper (2016):"
-ERROR_BARS = (
-    "Error bars (±) are disjoint where a paired t test separates the two. Tested as a pair by itself."
-)
-NO_CASE = "No case (–): too few common topics, or a difference that is the same on every topic."
+ERROR_BARS = "Error bars (±) are disjoint if a paired t test finds a significant difference between the two."
+NO_CASE = "–: too few common topics, or a difference that is equal on all topics."
 
 
-NO_PAIR_TESTED = "No pair could be tested: a test needs at least 2 topics that two runs share."
+NO_PAIR_TESTED = "No pair could be tested: two runs need at least 2 topics in common."
 
 
-def columns_explained(runs: int, topics: int, references: Sequence[str], p: float, residual: bool) -> str:
+def columns_explained(references: Sequence[str], p: float, residual: bool) -> str:
     """Explain the columns of the table of measures by depth; `p` is that of RBO."""
-    last = "A_p, share of the first k that was judged, is a mean over the runs."
-    if residual:
-        last = (
-            "open, what unjudged documents and deeper ranks could add to the value (the residual), and A_p,"
-            " share of the first k that was judged, are means over the runs."
-        )
+    missing = "; open: what unjudged documents and deeper ranks could still add" if residual else ""
     return (
-        f"{runs} runs, {plural(runs * (runs - 1) // 2, 'pair')}, {plural(topics, 'topic')}. means: of the"
-        " worst and the best run. apart: pairs that the test separates; p: its median over the pairs."
-        f" Against the reference ({', '.join(references)}): cover and turned, of the pairs that it separates,"
-        " those separated alike and those in the other order; tau, tau_ap_b (the"
-        f" symmetric tau_ap), RBO (p {p:g}) and r (Pearson) of the runs' means. {last}"
+        "means: worst to best run; differ: pairs that differ significantly; p: its median over pairs. Against"
+        f" the reference ({', '.join(references)}): confirmed and reversed, of the pairs that differ there;"
+        f" tau, tau_ap_b, RBO (p {p:g}) and Pearson's r of the runs' means{missing}. A_p: judged share of the"
+        " first k."
     )
 
 
 def none_to_cover(measures: Sequence[str]) -> str:
     """Name the measures whose reference separates no pair."""
-    return f"{', '.join(measures)}: the reference separates no pair, so that none can be covered."
+    return f"{', '.join(measures)}: no pair differs significantly at the reference."
 
 
 def no_tau(measures: Sequence[str]) -> str:
     """Name the measures, cut at a depth, by which the runs have no order to compare."""
-    return (
-        f"No tau at {', '.join(measures)}: all runs have the same mean there, or at the reference, so that"
-        " there is no order to compare."
-    )
+    return f"No tau for {', '.join(measures)}: all runs have the same mean there or at the reference."
 
 
-def how_tested(test: str, correction: str, alpha: float, policies: Policies) -> str:
-    """Name the test, its correction and level, and the policies."""
+def test_used(test: str, correction: str, alpha: float) -> str:
+    """Name the test, its correction and its level."""
     corrected = "" if correction == "own" else f", correction {correction}"
-    named = f"{test[0].lower()}{test[1:]}{corrected}"
-    return f"Test: {named}, alpha {alpha:g}. Policies: {policies.describe()}."
+    return f"Test: {test[0].lower()}{test[1:]}{corrected}, alpha {alpha:g}."
 
 
-def too_few_runs(runs: int) -> str:
-    """Say that so few runs have no order that could be stable."""
-    return f"Stable: not known; {plural(runs, 'run')} are too few to say."
+def changed_policies(policies: str) -> str:
+    """Name the policies that differ from the defaults."""
+    return f"Policies that differ from the defaults: {policies}."
 
 
-def no_threshold(coefficient: str) -> str:
-    """Say that a distance does not tell what is stable."""
-    return f"Stable: not known by {coefficient}, a distance, which has no threshold; use tau_b."
-
-
-def stable(begins: Mapping[str, int | None], how: Agreeing, deepest: int) -> str:
-    """Say from which depth on the order of the runs is stable, by measure; None: nowhere."""
-    parts = [
-        f"{name} from {begin} on" if begin is not None else f"{name} nowhere"
-        for name, begin in begins.items()
-    ]
-    named = "tau" if how.coefficient == "tau_b" else how.coefficient
-    agreed = f"any two depths down to {deepest:,} order the runs with a {named} of at least {how.threshold:g}"
-    if all(begin is None for begin in begins.values()):
-        return f"Stable: {', '.join(parts)}: there is no depth from which on {agreed}."
-    return f"Stable: {', '.join(parts)}; that is, from there on {agreed}."
+def all_policies(policies: str) -> str:
+    """Name all policies."""
+    return f"Policies: {policies}."
 
 
 def interval_widths(widths: Sequence[str]) -> str:
     """Explain comparison intervals; `widths` has the half-widths by measure and depth."""
     return (
-        "Runs in the order of AP@10. Comparison intervals reach this far on either side of a mean, and runs"
-        f" with disjoint ones differ significantly, all pairs taken together: {'; '.join(widths)}."
+        "Runs are sorted by AP@10. Two runs differ significantly, over all pairs, if their intervals are"
+        f" disjoint; an interval is the mean ± {'; '.join(widths)}."
     )
 
 
 def no_interval(measure: str, depths: Sequence[int]) -> str:
     """Say at which depths the analysis of variance finds no difference among the runs."""
     named = ", ".join(map(str, depths))
-    return (
-        f"{measure} at {named}: no interval; the F test over all runs does not reject, so no pair is looked"
-        " at."
-    )
+    return f"{measure} at {named}: no interval, because the F test finds no difference among the runs."
 
 
 def case_changes(ks: Sequence[int], steps: Sequence[str]) -> str:
     """Say between which of the depths the case of a pair changes."""
-    looked = f"Of the {len(ks)} depths looked at, from {ks[0]} to {ks[-1]:,}"
+    looked = f"{len(ks)} depths from {ks[0]} to {ks[-1]:,} were checked"
     if not steps:
-        return f"{looked}, the case is the same at every one."
-    return f"{looked}, the case changes from {', from '.join(steps)}."
+        return f"{looked}; the case is the same at all of them."
+    return f"{looked}; the case changes from {', from '.join(steps)}."
 
 
 def pool_columns(pairs: int) -> str:
     """Explain the columns of the table of shallower pools."""
     return (
-        f"Of {plural(pairs, 'pair')}: turned, in the other order than under the whole pool;"
-        " apart, significant in this pool, which is a claim. Claims that are reversed, or lost, under the"
-        " whole pool; missed: claims of the whole pool alone. places: the most that a run moves."
+        f"Of {plural(pairs, 'pair')}: reversed, compared with the whole pool; differ: significant in this"
+        " pool (claims). Claims reversed, lost or missed: compared with the whole pool. places: the most"
+        " that a run moves."
     )
 
 
 def subset_columns(draws: int, seed: int) -> str:
     """Explain the columns of the table of random parts of the judgments."""
     return (
-        f"tau of each measure with its own ordering under all judgments: mean and range of {draws}"
-        f" draws (seed {seed}; Buckley & Voorhees 2004)."
+        f"tau between the rankings under a subset and under all judgments: mean and range of {draws} draws"
+        f" (seed {seed}; Buckley & Voorhees 2004)."
     )
 
 
 def ordering_columns(p: float) -> str:
     """Explain the columns of the table of orderings."""
     return (
-        "The orderings of the runs by each measure at each depth, against the reference, the other tie rule,"
-        " and other measures at the same depth. tau: variant b. rho: Spearman. RBO:"
-        f" p {p:g}, extrapolated, and the least and most that it could be whatever followed."
-        " places: the most that a run moves, and a run that does. Programs get every coefficient."
+        "Rankings at each depth compared with the reference, the other tie rule, and other measures. tau:"
+        f" variant b. rho: Spearman's. RBO: p {p:g}, extrapolated, with its possible range. places: the most"
+        " that a run moves, and which."
     )
 
 
 def no_weights(measures: Sequence[str]) -> str:
     """Say which measures give no rank a weight of its own."""
-    return f"{', '.join(measures)}: what a rank counts depends on the documents at others."
+    return f"{', '.join(measures)}: ranks have no fixed weights."

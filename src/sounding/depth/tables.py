@@ -1,4 +1,4 @@
-"""DepthStudy over depth as tables: ratios and agreement by depth, runs, pairs, volatility, pools, subsets."""
+"""The tables of `depth`: ratios and agreement by depth, runs, pairs, volatility, pools, subsets."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ from sounding.depth.over_depth import OverDepth
 from sounding.depth.result import DepthStudy
 from sounding.depth.sentences import Finding
 from sounding.depth.volatility import Volatility, volatility
-from sounding.evaluate.result import FEW_RUNS
 from sounding.measures.cumulative import rank_weights
 from sounding.render.tables import UNKNOWN, Cell, Column, Table, decimal
 from sounding.statistics.cases import MEANING, strength
-from sounding.statistics.pairwise import find_test
 
 OF_MEANS = ("pearson", "rmse")  # coefficients that compare means, not only their order
 
@@ -36,8 +34,8 @@ def shown_number(value: float, digits: int = 3) -> str:
 # -- measures by depth -----------------------------------------------------------------------------
 
 
-def people_table(found: DepthStudy, findings: Sequence[Finding]) -> Table:
-    """One row a measure and chosen depth, with what it means and, where there are findings, what to heed."""
+def people_table(found: DepthStudy) -> Table:
+    """Return a row for each measure and chosen depth, with a legend."""
     rows = found.columns()
     count = len(rows["k"])
     first = [not row or rows["measure"][row] != rows["measure"][row - 1] for row in range(count)]
@@ -49,10 +47,10 @@ def people_table(found: DepthStudy, findings: Sequence[Finding]) -> Table:
             [f"{low:.3f}–{high:.3f}" for low, high in zip(rows["lowest"], rows["highest"], strict=True)],
             right=True,
         ),
-        Column("apart", [percent(value) for value in rows["discrimination"]], right=True),
+        Column("differ", [percent(value) for value in rows["discrimination"]], right=True),
         Column("p", [UNKNOWN if np.isnan(p) else format_p(p) for p in rows["median_p"]], right=True),
-        Column("cover", [percent(value) for value in rows["coverage"]], right=True),
-        Column("turned", [percent(value) for value in rows["inversion"]], right=True),
+        Column("confirmed", [percent(value) for value in rows["coverage"]], right=True),
+        Column("reversed", [percent(value) for value in rows["inversion"]], right=True),
     ]
     # All that follows stays together: a last column by itself below the table is easily missed.
     columns += [
@@ -65,16 +63,14 @@ def people_table(found: DepthStudy, findings: Sequence[Finding]) -> Table:
         columns.append(Column("open", cells, right=True, joined=True))
     shares = [shown_number(value, 2) for value in rows["assessment"]]
     columns.append(Column("A_p", shares, right=True, joined=True))
-    heed = ["", sentences.HEED, *sentences.heeded(findings)] if findings else []
-    return Table(columns, notes=[*_explained(found), *heed], keys=2)
+    return Table(columns, notes=[*_explained(found)], keys=2)
 
 
 def _explained(found: DepthStudy) -> Iterator[str]:
-    """What the columns are, how the pairs were tested, and from where on the ordering is stable."""
+    """Yield the legend of the columns, and why some cells are empty."""
     references = list(dict.fromkeys(one.reference_name for one in found.measures))
     residual = any(one.residual_tail is not None for one in found.measures)
-    topics = len(found.rankings.judgments.topics)
-    yield sentences.columns_explained(len(found.runs), topics, references, found.agreeing.p, residual)
+    yield sentences.columns_explained(references, found.agreeing.p, residual)
     none = [one.name for one in found.measures if not one.reference_separates]
     if none:
         yield sentences.none_to_cover(none)
@@ -88,21 +84,6 @@ def _explained(found: DepthStudy) -> Iterator[str]:
     ]
     if lacking:
         yield sentences.no_tau(lacking)
-    yield _stable(found)
-    test = find_test(found.procedure.test)
-    correction = found.procedure.correction or test.correction
-    yield sentences.how_tested(test.title, correction, found.procedure.alpha, found.policies)
-    yield from found.notes
-    yield found.pool.describe()
-
-
-def _stable(found: DepthStudy) -> str:
-    how = found.agreeing
-    if len(found.runs) < FEW_RUNS:
-        return sentences.too_few_runs(len(found.runs))
-    if how.is_distance:
-        return sentences.no_threshold(how.coefficient)
-    return sentences.stable(found.stable_from(), how, int(found.ks[-1]))
 
 
 def tidy_table(found: DepthStudy, *, every_k: bool) -> Table:
@@ -166,7 +147,7 @@ def _run_table(found: DepthStudy, one: OverDepth) -> Table:
         for name, intervals in ((one.name, one.intervals), ("A_p", found.assessment_intervals))
         if (depths := _silent(intervals, found.procedure.alpha))
     ]
-    title = f"{one.name}: performance and assessment of every run"
+    title = f"{one.name}: mean and judged share of each run"
     return Table(columns, title=title, notes=[sentences.interval_widths(widths), *silent])
 
 
@@ -275,8 +256,8 @@ def _volatility_table(one: Volatility) -> Table:
     columns = [Column(one.measure, [f"@{k}" for k in one.ks])]
     columns += [Column(f"@{k}", one.matrix[:, place].tolist(), digits=3) for place, k in enumerate(one.ks)]
     between = one.measure if same else f"{one.measure} (rows) and {one.other} (columns)"
-    compared = "means" if one.coefficient in OF_MEANS else "orderings"
-    return Table(columns, title=f"volatility: {one.coefficient} of the {compared} by {between} at two depths")
+    compared = "means" if one.coefficient in OF_MEANS else "rankings"
+    return Table(columns, title=f"{one.coefficient} between the {compared} by {between} at two depths")
 
 
 def tidy_volatility(found: DepthStudy) -> Table:
@@ -302,8 +283,8 @@ def pools_table(pools: PoolDepths, names: Mapping[str, str]) -> Table:
     columns += [Column(name, frame[name].to_list()) for name in ("measure", "judgments", "relevant")]
     columns += [Column(name, frame[name].to_list(), digits=3) for name in COEFFICIENTS]
     shown = {
-        "most_places": "places", "reversed": "turned", "significant": "apart",
-        "claims_reversed": "reversed", "claims_lost": "lost", "claims_missed": "missed",
+        "most_places": "places", "reversed": "reversed", "significant": "differ",
+        "claims_reversed": "claims reversed", "claims_lost": "lost", "claims_missed": "missed",
     }  # fmt: skip
     claims = ("claims_lost", "claims_missed")
     columns += [
@@ -311,7 +292,7 @@ def pools_table(pools: PoolDepths, names: Mapping[str, str]) -> Table:
         for name, title in shown.items()
     ]
     notes = [sentences.pool_columns(len(pools.pairs))]
-    return Table(columns, title="shallower pools against the whole one", notes=notes, keys=2)
+    return Table(columns, title="Shallower pools compared with the whole pool", notes=notes, keys=2)
 
 
 def _whole(cell: float) -> Cell:
@@ -342,7 +323,7 @@ def subsets_table(subsets: JudgmentSubsets, names: Mapping[str, str]) -> Table:
             Column(names.get(measure, measure), [_with_range(*cell) for cell in cells], right=True)
         )
     notes = [sentences.subset_columns(subsets.draws, subsets.seed)]
-    return Table(columns, title="random parts of the judgments", notes=notes)
+    return Table(columns, title="Random subsets of the judgments", notes=notes)
 
 
 def _with_range(mean: float, least: float, most: float) -> str:
@@ -375,7 +356,7 @@ def ordering_table(found: DepthStudy) -> Table:
         Column("run", [row["moved_run"] for row in rows], joined=True),
     ]
     return Table(
-        columns, title="agreement of orderings", notes=[sentences.ordering_columns(found.agreeing.p)], keys=3
+        columns, title="Agreement of rankings", notes=[sentences.ordering_columns(found.agreeing.p)], keys=3
     )
 
 
@@ -415,7 +396,7 @@ def weights_table(found: DepthStudy) -> Table:
     return Table(columns, title=_WEIGHTS_TITLE, notes=[lacking] if lacking else [], keys=2)
 
 
-_WEIGHTS_TITLE = "weight of each rank in a measure cut at k"
+_WEIGHTS_TITLE = "Weight of each rank in a measure cut at k"
 
 
 def _no_weights(found: DepthStudy) -> str:

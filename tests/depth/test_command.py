@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,7 +37,7 @@ from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rank_correlation import coefficients, tau_ap
 from sounding.statistics.rank_overlap import rbo_of_values
 
-HEAD = ["measure", "k", "means", "apart", "p", "cover", "turned", "tau", "tau_ap_b", "RBO", "r"]
+HEAD = ["measure", "k", "means", "differ", "p", "confirmed", "reversed", "tau", "tau_ap_b", "RBO", "r"]
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +152,7 @@ def test_the_docs_have_the_figures_of_trec_8(trec8: DepthStudy) -> None:
 def test_the_pool_of_trec_8_is_found_and_deeper_values_are_an_extended_evaluation(trec8: DepthStudy) -> None:
     assert (int(np.count_nonzero(trec8.pool.contributing)), trec8.pool.depth) == (71, 100)
     told = {finding.guideline: finding for finding in trec8.findings()}
-    assert told["extended evaluation"].text.startswith("k = 400 and 1000: below the pool depth 100")
+    assert told["extended evaluation"].text.startswith("k = 400 and 1000: deeper than the pool, 100")
     assert not told["runs outside the pool"].heed
     assert "READWARE2" in told["early leaders"].text
 
@@ -228,29 +229,48 @@ def test_pools_and_parts_of_the_129_runs_have_the_figures_of_the_docs(collection
 
 def test_the_table_fits_a_screen_and_says_what_to_heed(call: Call) -> None:
     status, out, err = call(
-        "qrels.txt", "runs", "-m", "AP", "-m", "RBP", "--depths", "5,10,50", "--info", "info.tsv"
+        "qrels.txt", "runs", "-m", "AP", "-m", "RBP", "--depths", "5,10,50", "--info", "info.tsv", "--notes"
     )
     assert (status, err) == (0, "")
-    head, _, *rows = out.splitlines()
+    head, _, *rows = out[out.index("measure ") :].splitlines()
     assert head.split() == [*HEAD, "open", "A_p"]
-    assert max(map(len, out.splitlines())) <= 110
+    assert max(map(len, out.splitlines())) <= 115
     assert [row.split()[0] for row in rows[:6]] == ["AP", "10", "50", "RBP", "10", "50"]
-    assert "100%      0%  1.000     1.000  1.000  1.000" in rows[1]  # the reference itself
+    assert rows[1].split()[4:10] == ["100%", "0%", "1.000", "1.000", "1.000", "1.000"]  # the reference itself
     for text in (
-        "8 runs, 28 pairs, 30 topics.", "Against the reference (AP@10, RBP@10)", "Stable: AP from",
-        "Test: paired t test on the mean difference, correction none, alpha 0.05. Policies: ties trec",
-        "3 of 8 runs contributed to the pool (as listed)", "To heed, after the closing guidelines",
+        "The order of the 8 runs is stable from k = ", "30 topics", "Against the reference (AP@10, RBP@10)",
+        "Test: paired t test on the mean difference, correction none, alpha 0.05.", "Policies: ties trec",
+        "3 of 8 runs contributed to the pool (as listed)",
         "Depths fixed beforehand: no plan file", "Exact form: AP@k divides by all known relevant documents",
-        "sounding depth qrels.txt runs -m AP -m RBP --depths 5,10,50 --info info.tsv",
-        "Extended evaluation: k = 50: below the pool depth 10", "Runs outside the pool: 5 of 8 runs",
-        "Standard depths: k = 50", "utility beside recall",
+        "sounding depth qrels.txt runs -m AP -m RBP --depths 5,10,50 --info info.tsv --notes",
+        "Extended evaluation: k = 50: deeper than the pool, 10", "Runs outside the pool: 5 of 8 runs",
+        "Standard depths: others do not report k = 50", "utility beside recall",
     ):  # fmt: skip
         assert text in " ".join(out.split()), text
 
 
+@pytest.mark.parametrize("options", [(), ("--threshold", "1"), ("--threshold", "1", "--volatility")])
+def test_the_next_command_runs_as_printed(
+    call: Call, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
+) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "AP", "--depths", "5,10", "--info", "info.tsv", *options)
+    program, verb, *words = shlex.split(out.rpartition("Next: ")[2])
+    assert program == "sounding"
+    assert caller(capsys, verb)(*words)[0] == 0
+
+
+def test_the_headline_names_the_depth_that_json_gives(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", "-m", "AP", "-m", "P", "--depths", "5,20", "--format", "json")
+    body = json.loads(out)
+    for name, begin in body["stable_from"].items():
+        assert (f"from k = {begin} on by {name}" in body["headline"]) == (begin is not None)
+    assert "8 runs" in body["headline"]
+    assert body["schema"].startswith("sounding/depth/")
+
+
 def test_defaults_show_a_recall_and_a_utility_measure_down_to_the_deepest_list(call: Call) -> None:
-    status, out, _ = call("qrels.txt", "runs")
-    rows = [line.split() for line in out.splitlines()[2:10]]
+    status, out, _ = call("qrels.txt", "runs", "--notes")
+    rows = [line.split() for line in out[out.index("measure ") :].splitlines()[2:10]]
     assert status == 0
     assert [row[0] for row in rows] == ["AP", "10", "30", "100", "RBP(p=0.95)", "10", "30", "100"]
     assert "guessed from the judgments" in out
@@ -259,7 +279,7 @@ def test_defaults_show_a_recall_and_a_utility_measure_down_to_the_deepest_list(c
 def test_tidy_rows_have_every_figure_and_remarks_go_beside(call: Call, tmp_path: Path) -> None:
     path = tmp_path / "depth.csv"
     status, _, err = call(
-        "qrels.txt", "runs", "-m", "AP", "--depths", "5,20", "--reference", "P@10", "-o", str(path)
+        "qrels.txt", "runs", "-m", "AP", "--depths", "5,20", "--reference", "P@10", "--notes", "-o", str(path)
     )
     frame = polars.read_csv(path)
     assert status == 0
@@ -271,7 +291,8 @@ def test_tidy_rows_have_every_figure_and_remarks_go_beside(call: Call, tmp_path:
     assert frame["reference"].unique().to_list() == ["P@10"]
     assert frame["residual_tail"].null_count() == 2
     assert "Utility beside recall: AP alone" in err
-    assert "policies: ties trec" in err
+    assert "Policies: ties trec" in err
+    assert err.startswith("The order of the 8 runs")
 
 
 def test_each_depth_gives_a_row_for_every_k(call: Call) -> None:
@@ -303,7 +324,7 @@ def test_a_pair_over_depth_has_error_bars_and_cases(call: Call, trial: Path) -> 
     assert status == 0
     assert f"AP: {a} and {b} over depth" in out
     text = " ".join(out.split())
-    assert "depths looked at, from 1 to 50, the case" in text
+    assert "depths from 1 to 50 were checked; the case" in text
     _, rows, _ = call(
         "qrels.txt", "runs", "-m", "AP", "--depths", "5,50", "--pair", a, b, "--format", "csv", "--quiet"
     )
@@ -324,9 +345,9 @@ def test_the_cases_between_which_a_pair_changes_are_all_explained() -> None:
     )  # fmt: skip
     (table,) = pair_tables([pair], [1, 9])
     notes = " ".join(table.notes)
-    assert "Of the 3 depths looked at, from 1 to 9, the case changes from 1 to 2 between 1 and 5," in notes
+    assert "3 depths from 1 to 9 were checked; the case changes from 1 to 2 between 1 and 5," in notes
     assert f"2: {MEANING[2]}" in notes
-    assert "No case" not in notes
+    assert "too few common topics" not in notes
 
 
 def bars(*depths: int) -> Intervals:
@@ -341,9 +362,9 @@ def test_runs_volatility_pools_and_subsets_are_tables_of_their_own(call: Call) -
     )  # fmt: skip
     assert status == 0
     titles = (
-        "AP: performance and assessment of every run", "volatility: tau_b of the orderings by AP at two depths",
-        "by AP (rows) and P (columns) at two depths", "shallower pools against the whole one",
-        "random parts of the judgments",
+        "AP: mean and judged share of each run", "tau_b between the rankings by AP at two depths",
+        "by AP (rows) and P (columns) at two depths", "Shallower pools compared with the whole pool",
+        "Random subsets of the judgments",
     )  # fmt: skip
     places = [out.find(title) for title in titles]
     assert -1 not in places
@@ -436,7 +457,7 @@ def test_a_coefficient_and_a_threshold_decide_what_is_stable(call: Call, known: 
         assert body["stable_from"] == {"AP": begin}
         assert body["agreement"] == {"coefficient": name, "p": 0.9, "threshold": threshold}
     _, out, _ = call("qrels.txt", "runs", "-m", "AP", "--coefficient", "rmse")
-    assert "Stable: not known by rmse, a distance" in out
+    assert "rmse cannot show from which depth the order is stable" in out
 
 
 def taus(rows: np.ndarray) -> np.ndarray:
@@ -470,14 +491,14 @@ def test_orderings_are_held_against_reference_tie_rule_and_other_measures(
     assert frame["moved_run"].null_count() < len(frame)
     status, out, _ = call("qrels.txt", "runs", "-m", "AP", "--depths", "5", "--agreement")
     assert status == 0
-    assert "agreement of orderings" in out
+    assert "Agreement of rankings" in out
 
 
 def test_weights_of_ranks_are_a_table(call: Call) -> None:
     status, out, _ = call(
         "qrels.txt", "runs", "-m", "P", "-m", "RBP", "-m", "AP", "--depths", "2,20", "--weights"
     )
-    table = out[out.index("weight of each rank") :].splitlines()
+    table = out[out.index("Weight of each rank") :].splitlines()
     assert status == 0
     assert [line.split() for line in table[4:8]] == [
         ["P", "2", "0.500", "0.500", "–", "–", "–", "–", "–", "–", "–", "–", "0.000"],
@@ -485,7 +506,7 @@ def test_weights_of_ranks_are_a_table(call: Call) -> None:
         ["RBP", "2", "0.200", "0.160", "–", "–", "–", "–", "–", "–", "–", "–", "0.000"],
         ["RBP", "20", "0.200", "0.160", "0.128", "0.102", "0.082", "0.066", "0.052", "0.042", "0.034", "0.027", "0.096"],
     ]  # fmt: skip
-    assert "AP: what a rank counts depends on the documents at others." in out
+    assert "AP: ranks have no fixed weights." in out
     frame = csv(call, "--weights")
     assert frame.rows() == [("P", k, rank, 1 / k) for k in (5, 20) for rank in range(1, k + 1)]
 
@@ -542,19 +563,19 @@ def test_lists_are_read_once_for_pools_parts_and_pool_ranks(
 def test_condensed_runs_have_no_residual_and_their_lengths_are_told(call: Call) -> None:
     status, out, _ = call("qrels.txt", "runs", "-m", "RBP", "--unjudged", "condensed")
     assert status == 0
-    assert out.splitlines()[0].split() == [*HEAD, "A_p"]
-    assert "Condensed lists have" in out
+    assert out[out.index("measure ") :].splitlines()[0].split() == [*HEAD, "A_p"]
+    assert "Condensed runs have" in out
 
 
 def test_a_plan_is_taken_and_checked(call: Call, tmp_path: Path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text('measures = ["AP", "RBP"]\ndepths = [5, 20]\ntest = "t"\nalpha = 0.01\n')
-    _, out, _ = call("qrels.txt", "runs", "--preregistered", str(plan))
+    _, out, _ = call("qrels.txt", "runs", "--preregistered", str(plan), "--notes")
     assert "alpha 0.01" in out
-    assert "Guidelines that are met: standard depths, depths fixed beforehand" in out
-    _, out, _ = call("qrels.txt", "runs", "--preregistered", str(plan), "--depths", "7")
+    assert "standard depths, depths fixed beforehand" in " ".join(out.split())
+    _, out, _ = call("qrels.txt", "runs", "--preregistered", str(plan), "--depths", "7", "--notes")
     text = "".join(out.split())  # a long path is broken at its hyphens
-    assert f"Depthsfixedbeforehand:byplan{plan};deviates:depths:" in text
+    assert f"Depthsfixedbeforehand:plan{plan}fixesthem;thisdiffers:depths:" in text
     assert "7isusedandnotintheplan" in text
 
 
@@ -565,7 +586,7 @@ def test_charts_are_written(call: Call, tmp_path: Path) -> None:
     a, b = sorted(path.stem for path in Path("runs").iterdir())[:2]
     status, _, err = call(
         "qrels.txt", "runs", "-m", "AP", "-m", "RBP", "--depths", "5,20", "--pair", a, b, "--pools", "3,5",
-        "--subsets", "--chart", str(path), "--format", "md", "--coefficient", "spearman", "--threshold", "0.95",
+        "--subsets", "--volatility", "--each-run", "--chart", str(path), "--format", "md", "--coefficient", "spearman", "--threshold", "0.95",
     )  # fmt: skip
     assert status == 0
     assert err == f"chart: {path}\n"
@@ -621,7 +642,7 @@ def test_charts_are_written(call: Call, tmp_path: Path) -> None:
         ),
         (("--pools", "5,100"), 1, "--pools 100: the pool of these runs is 10 deep; cut it to at most that"),
         (("--draws", "5"), 2, "No such option '--draws'"),
-        (("--weights", "--format", "csv"), 1, "AP: what a rank counts depends on the documents at others"),
+        (("--weights", "--format", "csv"), 1, "AP: ranks have no fixed weights"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(
@@ -642,8 +663,8 @@ def test_one_topic_has_values_and_no_tests(call: Call, trial: Path, tmp_path: Pa
     text = " ".join(out.split())
     assert status == 0
     for told in (
-        "28 pairs, 1 topic.", "No pair could be tested", "AP: the reference separates no pair",
-        "Only 1 topic, fewer than 25",
+        "1 topic)", "No pair could be tested", "AP: no pair differs significantly at the reference",
+        "With only 1 topic (fewer than 25)",
     ):  # fmt: skip
         assert told in text, told
 
@@ -671,10 +692,10 @@ def test_measures_keep_the_parameters_that_were_typed(call: Call) -> None:
     assert "RBP(p=0.8)@10" in set(parts["measure"])
     _, out, _ = call(*base[:-2], "--pools", "5", "--subsets", "--reference", "RBP@10")
     assert "Against the reference (RBP(p=0.8)@10, RBP@10)" in " ".join(out.split())
-    _, out, _ = call("qrels.txt", "runs", "-m", "RBP(p=0.8)", "-m", "RBP( p=0.95)")
+    _, out, _ = call("qrels.txt", "runs", "-m", "RBP(p=0.8)", "-m", "RBP( p=0.95)", "--notes")
     text = " ".join(out.split())
     assert "RBP(p=0.8) has p = 0.8" in text
-    assert "RBP(p=0.8) from" in text
+    assert "by RBP(p=0.8) and from" in text
     assert "RBP(p=0.95) has" in text
 
 
@@ -692,20 +713,19 @@ def test_a_distance_is_of_the_means_and_its_volatility_is_not_drawn(call: Call, 
     _, out, err = call(
         "qrels.txt", "runs", "-m", "P", "--depths", "5", "--volatility", "--coefficient", "rmse", "--chart", str(path)
     )  # fmt: skip
-    assert "volatility: rmse of the means by P at two depths" in out
-    assert "volatility is not drawn by rmse, a distance" in err
-    assert "by AP@10, best first" in path.read_text()
+    assert "rmse between the means by P at two depths" in out
+    assert "no figure of volatility by rmse" in err
+    assert "change with evaluation depth" in path.read_text()
     _, out, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5", "--volatility")
-    assert "volatility: tau_b of the orderings by P at two depths" in out
+    assert "tau_b between the rankings by P at two depths" in out
 
 
 def test_a_quiet_table_leaves_out_what_to_heed(call: Call) -> None:
     asked = ("qrels.txt", "runs", "-m", "AP", "--depths", "5")
     loud, quiet = call(*asked)[1], call(*asked, "--quiet")[1]
-    assert "To heed" in loud
-    assert loud.startswith(quiet.rstrip())
-    assert "To heed" not in quiet
-    assert "Stable:" in quiet
+    assert "Utility beside recall" in loud or "Depths fixed beforehand" in loud
+    assert "Depths fixed beforehand" not in quiet
+    assert quiet.splitlines()[0] == loud.splitlines()[0]
 
 
 def test_json_takes_several_tables_each_under_its_name(call: Call) -> None:
@@ -718,9 +738,9 @@ def test_json_takes_several_tables_each_under_its_name(call: Call) -> None:
 
 def test_depths_that_no_list_reaches_are_named(call: Call) -> None:
     _, out, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5,2000", "--reference", "5000")
-    assert "k = 2,000, reference P@5000: deeper than every list; the longest has 100 documents." in out
+    assert "No run is as deep as k = 2,000, reference P@5000; the longest has 100 documents." in out
     _, out, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5,100", "--reference", "100")
-    assert "deeper than every list" not in out
+    assert "No run is as deep" not in out
 
 
 def test_a_long_name_strands_no_column(call: Call) -> None:
@@ -729,8 +749,7 @@ def test_a_long_name_strands_no_column(call: Call) -> None:
         return [line.split() for line in out.splitlines() if line.startswith("measure ")]
 
     assert heads("AP(norm='b')") == [[*HEAD, "open", "A_p"]]
-    # Two columns too wide: A_p alone would not fit.
-    assert heads("AP(norm='b',rel=1,assessed=True)") == [HEAD[:7], ["measure", "k", *HEAD[7:], "open", "A_p"]]
+    assert heads("AP(norm='b',rel=1,assessed=True)") == [[*HEAD, "open", "A_p"]]  # no row is folded
 
 
 def two_constants(folder: Path, topics: int = 30) -> tuple[str, ...]:
@@ -750,16 +769,16 @@ def test_a_constant_difference_is_not_tested_and_that_is_said(call: Call, tmp_pa
     status, out, _ = call(*files, "-m", "AP", "--depths", "1", "--pair", "good", "bad")
     text = " ".join(out.split())
     assert status == 0
-    assert out.splitlines()[2].split()[3:7] == ["–", "–", "–", "–"]  # apart, p, cover, turned
+    first = out[out.index("measure ") :].splitlines()[2]
+    assert first.split()[3:7] == ["–", "–", "–", "–"]  # differ, p, confirmed, reversed
     for told in (
-        "2 runs, 1 pair, 30 topics.", "AP: a difference that is the same on every topic",
-        "Pairs with one, of 1: 1 at 1.", "--test randomization tests them", "No case (–)",
+        "2 runs are too few", "AP: the t test cannot test a difference that is equal on all topics",
+        "of 1 pairs, 1 at 1", "Use --test randomization", "–: too few common topics",
     ):  # fmt: skip
         assert told in text, told
-    assert "Stable: not known; 2 runs" in text  # which have only two orders
-    assert "at least 2 topics that two runs share" not in text
+    assert "at least 2 topics in common" not in text
     _, out, _ = call(*files, "-m", "AP", "--depths", "1", "--test", "randomization", "--correction", "none")
-    assert out.splitlines()[2].split()[3:5] == ["100%", "<0.001"]
+    assert out[out.index("measure ") :].splitlines()[2].split()[3:5] == ["100%", "<0.001"]
 
 
 def test_where_all_runs_have_one_mean_it_is_said_why_there_is_no_tau(call: Call, tmp_path: Path) -> None:
@@ -767,7 +786,7 @@ def test_where_all_runs_have_one_mean_it_is_said_why_there_is_no_tau(call: Call,
     other = tmp_path / "other.txt"
     other.write_text(Path(good).read_text().replace("good", "other"))
     _, out, _ = call(qrels, good, str(other), "-m", "P", "--depths", "1")
-    assert "No tau at P@1: all runs have the same mean there" in " ".join(out.split())
+    assert "No tau for P@1: all runs have the same mean there" in " ".join(out.split())
     _, out, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5")
     assert "No tau" not in out
 
@@ -832,9 +851,7 @@ def test_where_the_f_test_does_not_reject_there_are_no_intervals_and_that_is_sai
     _, out, _ = call("qrels.txt", "runs", "-m", "AP", "--depths", "5,20", "--each-run", "--alpha", "1e-30")
     text = " ".join(out.split())
     assert "AP: – at 5, – at 20" in text
-    assert (
-        "AP at 5, 20: no interval; the F test over all runs does not reject, so no pair is looked at." in text
-    )
+    assert "AP at 5, 20: no interval, because the F test finds no difference among the runs." in text
     _, out, _ = call("qrels.txt", "runs", "-m", "AP", "--depths", "5,20", "--each-run")
     assert "no interval" not in out
 
@@ -867,7 +884,7 @@ def test_other_tests_are_made_at_the_chosen_depths_only() -> None:
     procedure = Procedure(test="anova", correction="bonferroni")
     found = depth(collection.qrels, collection.runs, ["AP"], depths=[5, 10], procedure=procedure)
     assert found.measures[0].separation.ks == (5, 10)
-    assert "The test anova was made at the chosen depths only." in found.notes
+    assert "The anova test covers only the chosen depths." in found.notes
 
 
 def test_every_k_is_looked_at_to_a_thousand_and_fewer_beyond() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from sounding.depth import sentences as guidelines
 from sounding.depth.over_depth import UnjudgedDocuments
-from sounding.depth.sentences import Finding, heeded
+from sounding.depth.sentences import Finding, cautions, other_findings
 from sounding.measures import Measure
 from sounding.measures.cumulative import measures_over_depth, name_of
 from sounding.runs.pool import Pool
@@ -29,22 +29,22 @@ def test_depths_that_others_do_not_use_are_named() -> None:
     assert not guidelines.standard_depths([10, 100, 1000]).heed
     odd = guidelines.standard_depths([7, 10, 40])
     assert odd.heed
-    assert odd.text.startswith("k = 7 and 40: not among the cut-offs that others report (5, 10,")
+    assert odd.text.startswith("others do not report k = 7 and 40; use 5, 10,")
 
 
 def test_depths_that_no_plan_fixes_matter_for_recall_based_measures() -> None:
     spread = {"AP": (0.52, 0.725), "RBP": (0.6, 0.6)}
     found = guidelines.fixed_beforehand(named(["RBP", "AP"]), spread, None)
     assert found.heed
-    assert "by AP the share of pairs told apart goes from 52.0% to 72.5%" in found.text
+    assert "by AP, 52.0% to 72.5% of the pairs differ significantly" in found.text
     assert not guidelines.fixed_beforehand(named(["RBP"]), spread, None).heed
 
 
 def test_a_plan_that_is_followed_is_enough_and_deviations_are_named() -> None:
     kept = guidelines.fixed_beforehand(named(["AP"]), {}, "plan p.toml")
-    assert (kept.heed, kept.text) == (False, "by plan p.toml; it is followed.")
+    assert (kept.heed, kept.text) == (False, "plan p.toml fixes them; this follows it.")
     broken = guidelines.fixed_beforehand(named(["AP"]), {}, "plan p.toml", ["depths: 7 is used"])
-    assert (broken.heed, broken.text) == (True, "by plan p.toml; deviates: depths: 7 is used.")
+    assert (broken.heed, broken.text) == (True, "plan p.toml fixes them; this differs: depths: 7 is used.")
 
 
 def test_the_form_of_truncation_and_the_command_are_told() -> None:
@@ -66,11 +66,11 @@ def test_the_tie_rule_is_heeded_where_a_run_changes_its_place() -> None:
     same = (1.0, most_places([3.0, 2.0, 1.0], [3.0, 2.0, 1.0]))
     moved = (1 / 3, most_places([3.0, 2.0, 1.0], [3.0, 1.0, 2.0]))
     kept = guidelines.tie_rule("trec", "file", {"AP@10": same}, runs)
-    assert (kept.heed, kept.text) == (False, "ties trec against file: every run keeps its place.")
+    assert (kept.heed, kept.text) == (False, "ties by trec or file: every run keeps its place.")
     found = guidelines.tie_rule("trec", "file", {"AP@10": same, "P@10": moved}, runs)
     assert found.heed
     assert found.text == (
-        "ties trec against file: by P@10 tau is 0.333, and the run that moves furthest is b, 1 place, from 2 to 3."
+        "ties by trec or file: the two rankings by P@10 have tau 0.333. b moves 1 place, from 2 to 3."
     )
 
 
@@ -79,11 +79,11 @@ def test_depths_below_the_pool_are_named_with_what_becomes_of_the_reference() ->
     found = guidelines.extended_evaluation([10, 100, 500, 1000], pool(True, True), covered)
     assert found.heed
     assert found.text == (
-        "k = 500 and 1000: below the pool depth 100 (contributing runs listed); at 1000 AP confirms 97.3% of"
-        " what the reference separates and turns 1.2% round."
+        "k = 500 and 1000: deeper than the pool, 100 (contributing runs listed). Of the pairs that differ at the"
+        " reference, AP@1000 confirms 97.3% and reverses 1.2%."
     )
     several = guidelines.extended_evaluation([1000], pool(True, True), covered, 3)
-    assert several.text.endswith("turns 1.2% round, and other measures confirm as much or more.")
+    assert several.text.endswith("reverses 1.2%; other measures confirm at least as many.")
     assert not guidelines.extended_evaluation([10, 100], pool(True), covered).heed
 
 
@@ -109,9 +109,8 @@ def test_runs_outside_the_pool_come_with_number_and_ranks_of_their_unjudged_docu
     told = guidelines.unpooled_runs(found, pool(True, False, False, False), 10)
     assert told.heed
     assert told.text == (
-        "3 of 4 runs did not contribute (listed); 2 of them have unjudged documents down to 10, most of all"
-        " y 40 (80%; median rank 1 of a topic's first, 3 of all) and x 12 (24%; median rank 4.5 of a topic's"
-        " first, 7 of all)."
+        "3 of 4 runs did not contribute (listed); 2 of them have unjudged documents in the first 10, most in"
+        " y (40, 80%; the first at median rank 1) and x (12, 24%; the first at median rank 4.5)."
     )
     assert (
         "; 1 of them has unjudged" in guidelines.unpooled_runs(found[1:], pool(True, False, False), 10).text
@@ -119,7 +118,7 @@ def test_runs_outside_the_pool_come_with_number_and_ranks_of_their_unjudged_docu
     assert not guidelines.unpooled_runs(found[2:], pool(True, False), 10).heed
     assert not guidelines.unpooled_runs([], pool(True), 10).heed
     unknown = guidelines.unpooled_runs([], pool(False, depth=0), 10)
-    assert (unknown.heed, unknown.text[:23]) == (True, "no pool was recognized:")
+    assert (unknown.heed, unknown.text[:22]) == (True, "no pool was recognized")
 
 
 def test_runs_that_lead_early_and_are_least_assessed_deep_are_named_with_their_places() -> None:
@@ -132,7 +131,7 @@ def test_runs_that_lead_early_and_are_least_assessed_deep_are_named_with_their_p
     found = guidelines.early_leaders(names, "AP", (10, early), (1000, deep), shares)
     assert found.heed
     assert found.text == (
-        "among the first 1 by AP@10 and the 2 least assessed at 1000: a (place 1, then 6; A_p 0.10)."
+        "among the first 1 by AP@10, but among the 2 least assessed at 1000: a (place 1, then 6; A_p 0.10)."
     )
     shares[0] = 1.0
     assert not guidelines.early_leaders(names, "AP", (10, early), (1000, deep), shares).heed
@@ -160,11 +159,10 @@ def test_people_read_what_is_to_be_heeded_and_in_one_line_what_is_kept() -> None
         Finding(guideline="tie rule", heed=True, text="moves."),
         Finding(guideline="exact form", heed=False, text="form."),
     ]
-    assert list(heeded(findings)) == [
-        "Tie rule: moves.",
-        "Exact form: form.",
-        "Guidelines that are met: standard depths.",
-    ]
+    assert cautions(findings) == ["Tie rule: moves."]
+    exact, met = other_findings(findings)
+    assert exact == "Exact form: form."
+    assert met.endswith(": standard depths.")
 
 
 def test_a_run_without_a_value_neither_leads_nor_counts_as_least_assessed() -> None:
@@ -183,4 +181,4 @@ def test_a_run_without_a_value_neither_leads_nor_counts_as_least_assessed() -> N
 def test_depths_that_could_not_be_tested_have_no_range_of_pairs_told_apart() -> None:
     ap = named(["AP"])
     found = guidelines.fixed_beforehand(ap, {"AP": (np.nan, np.nan)}, None)
-    assert found.text == "no plan file (--preregistered) fixes them. For AP another k is another measure."
+    assert found.text == "no plan file (--preregistered) fixes them, and AP depends on k."

@@ -71,7 +71,11 @@ def _notes(found: _Answer, options: DepthOptions) -> list[str]:
     """Return what a reader should know, the most important first."""
     study = found.study
     test = find_test(study.procedure.test)
-    notes = [*study.notes, *sentences.cautions(found.findings), study.pool.describe()]
+    notes = [
+        *study.notes,
+        *sentences.cautions(() if options.quiet else found.findings),
+        study.pool.describe(),
+    ]
     if changed := study.policies.changed():
         notes.append(sentences.changed_policies(changed))
     notes.append(

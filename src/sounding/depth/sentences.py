@@ -154,7 +154,9 @@ def extended_evaluation(
     if not np.isnan(coverage):
         text += (
             f". Of the pairs that differ at the reference, {measure}@{beyond[-1]} confirms"
-            f" {percent(coverage)} and reverses {percent(inverted)}{'; other measures confirm at least as many' * (measures > 1)}"
+            f" {percent(coverage)} and reverses {percent(inverted)}"
+            + "; other measures confirm at least as many"
+            * (measures > 1)
         )
     return Finding(guideline=name, heed=True, text=f"{text}.")
 

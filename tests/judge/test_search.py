@@ -240,13 +240,13 @@ def test_whether_a_text_is_html_is_known_in_no_time(beginning: str) -> None:
         (
             "a.xml",
             "<article>no document</article>",
-            "a.xml: no <DOC> in it; expected TREC's SGML, JSON lines",
+            "a.xml: contains no <DOC>; expected TREC SGML, JSON lines",
         ),
-        ("a.csv", "title,body\nx,y\n", r"a.csv:1: the columns title, body hold no doc id"),
+        ("a.csv", "title,body\nx,y\n", r"a.csv:1: the columns title, body include no doc id"),
         ("a.csv", "id,body\nx\n", r"a.csv:2: 1 field in a row under 2 columns"),
         ("a.csv", 'id,body\nx,"two\nlines"\n\ny\n', r"a.csv:5: 1 field in a row under 2 columns"),
-        ("a.csv", 'id,body\nw,v\nx,"open\ny,z\n', r"a.csv:3: no row of a table .*; expected one document"),
-        ("a.tsv", 'id\tbody\nx\t"a" b\n', r"a.tsv:2: no row of a table .*; expected one document"),
+        ("a.csv", 'id,body\nw,v\nx,"open\ny,z\n', r"a.csv:3: not a valid table row .*; expected one document"),
+        ("a.tsv", 'id\tbody\nx\t"a" b\n', r"a.tsv:2: not a valid table row .*; expected one document"),
         ("a.jsonl", " \n", "the file is empty; expected documents"),
         ("a.jsonl", '{"_id": "1"\n', "a.jsonl:1: not valid JSON"),
         ("a.bin", "hello", "does not start a document"),
@@ -335,7 +335,7 @@ def test_zero_bytes_are_told_of_as_well(tmp_path: Path) -> None:
 
 def test_a_missing_file_and_a_missing_corpus_are_one_clear_error(tmp_path: Path) -> None:
     for name in ("no.csv", "no.txt", "no.jsonl"):
-        with pytest.raises(FormatError, match="cannot be opened"):
+        with pytest.raises(FormatError, match="cannot open the file"):
             list(read_documents([tmp_path / name]))
     with pytest.raises(StoreError, match="the corpus is missing"):
         Corpus(tmp_path / "corpus.sqlite")

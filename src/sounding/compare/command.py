@@ -26,6 +26,17 @@ class CompareOptions(declare.PolicyOptions, declare.ReadingOptions):
         metavar="A B",
         help="Compare only runs A and B, and explain the result by topic and document.",
     )
+    focus: str | None = declare.text(
+        "Write everything about RUN: its rank, what it beats, what beats it, what is undecided.",
+        metavar="RUN",
+        spelled="--for",
+    )
+    against: tuple[str, ...] = declare.texts(
+        "Compare the run of --for only with these runs; separate several by commas.", metavar="RUN,..."
+    )
+    by: str | None = declare.text(
+        "Compare within each group of topics; FILE has lines of topic <TAB> group.", metavar="FILE"
+    )
     test: str = declare.test(
         "randomization",
         "Choose the test: t, wilcoxon, wilcoxon-pratt, sign, randomization, bootstrap, bootstrap-percentile,"
@@ -73,7 +84,8 @@ class CompareOptions(declare.PolicyOptions, declare.ReadingOptions):
         "Read pre-registered choices from FILE and check the comparison against them.", metavar="FILE"
     )
     fail_on: tuple[str, ...] = declare.texts(
-        "Fail on worse (exit status 3), weak (4) or unsettled (5) results; separate several by commas.",
+        "Fail if a run is worse, weak or unsettled, or beyond a threshold (drop>0.02, nDCG@10<0.60);"
+        " separate several by commas.",
         metavar="C",
     )
 
@@ -87,17 +99,18 @@ class CompareOptions(declare.PolicyOptions, declare.ReadingOptions):
 def command(options: CompareOptions) -> int:
     """Test which RUNs differ significantly on QRELS, and how far to trust each result.
 
-    For each pair: the difference with its confidence interval and p-value, whether one run was judged
-    more completely, whether unjudged documents could reverse the order, and what to do next.
+    The first sentence answers; the table has the means, the difference with its interval and p-value, whether
+    judging was even, and what to do next. Two runs are explained by topic and document.
 
     \b
-    sounding compare qrels.txt runs/ -m P@10 --baseline bm25
-    sounding compare qrels.txt runs/ -m AP --pair bm25 dense
+    sounding compare qrels.txt bm25.txt dense.txt -m nDCG@10
+    sounding compare qrels.txt runs/ -m P@10 --baseline bm25 --fail-on 'worse,drop>0.02'
+    sounding compare qrels.txt runs/ -m P@10 --for dense --against bm25,splade
     sounding compare qrels.txt runs/ -m P -m AP --depths 10,30,100,500,1000 --test anova
 
     \b
     Exit status: 0: done; 1: bad input; 2: wrong usage.
-    With --fail-on also 3: worse; 4: weak; 5: unsettled.
+    With --fail-on also 3: worse; 4: weak; 5: unsettled; 6: beyond a threshold.
     """  # noqa: D301 - click wants the control character
     from sounding.compare.flow import run  # NumPy and the tests, which --help does without
 

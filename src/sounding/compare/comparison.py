@@ -82,6 +82,8 @@ def compare(
     *,
     baselines: str | Sequence[str] = (),
     pair: tuple[str, str] | None = None,
+    focus: str | None = None,
+    against: Sequence[str] = (),
     procedure: Procedure | None = None,
     settled: bool = True,
     until: str | None = None,
@@ -95,10 +97,11 @@ def compare(
     scores: Scores | None = None,
     pool: Pool | None = None,
 ) -> Comparison:
-    """Compare runs by their values: all pairs, all runs against baselines, or one pair.
+    """Compare runs by their values: all pairs, runs with baselines, one run with others, or one pair.
 
-    Runs, qrels and measures are what `evaluate` takes; `baselines` and `pair` name runs by their names, tags
-    or files. The `procedure` says how differences are tested.
+    Runs, qrels and measures are what `evaluate` takes; `baselines`, `pair`, `focus` and `against` name runs
+    by their names, tags or files. With `focus` only the pairs of that run are compared: with the runs
+    `against`, or with all others. The `procedure` says how differences are tested.
 
     `settled` asks which orders no judgment can reverse. Bounds are those of the difference: the documents of
     two runs are set against each other. Where all pairs are asked for and documents are very many, they are
@@ -125,7 +128,7 @@ def compare(
     judgments = reading.judgments(qrels, policies)
     hold_judgments(judgments)
     if scores is None:
-        check_names(pair or baselines, places, run_format)
+        check_names([*(pair or baselines), *([focus] if focus else []), *against], places, run_format)
     passes = len(evaluations(chosen, whole)) + (bounded or until is not None or pool_depth is not None)
     sources = _Sources(places, whole, reading, again=passes > 1)
     notes: list[str] = []
@@ -138,8 +141,10 @@ def compare(
             bounded=bounded and sources.large,
         )  # fmt: skip
     check_request(scores, chosen)
-    pairs = chosen_pairs(scores, chosen, baselines, pair, [place.source for place in places])
-    apart = not (baselines or pair) and _too_many(scores, pairs)
+    pairs = chosen_pairs(
+        scores, chosen, baselines, pair, [place.source for place in places], focus=focus, against=against
+    )
+    apart = not (baselines or pair or focus) and _too_many(scores, pairs)
     listings: Listings | None = None
     bounds: tuple[PairBounds | None, ...] = (None,) * len(chosen)
     if bounded and apart and scores.bounds is not None and whole.universe == "runs":

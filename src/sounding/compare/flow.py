@@ -10,28 +10,31 @@ from typing import NamedTuple
 
 import click
 
-from sounding.compare import sentences, tables
+from sounding.compare import headlines, sentences, tables
+from sounding.compare.advice import advise
 from sounding.compare.charts import chart_of
 from sounding.compare.command import CompareOptions
 from sounding.compare.comparison import DEFAULT_MEASURES, compare
 from sounding.compare.depth_tables import case_tables, depth_tables, tidy_cases
 from sounding.compare.depths import at_depths
 from sounding.compare.designs import design_runs
-from sounding.compare.gate import gate_comparison, parse_conditions
+from sounding.compare.gate import check_thresholds, gate_comparison, parse_conditions
 from sounding.compare.holds import DEFAULT_UNTIL
 from sounding.compare.pair_account import explain, explain_in_markdown
 from sounding.compare.result import Comparison
+from sounding.compare.slices import SlicedPairs, slice_comparison
 from sounding.core.errors import FormatError, UnknownNameError
 from sounding.core.policies import Policies
-from sounding.core.text import sentence
+from sounding.core.text import fill_paragraph, sentence
 from sounding.core.workers import Progress
+from sounding.data.formats import run_sources
 from sounding.data.run_info import RunInfo
-from sounding.data.sources import plain_name
+from sounding.data.sources import STDIN, plain_name
 from sounding.measures import Measure, parse_measures
 from sounding.measures.summaries import check_comparable, comparable
 from sounding.render.save import require_suffix, save
 from sounding.render.style import require_charts
-from sounding.render.tables import Table, first_said, with_notes
+from sounding.render.tables import BOLD, PLAIN, Answer, Table, markdown_text, shown_notes
 from sounding.statistics.pairwise import OWN, Procedure, find_test
 from sounding.terminal.declare import by_suffix, typed
 from sounding.terminal.options import (
@@ -45,6 +48,9 @@ from sounding.terminal.options import (
     prose_width,
     read_info,
     remark,
+    suggest,
+    uses_color,
+    write_answer,
     write_tables,
     write_text,
 )
@@ -54,11 +60,23 @@ DEFAULT_FAMILIES = ("P", "AP")  # with --depths
 
 # Views, and the options that each has no use for.
 VIEWS = {
-    "matrix": ("pair", "design", "each_pair", "top", "baselines", "margin", "info", "chart", "holds"),
-    "design": ("each_pair", "top", "margin", "permutations", "fail_on", "info", "chart", "notes", "holds"),
-    "pair": ("each_pair", "baselines"),
-}
-SPELLINGS = {"baselines": "--baseline", "measures": "--measure", "collections": "--collection"}
+    "matrix": (
+        "pair", "focus", "by", "design", "each_pair", "top", "baselines", "margin", "info", "chart", "holds",
+    ),
+    "design": (
+        "focus", "by", "each_pair", "top", "margin", "permutations", "fail_on", "info", "chart", "holds",
+    ),
+    "pair": ("focus", "each_pair", "baselines"),
+    "focus": ("baselines", "depths", "fail_on"),
+    "by": ("depths", "holds", "margin", "fail_on", "chart", "documents"),
+}  # fmt: skip
+SPELLINGS = {
+    "baselines": "--baseline", "measures": "--measure", "collections": "--collection", "focus": "--for",
+}  # fmt: skip
+KEPT = (  # options of this command that the next one repeats
+    "measures", "info", "test", "correction", "alpha", "permutations", "pool_depth", "qrels_format",
+    "run_format", "policy", "unjudged", "universe", "at_most", "depth", "seed",
+)  # fmt: skip
 
 
 class Source(NamedTuple):
@@ -116,6 +134,7 @@ def run(options: CompareOptions) -> int:
     if options.design:
         _run_design(request)
         return 0
+    options = request.options
     info = read_info(options.info)
     # Runs of other collections may have the same names, and were pooled elsewhere.
     found = [
@@ -124,9 +143,9 @@ def run(options: CompareOptions) -> int:
     ]
     first = found[0][1]
     echo = Echo.of(request, first.performance_tests[0].correction)
-    shown = _write(found, request, echo)
+    _write(found, request, echo)
     _write_files(first, options)
-    _write_remarks(_remarks(found, shown, request), request, echo)
+    _write_deviations(request, echo)
     if not options.fail_on:
         return 0
     verdict = gate_comparison(first, options.fail_on)
@@ -153,6 +172,7 @@ def make_request(options: CompareOptions) -> CompareRequest:
         )  # fmt: skip
     depths = _parse_depths(options.depths)
     collections = _collections(options, depths)
+    options = replace(options, against=_split(options.against), pair=options.pair or _only_pair(options))
     request = CompareRequest(
         options=options, collections=collections, depths=depths, measures=(), dropped=(), policies=policies,
         procedure=procedure, plan=plan,
@@ -160,11 +180,31 @@ def make_request(options: CompareOptions) -> CompareRequest:
     _check_view(request, given)
     with options_refused():
         parse_conditions(options.fail_on)
-    if options.fail_on and not (options.baselines or options.pair):
+    if options.fail_on and not (options.baselines or typed("pair")):
         raise click.UsageError("--fail-on looks at runs against a baseline; give --baseline or --pair")
+    if options.against and options.focus is None:
+        raise click.UsageError("--against names the runs that --for is compared with; give --for RUN as well")
     with options_refused():
         measures, dropped = _measures(request)
+        check_thresholds(options.fail_on, measures)
     return replace(request, measures=measures, dropped=dropped)
+
+
+def _split(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of runs in texts that separate them by commas."""
+    return tuple(name for text in texts for name in (part.strip() for part in text.split(",")) if name)
+
+
+def _only_pair(options: CompareOptions) -> tuple[str, str] | None:
+    """Return the two runs where there are no others and no other view is asked for; None: otherwise."""
+    others = ("baselines", "depths", "matrix", "design", "focus", "by", "collections")
+    if any(getattr(options, name) for name in others):
+        return None
+    sources = [place.source for place in run_sources(options.runs)]
+    if len(sources) != 2 or not all(isinstance(one, str | Path) and str(one) != STDIN for one in sources):
+        return None
+    a, b = map(str, sources)
+    return None if a == b else (a, b)
 
 
 def _with_choices(options: CompareOptions, choices: PlanChoices, given: Collection[str]) -> CompareOptions:
@@ -314,12 +354,10 @@ class Echo:
         return [sentence(self.plan.describe()), *(deviations or [sentences.PLAN_FOLLOWED])]
 
 
-def _with_plan(shown: list[Table], echo: Echo | None, *, people: bool) -> list[Table]:
-    """The tables with the plan and all deviations from it: below for people, beside for programs."""
-    if echo is None:
+def _with_plan(shown: Sequence[Table], echo: Echo | None, *, people: bool) -> Sequence[Table]:
+    """The tables for programs with the plan and all deviations from it as facts."""
+    if echo is None or people:
         return shown
-    if people:
-        return [*shown[:-1], with_notes(shown[-1], echo.notes())]
     first, *others = shown
     return [replace(first, facts={"plan": echo.plan.facts(echo.choices), **first.facts}), *others]
 
@@ -346,7 +384,8 @@ def _compare(collection: Source, request: CompareRequest, info: dict[str, RunInf
     with names_refused(collection.qrels), _plan_blamed(request.plan):
         found = compare(
             collection.qrels, collection.runs, request.measures, baselines=options.baselines,
-            pair=options.pair, procedure=procedure, settled=not counts or bool(options.fail_on),
+            pair=options.pair, focus=options.focus, against=options.against, procedure=procedure,
+            settled=not counts or bool(options.fail_on),
             until=(options.until or DEFAULT_UNTIL) if options.holds else None,
             pool_depth=options.pool_depth, info=info, policies=request.policies,
             qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
@@ -372,67 +411,169 @@ def _run_design(request: CompareRequest) -> None:
             policies=request.policies, procedure=request.procedure, qrels_format=options.qrels_format,
             run_format=options.run_format, jobs=options.jobs, bars=request.bar,
         )  # fmt: skip
-    if cut is not None:
-        remark(cut, quiet=options.quiet)
-    if request.dropped:
-        remark(sentences.left_out_remark(request.dropped), quiet=options.quiet)
     echo = Echo.of(request, found.correction)
     made = tables.people_designs(found) if request.people else [tables.tidy_designs(found)]
+    notes = [
+        *([] if echo is None else echo.notes()),
+        *([] if cut is None else [sentence(cut)]),
+        *([sentences.left_out(request.dropped)] if request.dropped else []),
+        *headlines.design_notes(found, every=options.notes),
+    ]
+    following = suggest("compare", *_pair_words(request), keep=KEPT)
     shown = _with_plan(made, echo, people=request.people)
-    write_tables(shown, options.format_name, options.output)
-    how = sentences.design_remarks(found.correction, found.procedure, found.policies)
-    _write_remarks([*shown[0].facts.get("notes", ()), *how], request, echo)
+    write_answer(Answer(headlines.design_headline(found), shown, notes, following), options)
+    _write_deviations(request, echo)
 
 
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def _write(found: Results, request: CompareRequest, echo: Echo | None) -> list[Table]:
-    """Print or write what was found; gives the tables, none for a pair in words."""
-    options = request.options
-    more = [] if options.notes else [sentences.MORE_NOTES]
-    if options.pair and options.format_name in ("table", "md"):
-        lines, brief = [*([] if echo is None else echo.notes()), *more], not options.notes
-        if options.format_name == "md":
-            text = explain_in_markdown(found[0][1], more=lines, top=options.top, brief=brief)
-        else:
-            width = prose_width(options.output)
-            text = explain(found[0][1], width=width, more=lines, top=options.top, brief=brief)
-        write_text(text, options.output)
-        return []
-    if options.matrix:
-        shown = _matrix(found[0][1], request)
-    elif request.counts_only:
-        shown = _cases_by_depth(found, request)
+def _write(found: Results, request: CompareRequest, echo: Echo | None) -> None:
+    """Print or write what was found."""
+    options, comparison = request.options, found[0][1]
+    if options.by is not None:
+        answer = _slices_answer(slice_comparison(comparison, options.by), request)
     else:
-        shown = _pairs(found, request)
-    if request.people:
-        shown = [*shown[:-1], with_notes(shown[-1], more)]
-    shown = _with_plan(shown, echo, people=request.people)
-    write_tables(shown, options.format_name, options.output)
-    return shown
+        answer = Answer(
+            _headline(found, request), _tables(found, request), _notes(found, request), _next(found, request)
+        )
+    if echo is not None:
+        answer = replace(answer, notes=[*echo.notes(), *answer.notes])
+    if options.pair and not options.by and options.format_name in ("table", "md"):
+        write_text(_explained(comparison, answer, options), options.output)
+        return
+    write_answer(replace(answer, tables=_with_plan(answer.tables, echo, people=request.people)), options)
 
 
-def _matrix(comparison: Comparison, request: CompareRequest) -> list[Table]:
-    if not request.people:
-        return [tables.tidy_matrix(comparison)]
-    terminal = request.options.format_name == "table"
-    widest, line = (tables.WIDEST_NAME, tables.SIGNS_IN_LINE) if terminal else (None, None)
-    return tables.matrix_tables(comparison, brief=not request.options.notes, widest=widest, line=line)
+def _explained(comparison: Comparison, answer: Answer, options: CompareOptions) -> str:
+    """Return the account of one pair between the headline and the notes."""
+    notes = shown_notes(answer.notes, all_notes=options.notes)
+    if options.format_name == "md":
+        parts = [markdown_text(answer.headline), explain_in_markdown(comparison, top=options.top)]
+        parts.append("\n".join(f"- {markdown_text(note)}" for note in notes))
+        parts += [f"Next: `{answer.next_command}`"] if answer.next_command else []
+    else:
+        width = prose_width(options.output)
+        headline = fill_paragraph(answer.headline, width)
+        parts = [f"{BOLD}{headline}{PLAIN}" if uses_color(options.output) else headline]
+        parts.append(explain(comparison, width=width, top=options.top))
+        parts.append("\n".join(fill_paragraph(note, width) for note in notes))
+        parts += [f"Next: {answer.next_command}"] if answer.next_command else []
+    return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
 
 
-def _pairs(found: Results, request: CompareRequest) -> list[Table]:
+def _headline(found: Results, request: CompareRequest) -> str:
+    """Return the sentence that answers what was asked."""
+    options, comparison = request.options, found[0][1]
+    if request.counts_only:
+        return headlines.depth_headline(found)
+    if options.matrix:
+        return headlines.matrix_headline(comparison)
+    if options.pair:
+        return headlines.pair_headline(comparison)
+    if options.focus is not None:
+        return headlines.focus_headline(comparison, tables.ranks_of(comparison))
+    if options.baselines:
+        return headlines.baseline_headline(comparison)
+    texts = [headlines.pairs_headline(one) for _, one in found]
+    if len(found) == 1:
+        return texts[0]
+    return " ".join(f"{name}: {text}" for (name, _), text in zip(found, texts, strict=True))
+
+
+def _notes(found: Results, request: CompareRequest) -> list[str]:
+    """Return what a reader should know, the most important first."""
+    shown, every = not (request.counts_only or request.options.matrix), request.options.notes
+    if len(found) == 1:
+        return sentences.notes(found[0][1], intervals=shown, every=every)
+    own = [f"{name}: {note}" for name, one in found for note in (*one.limits, *one.notes)]
+    return [*own, *sentences.notes(replace(found[0][1], notes=()), intervals=shown, every=every)]
+
+
+def _next(found: Results, request: CompareRequest) -> str | None:
+    """Return the command to type next."""
+    options, comparison = request.options, found[0][1]
+    if len(found) > 1 or options.qrels is None:
+        return None
+    if request.counts_only:
+        return suggest("compare", "--depths", ",".join(map(str, request.depths)), "--each-pair", keep=KEPT)
+    if options.pair:
+        return _next_for_pair(comparison)
+    if options.matrix:
+        return suggest("compare", "--for", tables.best_run(comparison), keep=KEPT)
+    _, pair = _most_doubtful(comparison)
+    return suggest("compare", "--pair", *comparison.names(pair), keep=KEPT)
+
+
+def _most_doubtful(comparison: Comparison) -> tuple[int, int]:
+    """Return the row that deserves a closer look: significant but weak or unsettled, or else the first."""
+    rows = comparison.interesting()
+    for row in rows:
+        if comparison.significant[row] and (comparison.cases[row] == 4 or comparison.settled(*row) is False):
+            return row
+    return rows[0]
+
+
+def _next_for_pair(comparison: Comparison) -> str:
+    """Return what follows the account of a pair: a list of documents, topics needed, or a report."""
+    pair = ("--pair", *comparison.names(0))
+    (situation,) = comparison.situations([(0, 0)])
+    action = advise(situation).action
+    if action == "add topics":
+        return suggest("compare", *pair, "--design", keep=KEPT)
+    if comparison.accounts and comparison.settled(0, 0) is False:
+        return suggest("compare", *pair, "--documents", "judge.csv", keep=KEPT)
+    return suggest("report", "-o", "report.html", keep=("measures", "info"))
+
+
+def _pair_words(request: CompareRequest) -> list[str]:
+    """The options that choose the same pairs again."""
     options = request.options
+    if typed("pair") and options.pair:
+        return ["--pair", *options.pair]
+    return [word for name in options.baselines for word in ("--baseline", name)]
+
+
+def _tables(found: Results, request: CompareRequest) -> list[Table]:
+    """Return the tables of the view that was asked for."""
+    options, comparison = request.options, found[0][1]
+    terminal = options.format_name == "table"
+    widest = tables.WIDEST_NAME if terminal else None
+    if options.matrix:
+        line = tables.SIGNS_IN_LINE if terminal else None
+        return (
+            tables.matrix_tables(comparison, widest=widest, line=line)
+            if request.people
+            else [tables.tidy_matrix(comparison)]
+        )
+    if request.counts_only:
+        return _cases_by_depth(found, request)
     if not request.people:
         return tables.tidy_pairs_of(found, options.top)
-    terminal = options.format_name == "table"
+    if options.focus is not None:
+        return [tables.focus_table(comparison, options.top, widest)]
+    if options.baselines and options.format_name == "md" and not options.holds and options.margin is None:
+        return [tables.summary_table(comparison, options.top)]
     return [
         tables.people_pairs(
-            comparison, options.top, title=name if len(found) > 1 else None, full=not terminal,
-            brief=not options.notes, widest=tables.WIDEST_NAME if terminal else None,
+            one, options.top, title=name if len(found) > 1 else None, full=not terminal, widest=widest
         )
-        for name, comparison in found
-    ]  # fmt: skip
+        for name, one in found
+    ]
+
+
+def _slices_answer(sliced: SlicedPairs, request: CompareRequest) -> Answer:
+    """Return what is said of the pairs slice by slice."""
+    options, comparison = request.options, sliced.comparison
+    terminal = options.format_name == "table"
+    if request.people:
+        shown = tables.slice_table(sliced, options.top, tables.WIDEST_NAME if terminal else None)
+    else:
+        shown = tables.tidy_slices(sliced, options.top)
+    notes = [*sentences.slice_notes(sliced), *sentences.notes(comparison, every=options.notes)]
+    _, pair = _most_doubtful(comparison)
+    following = suggest("compare", "--pair", *comparison.names(pair), keep=KEPT)
+    return Answer(headlines.slices_headline(sliced), [shown], notes, following)
 
 
 def _cases_by_depth(found: Results, request: CompareRequest) -> list[Table]:
@@ -443,11 +584,7 @@ def _cases_by_depth(found: Results, request: CompareRequest) -> list[Table]:
     shown = case_tables(found)
     for name, comparison in found:
         shown += depth_tables(comparison, name if several else None, top)
-    brief = not request.options.notes
-    lines = [note for _, one in found for note in sentences.notes(one, intervals=False, brief=brief)]
-    limits = [f"{name}: {limit}" if several else limit for name, one in found for limit in one.limits]
-    shown[0] = first_said(shown[0], limits)
-    return [*shown[:-1], with_notes(shown[-1], lines)]
+    return shown
 
 
 def _write_files(comparison: Comparison, options: CompareOptions) -> None:
@@ -461,36 +598,8 @@ def _write_files(comparison: Comparison, options: CompareOptions) -> None:
         remark(f"chart: {options.chart}", quiet=options.quiet)
 
 
-def _remarks(found: Results, shown: Sequence[Table], request: CompareRequest) -> list[str]:
-    """What formats without notes leave out: what to beware of, the test, the policies."""
-    first = found[0][1]
-    warnings = [f"{name}: {note}" for name, one in found for note in (*one.limits, *one.notes)]
-    if len(found) == 1:
-        warnings = list(shown[0].facts.get("notes", first.notes)) if shown else []
-    lines = [sentences.test_and_seed(first)]
-    if not request.options.matrix and not request.counts_only:
-        lines.append(sentences.what_intervals_are(first.performance_tests[0].interval))
-    if request.options.pair:
-        lines.append(sentences.PAIR_EXPLAINED)
-    return [*warnings, *map(_in_passing, [*lines, *sentences.how_valued(first)])]
-
-
-def _in_passing(text: str) -> str:
-    """A sentence as it stands in a remark: without a capital and a period."""
-    return text[0].lower() + text[1:-1]
-
-
-def _write_remarks(texts: Sequence[str], request: CompareRequest, echo: Echo | None) -> None:
-    """On stderr, what an output has no room for, or deviations from a plan that nobody might look up there.
-
-    A deviation is said once to everybody who looks: with a table for people it stands below.
-    """
-    options = request.options
-    if options.pair and options.format_name == "latex" and not options.design:
-        remark(_in_passing(sentences.PAIR_EXPLAINED), quiet=options.quiet)
-    if options.format_name in NO_NOTES:
-        for text in [*texts, *([] if echo is None else [echo.plan.describe()])]:
-            remark(text, quiet=options.quiet)
-    seen = request.people and options.output is None
+def _write_deviations(request: CompareRequest, echo: Echo | None) -> None:
+    """Name deviations from a plan on stderr where the output is not in front of a reader."""
+    seen = request.people and request.options.output is None
     for deviation in [] if echo is None or seen else echo.plan.check(echo.choices):
-        click.echo(_in_passing(sentences.deviates(deviation)), err=True)
+        click.echo(sentences.deviates(deviation), err=True)

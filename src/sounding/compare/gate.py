@@ -1,4 +1,4 @@
-"""Whether a comparison may pass: conditions that make a build fail, and the exit status that says which.
+"""A gate for builds: conditions that make a comparison fail, and the exit status that says which.
 
 docs/plan-file.md says how to use it.
 """
@@ -6,18 +6,50 @@ docs/plan-file.md says how to use it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from sounding.compare import sentences
 from sounding.compare.result import Comparison
 from sounding.core.errors import DataError, UnknownNameError
+from sounding.measures import Measure, parse_measures
 
-Condition = Literal["worse", "weak", "unsettled"]
+Name = Literal["worse", "weak", "unsettled"]
 
-EXIT_CODES: dict[Condition, int] = {"worse": 3, "weak": 4, "unsettled": 5}  # the most serious first
+EXIT_CODES: dict[Name, int] = {"worse": 3, "weak": 4, "unsettled": 5}  # the most serious first
+THRESHOLD_EXIT_CODE = 6
 PASSED = 0
+DROP = "drop"  # a threshold on the mean difference from the baseline, by every measure
+_THRESHOLD = re.compile(r"(?P<what>[^<>=]+(?:=[^<>]+)?)\s*(?P<sign>[<>])\s*(?P<limit>[0-9.eE+-]+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """A plain limit: `drop>0.02`, or the mean of a run by a measure, as in `nDCG@10<0.60`."""
+
+    text: str  # as it was typed
+    what: str  # drop, or the name of a measure
+    limit: float
+
+    def __str__(self) -> str:
+        return self.text
+
+    def reason(self, row: GateRow) -> str | None:
+        """Say why a comparison fails; None: it passes, or the threshold is about another measure."""
+        if self.what == DROP:
+            if math.isnan(row.difference):
+                return sentences.MEAN_NOT_KNOWN
+            return sentences.dropped(row.difference, self.limit) if -row.difference > self.limit else None
+        if row.measure != self.what:
+            return None
+        if row.mean is None or math.isnan(row.mean):
+            return sentences.MEAN_NOT_KNOWN
+        return sentences.below(row.measure, row.mean, self.limit) if row.mean < self.limit else None
+
+
+Condition = Name | Threshold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +64,8 @@ class GateRow:
     noninferior_p_adjusted: float | None = None  # of the claim: not worse by the margin; where there is one
     case: int | None = None  # 1 to 4 of the decision matrix
     strength: str | None = None  # strong or weak; None: not known
-    settled: bool | None = None  # no judgment of unjudged documents turns the order round
+    settled: bool | None = None  # no judgment of unjudged documents reverses the order
+    mean: float | None = None  # of the candidate; a threshold on a measure needs it
     untested: str = ""  # why there was nothing to test, where there was not
 
     @property
@@ -66,21 +99,60 @@ class Verdict:
     @property
     def exit_code(self) -> int:
         """0 where nothing fails, else the code of the most serious condition that does."""
-        return PASSED if self.passed else EXIT_CODES[self.failures[0].condition]
+        if self.passed:
+            return PASSED
+        condition = self.failures[0].condition
+        return THRESHOLD_EXIT_CODE if isinstance(condition, Threshold) else EXIT_CODES[condition]
 
     def __str__(self) -> str:
         if self.passed:
-            return sentences.passed(self.compared, self.conditions)
+            return sentences.passed(self.compared, list(map(str, self.conditions)))
         return "\n".join(failure.sentence for failure in self.failures)
 
 
 def parse_conditions(texts: Iterable[str]) -> tuple[Condition, ...]:
-    """Conditions by name, several in one text separated by commas; the most serious first, each once."""
-    given = [name.strip() for text in texts for name in text.split(",")]
+    """Return conditions by name and thresholds; commas separate several in one text.
+
+    Named conditions come first, the most serious of them before the others; each stands once.
+    """
+    given = [name.strip() for text in texts for name in re.split(r",(?![^(]*\))", text)]
+    thresholds = {}
     for name in given:
-        if name not in EXIT_CODES:
-            raise UnknownNameError("condition to fail on", name, EXIT_CODES)
-    return tuple(condition for condition in EXIT_CODES if condition in given)
+        if name in EXIT_CODES:
+            continue
+        match = _THRESHOLD.fullmatch(name)
+        if match is None:
+            raise UnknownNameError("condition to fail on", name, (*EXIT_CODES, "drop>0.02", "nDCG@10<0.60"))
+        thresholds[name] = _threshold(name, match["what"].strip(), match["sign"], match["limit"])
+    return (*(condition for condition in EXIT_CODES if condition in given), *thresholds.values())
+
+
+def _threshold(text: str, what: str, sign: str, number: str) -> Threshold:
+    """Return a threshold; an error says what to type instead."""
+    try:
+        limit = float(number)
+    except ValueError:
+        raise DataError(f"--fail-on {text}: {number!r} is not a number; write drop>0.02") from None
+    if what == DROP:
+        if sign != ">" or limit < 0:
+            raise DataError(f"--fail-on {text}: a drop is a loss above 0; write drop>{abs(limit):g}")
+        return Threshold(text=text, what=DROP, limit=limit)
+    if sign != "<":
+        raise DataError(f"--fail-on {text}: a run fails below a value; write {what}<{number}")
+    measures = parse_measures([what])
+    if len(measures) != 1:
+        raise DataError(f"--fail-on {text}: {what} stands for {len(measures)} measures; name one")
+    return Threshold(text=text, what=str(measures[0]), limit=limit)
+
+
+def check_thresholds(fail_on: Iterable[str], measures: Sequence[Measure]) -> None:
+    """Refuse thresholds on measures that are not compared."""
+    compared = set(map(str, measures))
+    for condition in parse_conditions(fail_on):
+        if isinstance(condition, Threshold) and condition.what not in {DROP, *compared}:
+            raise DataError(
+                f"--fail-on {condition}: {condition.what} is not compared; add -m {condition.what}"
+            )
 
 
 def gate(
@@ -89,24 +161,28 @@ def gate(
     """Hold comparisons against conditions.
 
     worse: significantly worse than the baseline; with a margin: not shown to be no worse than that.
-    weak: a weak case of the decision matrix. unsettled: the unjudged documents could reverse the order
-    round. What is not known does not pass.
+    weak: a weak case of the decision matrix. unsettled: the unjudged documents could reverse the order.
+    `drop>0.02`: the mean is lower than the baseline's by more than 0.02. `nDCG@10<0.60`: the run's mean is
+    below 0.60. What is not known does not pass.
     """
     compared, conditions = tuple(rows), parse_conditions(fail_on)
     if not conditions:
         raise DataError(f"no condition to fail on; expected some of {', '.join(EXIT_CODES)}")
     if not compared:
         raise DataError("nothing to gate: no run was compared with a baseline")
-    reasons: dict[Condition, Callable[[GateRow], str | None]] = {
-        "worse": lambda row: _worse(row, alpha) if margin is None else _inferior(row, alpha, margin),
-        "weak": _weak,
-        "unsettled": _unsettled,
-    }
+
+    def reason(condition: Condition, row: GateRow) -> str | None:
+        if isinstance(condition, Threshold):
+            return condition.reason(row)
+        if condition == "worse":
+            return _worse(row, alpha) if margin is None else _inferior(row, alpha, margin)
+        return _weak(row) if condition == "weak" else _unsettled(row)
+
     failures = tuple(
-        Failure(condition=condition, row=row, sentence=f"{condition}: {row.name}: {reason}")
+        Failure(condition=condition, row=row, sentence=f"{condition}: {row.name}: {why}")
         for condition in conditions
         for row in compared
-        if (reason := reasons[condition](row)) is not None
+        if (why := reason(condition, row)) is not None
     )
     return Verdict(conditions=conditions, compared=len(compared), failures=failures)
 
@@ -124,7 +200,7 @@ def gate_comparison(comparison: Comparison, fail_on: Iterable[str]) -> Verdict:
         rows.append(
             GateRow(
                 candidate=columns["run_a"][place], baseline=columns["run_b"][place],
-                **{name: columns[name][place] for name in fields},
+                mean=columns["mean_a"][place], **{name: columns[name][place] for name in fields},
                 noninferior_p_adjusted=columns["noninferiority_p"][place] if tests.equivalence else None,
                 untested=tests.limit or ("" if tests.omnibus is not None else tests.reasons[pair]),
             )

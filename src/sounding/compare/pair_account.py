@@ -13,57 +13,45 @@ from sounding.compare.result import Comparison
 from sounding.compare.tables import WIDEST_NAME, p_name, short_names, shown_interval, signed, yes_or_no
 from sounding.core.text import SMALL, fill_paragraph, natural_places, p_phrase
 from sounding.render.tables import UNKNOWN, Column, Table, markdown_text, render
-from sounding.statistics.cases import strength
 from sounding.statistics.pairwise import PairTests
 from sounding.statistics.testing import Equivalence
 
 DOCUMENTS = 5  # unjudged documents that people see without asking for more
 
 
-def explain(
-    comparison: Comparison,
-    *,
-    width: int | None = None,
-    more: Sequence[str] = (),
-    top: int | None = None,
-    brief: bool = False,
-) -> str:
-    """The first pair in words: by each measure the verdict and advice, then what they rest on in short lists.
+def explain(comparison: Comparison, *, width: int | None = None, top: int | None = None) -> str:
+    """Return the first pair in words: by each measure the advice, the facts and short lists behind them.
 
-    `width` breaks lines; `more` are notes below; `top` is for the unjudged documents that matter.
+    `width` breaks lines; `top` is for the unjudged documents that matter.
     """
-    parts = [f"{' against '.join(comparison.names(0))}\n"]
+    parts = []
     for pair in _by_measure(comparison):
-        opening = (f"{pair.measure}: {pair.verdict()}.", f"Advice: {pair.advice()}")
-        parts.append("".join(f"{_filled(text, width)}\n" for text in opening))
+        parts.append(f"{_filled(f'{pair.measure}. Advice: {pair.advice()}', width)}\n")
         facts = list(pair.facts())
         indent = max(len(name) for name, _ in facts) + 4
         lines = [_filled(f"  {name:<{indent - 2}}{text}", width, " " * indent) for name, text in facts]
         parts.append("".join(f"{line}\n" for line in lines))
         parts += [render([table], "table", width=width) for table in pair.tables(top)]
-    parts.append("".join(f"{_filled(text, width)}\n" for text in _notes_below(comparison, more, brief)))
-    return "\n".join(parts)
+    legend = [_filled(text, width) for text in _legends(comparison)]
+    return "\n".join([*parts, *legend])
 
 
-def explain_in_markdown(
-    comparison: Comparison, *, more: Sequence[str] = (), top: int | None = None, brief: bool = False
-) -> str:
-    """The same with headings, lists and tables of Markdown."""
-    parts = [f"## {markdown_text(' against '.join(comparison.names(0)))}\n"]
+def explain_in_markdown(comparison: Comparison, *, top: int | None = None) -> str:
+    """Return the same with headings, lists and tables of Markdown."""
+    parts = []
     for pair in _by_measure(comparison):
         parts.append(f"### {markdown_text(str(pair.measure))}\n")
-        parts += [f"{markdown_text(text)}\n" for text in (f"{pair.verdict()}.", f"Advice: {pair.advice()}")]
+        parts.append(f"{markdown_text(f'Advice: {pair.advice()}')}\n")
         parts.append("".join(f"- {name}: {markdown_text(text)}\n" for name, text in pair.facts()))
         parts += [render([table], "md") for table in pair.tables(top)]
-    parts += [f"{markdown_text(text)}\n" for text in _notes_below(comparison, more, brief)]
+    parts += [f"{markdown_text(text)}\n" for text in _legends(comparison)]
     return "\n".join(parts)
 
 
-def _notes_below(comparison: Comparison, more: Sequence[str], brief: bool) -> list[str]:
+def _legends(comparison: Comparison) -> list[str]:
     tests = [*comparison.performance_tests, *comparison.assessment_tests]
     marked = any(np.any(one.floor_adjusted & (one.p_adjusted >= SMALL)) for one in tests)
-    legends = [*sentences.floor_legend(comparison, marked), *([] if brief else [sentences.EFFECT])]
-    return [*sentences.notes(comparison, brief=brief), *legends, *more]
+    return sentences.floor_legend(comparison, marked)
 
 
 def _filled(text: str, width: int | None, hanging: str = "") -> str:
@@ -95,30 +83,17 @@ class PairByMeasure:
         listed = sentences.documents_listed(self.a, self.b)
         return self.comparison.advice(self.number, 0).replace(listed, sentences.LISTED_BELOW)
 
-    def verdict(self) -> str:
-        """Which run is better, or that no difference was found, with p; and what limits that."""
-        tests, (a, b) = self.tests, (self.a, self.b)
-        mean_a, mean_b = self.comparison.means(self.number)[:, 0].tolist()
-        if tests.reasons[0]:
-            return sentences.not_tested(tests.reasons[0])
-        p = _adjusted_p(tests)
-        if tests.limit:
-            return sentences.no_conclusion(sentences.two_means(mean_a, mean_b, p), tests.limit)
-        short = [self.comparison.runs[run] for run in self.comparison.short_runs(self.number, 0)]
-        limits = sentences.verdict_limits(strength(self.case) == "weak", short)
-        if not tests.significant[0]:
-            return sentences.no_difference(sentences.two_means(mean_a, mean_b, p)) + limits
-        if tests.difference[0] < 0:
-            a, b, mean_a, mean_b = b, a, mean_b, mean_a
-        return sentences.better(a, b, sentences.two_means(mean_a, mean_b, p)) + limits
-
     def facts(self) -> Iterator[tuple[str, str]]:
         """What the verdict rests on: a name, and a text for it."""
         tests, a = self.tests, self.a
+        if tests.reasons[0]:
+            yield "not tested", tests.reasons[0]
+        mean_a, mean_b = self.comparison.means(self.number)[:, 0].tolist()
+        yield "means", sentences.two_means((a, mean_a), (self.b, mean_b))
         interval = shown_interval(tests.ci_low[0], tests.ci_high[0])
         # There is no effect size where the differences do not vary.
         effect = f"{tests.effect[0]:+.2f}" if np.isfinite(tests.effect[0]) else UNKNOWN
-        shown = (signed(tests.difference[0]), interval, effect)
+        shown = (signed(tests.difference[0]), interval, effect, _adjusted_p(tests))
         yield "difference", sentences.pair_difference(a, self.b, tests, shown)
         yield "topics", sentences.wins(a, tests)
         yield "judged", self._judged()

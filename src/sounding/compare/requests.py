@@ -41,12 +41,19 @@ def chosen_pairs(
     baselines: Sequence[str],
     pair: tuple[str, str] | None,
     sources: Sequence[Any] = (),
+    *,
+    focus: str | None = None,
+    against: Sequence[str] = (),
 ) -> Pairs:
-    """One pair as it is named; runs against baselines, which stand second; or all, better runs first.
+    """Return the pairs to compare, as (run_a, run_b).
 
-    `sources` are the runs as they were given, in the order of the scores: files may be named as well.
+    One pair as it is named; the run `focus` first, with each of `against` or all others; other runs first,
+    with baselines second; or all pairs, better runs first. `sources` are the runs as they were given, in the
+    order of the scores: files may be named as well.
     """
     check_named(baselines, pair)
+    if focus is not None:
+        return _focus_pairs(scores, measures, focus, against, sources)
     if pair is not None:
         if baselines:
             raise DataError("one pair, and baselines as well: give one of the two")
@@ -65,6 +72,18 @@ def chosen_pairs(
             )
         return np.array(order, np.intp)[baseline_pairs(len(order), places)]
     return np.array(order, np.intp)[all_pairs(len(order))]
+
+
+def _focus_pairs(
+    scores: Scores, measures: Sequence[Measure], focus: str, against: Sequence[str], sources: Sequence[Any]
+) -> Pairs:
+    """Return the pairs of one run and others, the best of these first."""
+    own = find_run(scores, focus, sources)
+    order = scores.order([scores.measures.index(measures[0])])
+    wanted = {find_run(scores, name, sources) for name in against} or set(order) - {own}
+    if own in wanted:
+        raise DataError(f"run {focus!r} against itself: name other runs")
+    return np.array([(own, other) for other in order if other in wanted], np.intp)
 
 
 def check_named(baselines: Sequence[str], pair: tuple[str, str] | None) -> None:

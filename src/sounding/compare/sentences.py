@@ -12,20 +12,19 @@ from numpy.typing import ArrayLike
 
 from sounding.compare.advice import which_completions
 from sounding.compare.result import Comparison
+from sounding.compare.slices import SlicedPairs
 from sounding.core.arrays import NDArray
 from sounding.core.policies import Policies
 from sounding.core.text import FLOOR, first_few, p_phrase, plural, sentence, whole_percent
 from sounding.evaluate.result import FEW_TOPICS, Scores
 from sounding.measures import Measure
 from sounding.statistics.cases import CASES, MEANING, strength
-from sounding.statistics.pairwise import PairTests, Procedure
+from sounding.statistics.pairwise import PairTests
 from sounding.statistics.power import LEAST_SPLIT, PairPower
 
 NAMED = 5  # runs that a note names before it counts the others
 EFFECT = "Effect size: Cohen's d_z, mean over standard deviation of the differences by topic."
-MORE_NOTES = "More on how to read this with --notes."
 LONG_NAMES = "Long names of runs are shortened here, and whole in every other format."
-PAIR_EXPLAINED = "The explanation of the pair is in the formats table, md and json."
 LEGEND = (
     "A row against each column, runs in the same order: > better, < worse, = no significant difference;"
     " › ‹ ~ the same where the case is weak; ? not tested."
@@ -109,22 +108,54 @@ def test_notes(performance: Sequence[PairTests]) -> Iterator[str]:
         yield sentence(f"{first}{more}")
 
 
-def notes(comparison: Comparison, *, intervals: bool = True, brief: bool = False) -> list[str]:
-    """What was tested and how, what to beware of, and the policies; `intervals` where some are shown.
+def notes(comparison: Comparison, *, intervals: bool = True, every: bool = True) -> list[str]:
+    """Return what a reader should know of a comparison, what could mislead first.
 
-    `brief`: the test in a line, what to beware of, and the policies with what settled means in another.
+    `every`: also what is the same for all comparisons, how they are tested and valued. `intervals`: some
+    are shown.
     """
+    lines = [*_uneven(comparison), *_changed_policies(comparison), *comparison.notes]
+    if comparison.holds is not None:
+        lines.append(comparison.holds.describe())
+    lines += _omnibus_notes(comparison)
+    if not every:
+        return lines
+    lines += [*advice_notes(comparison), cases_in_words(comparison)]
+    return [*lines, *_methods(comparison, intervals=intervals)]
+
+
+def _uneven(comparison: Comparison) -> Iterator[str]:
+    """Say in how many pairs one run was judged more completely, by the measures where that is so."""
+    parts = []
+    for measure, cases, depth in zip(comparison.measures, comparison.cases, comparison.depths, strict=True):
+        count = int(np.count_nonzero((cases == 2) | (cases == 4)))
+        if count:
+            parts.append(f"{count:,} by {measure} (top {depth:,})")
+    if parts:
+        pairs = plural(len(comparison.pairs), "pair")
+        yield (
+            f"Judging is uneven in these of {pairs}, marked weak: {', '.join(parts)}. One run was judged"
+            " significantly more completely than the other."
+        )
+
+
+def _changed_policies(comparison: Comparison) -> Iterator[str]:
+    changed = comparison.policies.changed()
+    if changed:
+        yield f"Policies that differ from the defaults: {changed}."
+
+
+def _methods(comparison: Comparison, *, intervals: bool) -> list[str]:
+    """Say how the pairs were tested and valued: the same for every comparison of this kind."""
     first = comparison.performance_tests[0]
-    lines = [f"{len(comparison.runs)} runs, {len(comparison.topics)} judged topics."]
-    lines[0] += f" Test: {how_tested(comparison)}."
-    if brief:
-        return [*lines, *_omnibus_notes(comparison), *comparison.notes, " ".join(how_valued(comparison))]
+    lines = [f"Test: {how_tested(comparison)}."]
     if intervals:
-        lines[0] += f" Intervals ({100 * (1 - first.alpha):g}%): {first.interval}."
+        lines.append(
+            f"Intervals ({100 * (1 - first.alpha):g}%) are {first.interval}; each is for its pair alone."
+        )
+        lines.append(EFFECT)
     if first.equivalence is not None and intervals:
         lines.append(f"Equivalence and non-inferiority: {first.equivalence.method}.")
-    lines += _omnibus_notes(comparison)
-    lines += comparison.notes
     return [*lines, *how_valued(comparison)]
 
 
@@ -165,8 +196,6 @@ def how_valued(comparison: Comparison) -> list[str]:
             f"Settled: no judgments of the unjudged documents that any of these runs retrieved{more}"
             f" could reverse the order{f', {limited}' if limited else ''}."
         )
-    if comparison.holds is not None:
-        lines.append(comparison.holds.describe())
     return lines
 
 
@@ -257,6 +286,72 @@ def power_in_words(power: PairPower) -> tuple[str, ...]:
     return tuple(lines)
 
 
+# -- results in words -------------------------------------------------------------------------------
+
+
+def rows_shown(shown: int, rows: int) -> str:
+    """Say how many rows are shown, and how to see the others."""
+    return f"{shown:,} of {rows:,} rows; --top N shows more."
+
+
+def verdict_in_words(comparison: Comparison, measure: int, pair: int) -> str:
+    """Say in a few words what was found of run_a against run_b."""
+    tests = comparison.performance_tests[measure]
+    if tests.reasons[pair]:
+        return "not tested"
+    if tests.limit:
+        return "cannot be significant"
+    weak = int(comparison.cases[measure, pair]) in (2, 4)
+    if not tests.significant[pair]:
+        return "no significant difference" + (", unevenly judged" if weak else "")
+    word = "better" if tests.difference[pair] > 0 else "worse"
+    more = "more" if word == "better" else "less"
+    return f"{word}, but judged {more} completely" if weak else word
+
+
+def result_in_words(comparison: Comparison, measure: int, pair: int) -> str:
+    """Say whether run_a beats run_b, loses to it, or neither."""
+    tests = comparison.performance_tests[measure]
+    if not tests.significant[pair]:
+        return "undecided"
+    return "better" if tests.difference[pair] > 0 else "worse"
+
+
+def why_in_words(comparison: Comparison, measure: int, pair: int) -> str:
+    """Say why a result is undecided or weak, and what to do about it."""
+    tests, case = comparison.performance_tests[measure], int(comparison.cases[measure, pair])
+    advice = comparison.advice(measure, pair).partition(":")[0].removesuffix(".")
+    if tests.reasons[pair]:
+        return f"not tested: {tests.reasons[pair]}"
+    if not tests.significant[pair] and comparison.own_cases[measure, pair] in (3, 4):
+        return "significant alone, but not after correction"
+    if not tests.significant[pair]:
+        why = "too few topics or draws" if tests.limit else "the difference is within chance"
+    else:
+        why = "the better run was judged more completely" if case == 4 else "significant"
+    return why if case == 3 else f"{why}; {advice[0].lower()}{advice[1:]}"
+
+
+def slice_remark(sliced: SlicedPairs, part: int, measure: int, pair: int) -> str:
+    """Say what is special about a pair in a slice."""
+    parts = []
+    if sliced.tests[part][measure] is None:
+        parts.append(f"fewer than {sliced.fewest} topics: not tested")
+    if sliced.reversed[part, measure, pair]:
+        parts.append("opposite order")
+    return ", ".join(parts)
+
+
+def slice_notes(sliced: SlicedPairs) -> Iterator[str]:
+    """Say which topics are in no slice, and that slices are many looks at the same data."""
+    inside = {place for own in sliced.topics for place in own}
+    outside = len(sliced.comparison.topics) - len(inside)
+    if outside:
+        are = "is" if outside == 1 else "are"
+        yield f"{plural(outside, 'judged topic')} {are} in no slice of {sliced.source}."
+    yield f"{plural(len(sliced.names), 'slice')} are as many tests: some may be significant by chance."
+
+
 # -- advice on one pair -----------------------------------------------------------------------------
 
 
@@ -278,46 +373,17 @@ HOW_BOUNDED = {
 }
 
 
-def not_tested(reason: str) -> str:
-    """Why a pair has no test."""
-    return f"not tested: {reason}"
+def two_means(a: tuple[str, float], b: tuple[str, float]) -> str:
+    """Say the means of two runs."""
+    return f"{a[0]} {a[1]:.4f}, {b[0]} {b[1]:.4f}"
 
 
-def no_conclusion(means: str, limit: str) -> str:
-    """Why nothing can be concluded from two means."""
-    return f"no conclusion, {means}: {limit}"
-
-
-def no_difference(means: str) -> str:
-    """That no significant difference was found."""
-    return f"no significant difference, {means}"
-
-
-def better(a: str, b: str, means: str) -> str:
-    """Which run is significantly better."""
-    return f"{a} is significantly better than {b}, {means}"
-
-
-def two_means(mean_a: float, mean_b: float, p: str) -> str:
-    """The means of two runs, and p."""
-    return f"{mean_a:.4f} against {mean_b:.4f} ({p})"
-
-
-def verdict_limits(weak: bool, short: Sequence[str]) -> str:
-    """What a verdict should not be read without: that it is weak, that lists are short."""
-    named = f"{' and '.join(short)} {'has' if len(short) == 1 else 'have'} short lists"
-    if not weak:
-        return f"; {named}" if short else ""
-    text = "; weak: one run was judged more completely than the other"
-    return f"{text}, and {named}" if short else text
-
-
-def pair_difference(a: str, b: str, tests: PairTests, shown: tuple[str, str, str]) -> str:
-    """How much a pair differs; `shown` are its difference, the interval and the effect size."""
-    difference, interval, effect = shown
+def pair_difference(a: str, b: str, tests: PairTests, shown: tuple[str, str, str, str]) -> str:
+    """Say how much a pair differs; `shown` are its difference, the interval, the effect size and p."""
+    difference, interval, effect, p = shown
     of_what = "" if tests.center == "mean" else f" of the {tests.center}"
     return (
-        f"{difference}, {a} less {b}; {100 * (1 - tests.alpha):g}% interval{of_what} {interval};"
+        f"{difference} ({a} minus {b}), {p}; {100 * (1 - tests.alpha):g}% interval{of_what} {interval};"
         f" effect size {effect}"
     )
 
@@ -390,9 +456,20 @@ def _shown(p: float, alpha: float) -> str:
 
 # -- what a gate says --------------------------------------------------------------------------------
 
-STRENGTH_NOT_KNOWN = "not known whether the case is strong or weak"
-ORDER_NOT_KNOWN = "not known whether the unjudged documents could reverse the order"
-ORDER_OPEN = "the unjudged documents could reverse the order"
+STRENGTH_NOT_KNOWN = "it is unknown whether judging was even"
+ORDER_NOT_KNOWN = "it is unknown whether unjudged documents could reverse the order"
+ORDER_OPEN = "unjudged documents could reverse the order"
+MEAN_NOT_KNOWN = "the mean is unknown: the runs have no topics in common"
+
+
+def dropped(difference: float, limit: float) -> str:
+    """Say that a run lost more than the limit."""
+    return f"the mean dropped by {-difference:.4f}, more than {limit:g}"
+
+
+def below(measure: str, mean: float, limit: float) -> str:
+    """Say that the mean of a run is below the limit."""
+    return f"{measure} is {mean:.4f}, below {limit:g}"
 
 
 def passed(comparisons: int, conditions: Sequence[str]) -> str:
@@ -435,33 +512,12 @@ def deviates(deviation: str) -> str:
     return f"Deviates from the plan: {deviation}."
 
 
-def test_and_seed(comparison: Comparison) -> str:
-    """The test with its seed."""
-    return f"Test: {how_tested(comparison)}; seed {comparison.procedure.seed}."
-
-
-def what_intervals_are(interval: str) -> str:
-    """What the columns of intervals are."""
-    return f"Intervals, ci_low to ci_high: {interval}."
-
-
-def design_remarks(correction: str, procedure: Procedure, policies: Policies) -> list[str]:
-    """What power rests on."""
-    how = f"correction {correction}; alpha {procedure.alpha:g}; seed {procedure.seed}"
-    return [f"power: that of a paired t test; {how}", f"policies: {policies.describe()}"]
-
-
 # -- where measures are left out -------------------------------------------------------------------
 
 
 def left_out(measures: Sequence[Measure]) -> str:
     """That measures have no mean over topics to compare."""
     return f"Left out, for they have no mean over topics to compare: {', '.join(map(str, measures))}."
-
-
-def left_out_remark(measures: Sequence[Measure]) -> str:
-    """The same beside a design."""
-    return f"left out: {', '.join(map(str, measures))}"
 
 
 def margin_without_use(margin: float) -> str:

@@ -12,15 +12,17 @@ import numpy as np
 from sounding.compare import sentences
 from sounding.compare.designs import Designs
 from sounding.compare.result import MARGIN_COLUMNS, Comparison, Rows
+from sounding.compare.slices import SlicedPairs
 from sounding.core.text import FLOOR, format_chance, format_p, sentence
 from sounding.measures import Measure
 from sounding.measures.summaries import mean_over_topics
-from sounding.render.tables import UNKNOWN, Cell, Column, Table, columns_of, decimal, first_said, with_notes
+from sounding.render.tables import UNKNOWN, Cell, Column, Table, Tone, columns_of, decimal, with_notes
 from sounding.statistics.pairwise import OWN, PairTests
 from sounding.statistics.power import Design, SwapRates
 
 WIDEST_NAME = 20  # of a run in a table for a terminal
 SHOWN = 20  # pairs that people see without asking for more
+SLICES_SHOWN = 40  # rows of slices, of which a pair has several
 
 Named = Sequence[tuple[str, Comparison]]  # collections by name
 Cells = Mapping[str, list[Any]]  # the columns of a comparison, by name
@@ -101,7 +103,7 @@ def facts(comparison: Comparison) -> dict[str, Any]:
             str(measure): counts
             for measure, counts in zip(comparison.measures, comparison.counts().tolist(), strict=True)
         },
-        "notes": [*comparison.limits, *comparison.notes],
+        "notes": [*comparison.limits, *sentences.notes(comparison)],
     }  # fmt: skip
 
 
@@ -112,7 +114,7 @@ def tidy_pairs(comparison: Comparison, collection: str | None = None, top: int |
     if collection is not None:
         columns.insert(0, Column("collection", [collection] * len(rows)))
     about = facts(comparison)
-    about["notes"] += [*sentences.floor_notes(comparison), *sentences.advice_notes(comparison)]
+    about["notes"] += sentences.floor_notes(comparison)
     return Table(columns, facts=about | _account_facts(comparison, top))
 
 
@@ -178,12 +180,11 @@ def people_pairs(
     *,
     title: str | None = None,
     full: bool = False,
-    brief: bool = False,
     widest: int | None = None,
 ) -> Table:
-    """Pairs of interest first, as people read them; `full`: for print, with topics, means and both p.
+    """Return the pairs as people read them, those of most interest first.
 
-    `brief`: only the notes that nobody should miss. `widest`: longer names of runs are shortened.
+    `full`: for print, with topics, effect sizes and both p. `widest`: longer names of runs are shortened.
     """
     order = comparison.interesting()
     rows = order[: SHOWN if top is None else top]
@@ -196,62 +197,149 @@ def people_pairs(
         *keys,
         *_size_columns(comparison, rows, found, full=full),
         *_trust_columns(comparison, found),
-        Column("advice", _advice_cells(found, short)),
+        Column("advice", _advice_cells(found, short), optional=6),
     ]
-    shown = "" if len(rows) == len(order) else f"{len(rows)} of {len(order):,} rows, the rest with --top N. "
-    lines = [shown + sentences.cases_in_words(comparison)]
+    lines = [] if len(rows) == len(order) else [sentences.rows_shown(len(rows), len(order))]
     marked = any(str(cell).startswith(FLOOR) for column in columns for cell in column.cells)
-    if brief:
-        lines += sentences.notes(comparison, brief=True)
-        lines[1] = " ".join([lines[1], *sentences.floor_legend(comparison, marked)])
-    else:
-        lines += [
-            *sentences.advice_notes(comparison),
-            *sentences.notes(comparison),
-            *sentences.floor_legend(comparison, marked),
-        ]
-        lines += [sentences.EFFECT] if full else []
+    lines += sentences.floor_legend(comparison, marked)
     if any(short[name] != name for side in ("run_a", "run_b") for name in found[side]):
         lines.append(sentences.LONG_NAMES)
-    return first_said(Table(columns, title=title, notes=lines, keys=len(keys)), comparison.limits)
+    return Table(columns, title=title, notes=lines, keys=len(keys))
+
+
+def _significant(comparison: Comparison, rows: Rows) -> dict[int, Tone]:
+    """The rows of significant differences, to be shown as good."""
+    found = comparison.significant
+    return {place: "good" for place, row in enumerate(rows) if found[row]}
 
 
 def _size_columns(comparison: Comparison, rows: Rows, found: Cells, *, full: bool) -> Iterator[Column]:
     """How large the differences are, and how sure that is."""
     tests = comparison.performance_tests
+    good = _significant(comparison, rows)
     if full or not comparison.same_topics:
-        yield Column("topics", found["topics"])
-    if full:
-        yield Column("mean_a", found["mean_a"])
-        yield Column("mean_b", found["mean_b"])
-    yield Column("difference", found["difference"])
+        yield Column("topics", found["topics"], optional=1)
+    yield Column("mean_a", found["mean_a"])
+    yield Column("mean_b", found["mean_b"])
+    yield Column("difference", found["difference"], tones=good)
     intervals = [
         UNKNOWN if np.isnan(gap) else shown_interval(low, high)
         for gap, low, high in zip(found["difference"], found["ci_low"], found["ci_high"], strict=True)
     ]
     # The difference is of the mean: where intervals are of something else, the heading says so.
     of_what = "" if tests[0].center == "mean" else f" ({tests[0].center})"
-    yield Column(f"interval{of_what}", intervals, joined=True)
+    yield Column(f"interval{of_what}", intervals, optional=4)
     if full:
         yield Column("effect size", found["effect_size"], digits=2)
         drawn = [bool(tests[number].floor_drawn[pair]) for number, pair in rows]
         yield Column("p", list(map(format_p, found["p"], drawn)))
     floors = [bool(tests[number].floor_adjusted[pair]) for number, pair in rows]
     adjusted = list(map(format_p, found["p_adjusted"], floors))
-    yield Column("adjusted p" if full else p_name(tests[0]), adjusted)
+    yield Column("adjusted p" if full else p_name(tests[0]), adjusted, tones=good)
 
 
 def _trust_columns(comparison: Comparison, found: Cells) -> Iterator[Column]:
     """How far the differences can be trusted: assessment, case, what is settled, and what holds."""
-    yield Column("assessment", found["assessment_difference"])
-    yield Column("case", list(map(shown_case, found["case"], found["strength"])))
-    yield Column("settled", [yes_or_no(cell) for cell in found["settled"]])
+    yield Column("assessment", found["assessment_difference"], optional=5)
+    weak: dict[int, Tone] = {
+        place: "weak" for place, strength in enumerate(found["strength"]) if strength == "weak"
+    }
+    yield Column("case", list(map(shown_case, found["case"], found["strength"])), optional=2, tones=weak)
+    yield Column("settled", [yes_or_no(cell) for cell in found["settled"]], optional=3)
     if comparison.holds is not None:
         yield Column("holds", list(map(format_chance, found["holds"])), right=True)
         yield Column("sign", list(map(format_chance, found["sign_holds"])), right=True, joined=True)
     for name, shown_name in zip(MARGIN_COLUMNS, ("equivalence p", "non-inferiority p"), strict=True):
         if name in found:
             yield Column(shown_name, [format_p(p) for p in found[name]])
+
+
+def summary_table(comparison: Comparison, top: int | None = None) -> Table:
+    """Return five columns for a pull request: every run against its baseline, with a verdict."""
+    order = comparison.interesting()
+    rows = order[: SHOWN if top is None else top]
+    found = comparison.columns(rows)
+    several = len(set(found["run_b"])) > 1
+    runs = [f"{a} against {b}" if several else a for a, b in zip(found["run_a"], found["run_b"], strict=True)]
+    differences = [
+        f"{signed(gap)} ({shown_interval(low, high)})"
+        for gap, low, high in zip(found["difference"], found["ci_low"], found["ci_high"], strict=True)
+    ]
+    tests = comparison.performance_tests
+    floors = [bool(tests[number].floor_adjusted[pair]) for number, pair in rows]
+    columns = [
+        Column("run", runs),
+        Column("measure", found["measure"]),
+        Column("difference (interval)", differences, right=True),
+        Column(p_name(tests[0]), list(map(format_p, found["p_adjusted"], floors))),
+        Column("verdict", [sentences.verdict_in_words(comparison, *row) for row in rows]),
+    ]
+    lines = [] if len(rows) == len(order) else [sentences.rows_shown(len(rows), len(order))]
+    return Table(columns, notes=lines, keys=2)
+
+
+def focus_table(comparison: Comparison, top: int | None = None, widest: int | None = None) -> Table:
+    """Return one row for each run that a run was compared with: won, lost or undecided, and why."""
+    order = comparison.interesting()
+    rows = order if top is None else order[:top]
+    found = comparison.columns(rows)
+    short = short_names(comparison.runs, widest)
+    good = _significant(comparison, rows)
+    tests = comparison.performance_tests
+    keys = [Column("against", [short[name] for name in found["run_b"]])]
+    if len(comparison.measures) > 1:
+        keys.append(Column("measure", found["measure"]))
+    floors = [bool(tests[number].floor_adjusted[pair]) for number, pair in rows]
+    intervals = list(map(shown_interval, found["ci_low"], found["ci_high"]))
+    columns = [
+        *keys,
+        Column("result", [sentences.result_in_words(comparison, *row) for row in rows], tones=good),
+        Column("mean", found["mean_a"]),
+        Column("other mean", found["mean_b"]),
+        Column("difference", found["difference"], tones=good),
+        Column("interval", intervals, optional=3),
+        Column(p_name(tests[0]), list(map(format_p, found["p_adjusted"], floors)), tones=good),
+        Column("why", [sentences.why_in_words(comparison, *row) for row in rows], optional=4),
+    ]
+    return Table(columns, keys=len(keys))
+
+
+def slice_table(sliced: SlicedPairs, top: int | None = None, widest: int | None = None) -> Table:
+    """Return one row for each slice and pair, for people."""
+    comparison = sliced.comparison
+    order = sliced.rows()
+    rows = order[: SLICES_SHOWN if top is None else top]
+    found = sliced.columns(rows)
+    short = short_names(comparison.runs, widest)
+    good: dict[int, Tone] = {place: "good" for place, cell in enumerate(found["significant"]) if cell}
+    keys = [Column(side, [short[str(name)] for name in found[side]]) for side in ("run_a", "run_b")]
+    if len(comparison.measures) > 1:
+        keys.append(Column("measure", found["measure"]))
+    keys.append(Column("slice", found["slice"]))
+    p = [UNKNOWN if one is None else format_p(one) for one in found["p_adjusted"]]
+    intervals = [
+        UNKNOWN if low is None else shown_interval(low, high)
+        for low, high in zip(found["ci_low"], found["ci_high"], strict=True)
+    ]
+    columns = [
+        *keys,
+        Column("topics", found["topics"]),
+        Column("mean_a", found["mean_a"], optional=2),
+        Column("mean_b", found["mean_b"], optional=2),
+        Column("difference", found["difference"], tones=good),
+        Column("interval", intervals, optional=1),
+        Column(p_name(comparison.performance_tests[0]), p, tones=good),
+        Column("remark", [sentences.slice_remark(sliced, *row) for row in rows], optional=3),
+    ]
+    lines = [] if len(rows) == len(order) else [sentences.rows_shown(len(rows), len(order))]
+    return Table(columns, notes=lines, keys=len(keys))
+
+
+def tidy_slices(sliced: SlicedPairs, top: int | None = None) -> Table:
+    """Return one row for each slice, measure and pair, for programs."""
+    rows = sliced.rows()[:top]
+    columns = [Column(name, cells) for name, cells in sliced.columns(rows).items()]
+    return Table(columns, facts=facts(sliced.comparison) | {"slices": sliced.sizes()})
 
 
 def _advice_cells(found: Cells, short: Mapping[str, str]) -> list[str]:
@@ -280,7 +368,7 @@ UNTESTED_SIGN, SELF_SIGN = "?", "·"
 
 
 def matrix_tables(
-    comparison: Comparison, *, brief: bool = False, widest: int | None = None, line: int | None = None
+    comparison: Comparison, *, widest: int | None = None, line: int | None = None
 ) -> list[Table]:
     """For each measure all runs against all, one sign a pair, in the order of the measure: for people.
 
@@ -296,15 +384,8 @@ def matrix_tables(
             Column(str(measure), [value for _, _, value, _ in rows]),
             *_sign_columns([signs for *_, signs in rows], line),
         ]
-        title = f"{measure}: {len(rows)} runs against each other"
-        tables.append(Table(columns, title=title, keys=2))
-    tables[0] = first_said(tables[0], comparison.limits)
-    lines = [
-        sentences.LEGEND,
-        sentences.cases_in_words(comparison),
-        *sentences.notes(comparison, intervals=False, brief=brief),
-    ]
-    tables[-1] = with_notes(tables[-1], lines)
+        tables.append(Table(columns, keys=2))
+    tables[-1] = with_notes(tables[-1], [sentences.LEGEND])
     return tables
 
 
@@ -331,6 +412,24 @@ def tidy_matrix(comparison: Comparison) -> Table:
     ]
     names = ["measure", "rank", "run", "value", "against"]
     return Table(columns_of(names, rows), facts=facts(comparison) | {"legend": sentences.LEGEND})
+
+
+def ranks_of(comparison: Comparison) -> list[tuple[int, int]]:
+    """By every measure, the rank of the first pair's run_a among the runs compared, and their number."""
+    own = int(comparison.pairs[0, 0])
+    members = sorted({own, *comparison.pairs[:, 1].tolist()})
+    found = []
+    for number in range(len(comparison.measures)):
+        means = np.nanmean(comparison.values[members, number], axis=1)
+        mean = np.nanmean(comparison.values[own, number])
+        found.append((int(np.count_nonzero(means > mean)) + 1, len(members)))
+    return found
+
+
+def best_run(comparison: Comparison) -> str:
+    """The run with the highest mean by the first measure."""
+    means = np.nan_to_num(np.nanmean(comparison.values[:, 0], axis=1), nan=-np.inf)
+    return comparison.runs[int(np.argmax(means))]
 
 
 def _matrix_rows(comparison: Comparison, number: int) -> list[tuple[int, str, float, str]]:
@@ -368,9 +467,6 @@ def people_designs(found: Designs) -> list[Table]:
             tables.append(with_notes(power, [problem]))
         else:
             tables += [power, _error_table(measure, one), _tie_table(measure, one)]
-    lines = [f"{len(found.runs)} runs, {len(found.topics)} judged topics.", *found.notes]
-    lines.append(f"Policies: {found.policies.describe()}.")
-    tables[-1] = replace(tables[-1], notes=[*tables[-1].notes, *lines])
     return tables
 
 

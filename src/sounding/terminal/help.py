@@ -36,7 +36,7 @@ ALWAYS = ("measures", "measure", "info", "chart", "notes", "format_name", "outpu
 # Command -> what --help shows beside these; the commands that are not here show all.
 COMMON: Mapping[str, Collection[str]] = {
     "evaluate": ("level", "per_topic", "stats", "top", "by", "unjudged", "baseline"),
-    "compare": ("baselines", "pair", "test", "correction", "alpha", "top", "holds", "notes", "fail_on"),
+    "compare": ("baselines", "pair", "focus", "against", "by", "test", "alpha", "top", "fail_on"),
     "depth": ("depths", "reference", "test", "alpha", "pair", "pools", "subsets"),
     "audit": ("new", "pool_depth", "chosen", "every", "top"),
     "pool": ("depth", "strategy", "budget", "qrels", "summary", "seconds", "seed"),

@@ -204,7 +204,7 @@ def test_slices_are_tested_by_themselves(call: Call, trial: Path, tmp_path: Path
     sure = any(row["p_adjusted"] <= 0.05 for row in found.values())
     assert ("differ significantly in many" in headline) == sure
     turned = {row["slice"] for row in rows if row["reversed"]}
-    assert all(slice in headline.partition("opposite order in ")[2] for slice in turned)
+    assert all(part in headline.partition("opposite order in ")[2] for part in turned)
     file.write_text("no-such-topic\tfew\n")
     assert call(*asked)[0] == 1
 
@@ -950,7 +950,7 @@ def test_collections_are_rows_whose_decisions_are_counted_apart(call: Call) -> N
     assert len(lines) == 1 + 2 * 8
     _, table, _ = call("-m", "P", "--depths", "5", "--collection", "a", "qrels.txt", "runs",
                        "--collection", "b", "truth.txt", "runs")  # fmt: skip
-    assert [line.split()[0] for line in table.splitlines()[4:6]] == ["a", "b"]
+    assert [line.split()[0] for line in table_of(table, "collection")[2:4]] == ["a", "b"]
     assert "a: an example of each case" in table
 
 

@@ -45,13 +45,13 @@ def seriousness(verdict: Verdict) -> int:
     [
         (WORSE, "worse", 3, "significantly worse by 0.0200 (adjusted p = 0.0100, alpha 0.05)"),
         (WEAK, "weak", 4, "a weak case: new is significantly better, and significantly more assessed"),
-        (OPEN, "unsettled", 5, "the unjudged documents could reverse the order"),
-        (replace(WEAK, strength=None), "weak", 4, "not known whether the case is strong or weak"),
+        (OPEN, "unsettled", 5, "unjudged documents could reverse the order"),
+        (replace(WEAK, strength=None), "weak", 4, "it is unknown whether judging was even"),
         (
             replace(GOOD, settled=None),
             "unsettled",
             5,
-            "not known whether the unjudged documents could reverse the order",
+            "it is unknown whether unjudged documents could reverse the order",
         ),
     ],
 )

@@ -9,9 +9,10 @@ from tests.compare.tables import around, scores_of
 
 from sounding.compare.comparison import compare_scores
 from sounding.compare.gate import gate_comparison
+from sounding.compare.headlines import pair_headline, pairs_headline
 from sounding.compare.pair_account import explain
 from sounding.compare.result import Comparison
-from sounding.compare.tables import facts, people_pairs
+from sounding.compare.tables import facts
 from sounding.core.errors import DataError
 from sounding.runs.pairs import all_pairs
 from sounding.statistics.cases import decide
@@ -49,11 +50,11 @@ def test_holm_with_too_few_draws_says_first_that_it_cannot_tell_and_gives_no_cas
     found = compared(values, np.ones_like(values), correction="holm", permutations=9_999)
     assert found.performance_tests[0].limit
     assert set(found.cases.ravel().tolist()) == {0}
-    table = people_pairs(found)
-    assert table.title is not None
-    assert "no pair can be significant" in table.title.lower()
-    assert "15,599 permutations" in table.title
-    assert "max-t" in table.title
+    headline = pairs_headline(found)
+    assert headline.startswith("No pair can be significant")
+    assert "15,599 permutations" in headline
+    assert "max-t" in headline
+    assert "differ" not in headline
     assert list(facts(found)["inconclusive"]) == ["P@10"]
     # Each pair by itself is another matter: advice goes by that.
     assert set(found.own_cases.ravel().tolist()) == {1, 3}
@@ -69,9 +70,10 @@ def test_five_topics_are_too_few_for_a_conclusion_and_six_are_not(test: str, top
     assert "at least 6" in few.limits[0]
     assert few.situations([(0, 0)])[0].fewest_topics == 6
     assert few.advice(0, 0).startswith("Add topics")
-    told = explain(few)
-    assert "no significant difference" not in told
-    assert "at least 6 topics" in told
+    assert "no significant difference" not in explain(few)
+    headline = pair_headline(few)
+    assert "do not differ" not in headline
+    assert "at least 6 topics" in headline
     assert compared(values, np.ones((2, topics + 1)), test=test).cases.tolist() == [[3]]
 
 

@@ -112,6 +112,7 @@ def pair_headline(comparison: Comparison) -> str:
     if not able:
         return _limits(comparison)
     text = f"{_one_pair(comparison, able[0])} ({_frame(comparison)})."
+    text += _uneven(comparison, able[0]) if int(comparison.cases[able[0], 0]) in WEAK else ""
     others = able[1:MOST_MEASURES]
     text += "".join(
         f" By {comparison.measures[number]}: {_briefly(comparison, number)}." for number in others
@@ -133,14 +134,19 @@ def _one_pair(comparison: Comparison, number: int) -> str:
     if tests.equal[0]:
         return f"{a} and {b} are equal by {measure} on every topic"
     if not tests.significant[0]:
-        ahead = int(comparison.pairs[0, 0 if tests.difference[0] >= 0 else 1])
-        return (
-            f"{a} and {b} do not differ significantly by {measure}: {values}"
-            f"{_unjudged(comparison, number, ahead, name=a)}"
-        )
-    weak = int(comparison.cases[number, 0]) in WEAK
-    return f"{a} is significantly better than {b} by {measure}: {values}" + (
-        f"; {a} was judged more completely" if weak else ""
+        return f"{a} and {b} do not differ significantly by {measure}: {values}"
+    return f"{a} is significantly better than {b} by {measure}: {values}"
+
+
+def _uneven(comparison: Comparison, number: int) -> str:
+    """Say which run of the first pair was judged less completely, with both shares."""
+    runs = comparison.pairs[0].tolist()
+    shares = np.nanmean(comparison.assessment[runs, number], axis=1).tolist()
+    less, more = sorted(zip(shares, runs, strict=True))
+    depth = comparison.depths[number]
+    return (
+        f" {comparison.runs[less[1]]} was judged less completely:"
+        f" {whole_percent(less[0])} of its top {depth:,} against {whole_percent(more[0])}."
     )
 
 
@@ -324,13 +330,12 @@ def _p(comparison: Comparison, number: int, pair: int) -> str:
     return f"p {p_phrase(tests.p_adjusted[pair], bool(tests.floor_adjusted[pair]))}"
 
 
-def _unjudged(comparison: Comparison, number: int, run: int, name: str | None = None) -> str:
+def _unjudged(comparison: Comparison, number: int, run: int) -> str:
     """Say how much of what a run returned is unjudged; empty: nothing is."""
     judged = comparison.judged_of_returned(run, number)
     if np.isnan(judged) or judged >= 1:
         return ""
-    whose = "its" if name is None else f"{name}'s"
-    return f"; {whole_percent(1 - judged)} of {whose} top {comparison.depths[number]:,} is unjudged"
+    return f"; {whole_percent(1 - judged)} of its top {comparison.depths[number]:,} is unjudged"
 
 
 def _frame(comparison: Comparison, *, topics: bool = True) -> str:

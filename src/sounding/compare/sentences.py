@@ -131,7 +131,7 @@ def _uneven(comparison: Comparison) -> Iterator[str]:
         count = int(np.count_nonzero((cases == 2) | (cases == 4)))
         if count:
             parts.append(f"{count:,} by {measure} (top {depth:,})")
-    if parts:
+    if parts and len(comparison.pairs) > 1:  # of one pair the headline says so
         pairs = plural(len(comparison.pairs), "pair")
         yield (
             f"Judging is uneven in these of {pairs}, marked weak: {', '.join(parts)}. One run was judged"

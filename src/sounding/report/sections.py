@@ -193,7 +193,8 @@ def _first_rows(table: Table) -> Table:
 
 def _paired(table: Table) -> Table:
     """The table with both runs in its first column, which stays in sight on a small screen."""
-    first, second, *others = table.columns
+    first, second, *rest = table.columns
+    others = [column for column in rest if column.name not in ("mean_a", "mean_b")]  # the leaderboard has them
     names = [f"{a} − {b}" for a, b in zip(first.cells, second.cells, strict=True)]
     return replace(table, columns=[Column("pair", names), *others], keys=table.keys - 1)
 

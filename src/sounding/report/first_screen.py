@@ -663,7 +663,11 @@ class _Screen:
             head = sentences.more_topics(needed.corrected, known.first, known.second)
             return NextStep(head=head, why=sentences.topics_why(needed.alone, needed.pairs))
         if known is not None and known.alone and not known.equal:
-            return NextStep(head=sentences.FEWER_PAIRS, why=sentences.FEWER_PAIRS_WHY)
+            enough = needed is not None and needed.corrected <= MANY_TOPICS
+            head = sentences.FEWER_PAIRS
+            if needed is not None and enough:
+                head = sentences.more_topics(needed.corrected, known.first, known.second)
+            return NextStep(head=head, why=sentences.FEWER_PAIRS_WHY)
         if present < FEW_TOPICS:
             return NextStep(head=sentences.ADD_TOPICS, why=sentences.too_few(present))
         why = sentences.SAME_WHY if known is not None and known.equal else sentences.EQUAL_WHY

@@ -281,7 +281,7 @@ for (const link of document.querySelectorAll("nav a")) link.addEventListener("cl
 // -- two runs, topic by topic ---------------------------------------------------------------------
 
 const TALL = 190; // pixels of the bars
-const MOST_DOCUMENTS = 20; // listed for a pair
+const MOST_DOCUMENTS = 10; // listed for a pair
 
 class Explorer {
   constructor(place, known) {

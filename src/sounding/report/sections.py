@@ -1,4 +1,4 @@
-"""A report as sections of tables, charts and sentences, in the order in which a page shows them."""
+"""Arrange a report as sections of tables, charts and sentences."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from sounding.depth import tables as stability_tables
 from sounding.depth.result import DepthStudy
 from sounding.evaluate import charts as evaluate_charts
 from sounding.evaluate import tables as score_tables
+from sounding.evaluate.result import FEW_RUNS
 from sounding.evaluate.sentences import notes_on
 from sounding.render.html import ungrouped
 from sounding.render.tables import Cell, Column, Table, columns_of, with_notes
@@ -42,13 +43,14 @@ CHARTS_OF = {
     "runs": ("judged-by-depth", "judged-shares"), "growth": ("growth",), "unique": ("unique-relevant",),
     "leave-out": ("leave-out",), "reinforcement": ("reinforcement",), "assessment": ("assessment",),
 }  # fmt: skip
+CORRELATIONS = ("assessment", "reinforcement")  # parts of an audit
 PARTS_SHOWN = {"pairs": "comparison", "depth": "stability", "collection": "audit"}  # by section
 PACKAGES = ("numpy", "scipy", "polars", "altair")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Shown:
-    """A table as people read it, and the rows for programs behind it."""
+    """A table for people, and the rows for programs behind it."""
 
     name: str
     table: Table
@@ -58,7 +60,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Drawn:
-    """A chart that is made when a page wants it, and the rows that it draws."""
+    """A chart that is drawn on demand, and its rows."""
 
     name: str
     make: Callable[[], Chart]
@@ -67,7 +69,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ReportSection:
-    """One section; where it could not be made, why."""
+    """One section, with the reasons for what is missing."""
 
     name: str
     title: str
@@ -79,7 +81,7 @@ class ReportSection:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ReportPage:
-    """All that a report says, whatever it is written as."""
+    """Everything that a report says, independent of its format."""
 
     title: str
     screens: Sequence[FirstScreen]  # one for each measure; empty: the summary was not asked for
@@ -129,7 +131,7 @@ def _section(report: Report, name: str) -> ReportSection:
 
 
 def _sentences(part: object) -> Iterator[str]:
-    """What stands at the head of a section in words."""
+    """The sentences at the head of a section."""
     if isinstance(part, Comparison):
         yield from sentences.pairs(part)
     elif isinstance(part, DepthStudy):
@@ -180,13 +182,19 @@ def _pairs(report: Report) -> Iterator[Shown]:
     if isinstance(comparison, MissingPart):
         return
     whole = _paired(comparison_tables.people_pairs(comparison, ALL_ROWS))
+    whole = replace(whole, columns=[column for column in whole.columns if not _is_unknown(column)])
     whole = replace(whole, title=f"{plural(whole.height, 'row')}: a pair and a measure each")
     data = comparison_tables.tidy_pairs(comparison)
     yield Shown(name="pairs", table=_first_rows(whole), data=data, whole=whole)
 
 
+def _is_unknown(column: Column) -> bool:
+    """Whether no cell of a column is known, as the chances of few runs."""
+    return bool(column.cells) and all(cell is None or cell != cell for cell in column.cells)
+
+
 def _first_rows(table: Table) -> Table:
-    """The rows that the page holds; a script shows the others."""
+    """Return the table with the rows that the page holds; a script shows the others."""
     columns = [replace(column, cells=column.cells[:ROWS_AT_FIRST]) for column in table.columns]
     return replace(table, columns=columns)
 
@@ -238,12 +246,14 @@ def _depth_charts(stable: DepthStudy) -> Iterator[Drawn]:
         name="values", data=table_of(values),
         make=lambda: depth_charts.values_over_k(values, reference_k=reference, pool_depth=pool),
     )  # fmt: skip
+    few = len(stable.runs) < FEW_RUNS  # whose order has nothing to be compared
     named = ", ".join(dict.fromkeys(one.reference_name for one in stable.measures))
     steady = stable.frame
-    yield Drawn(
-        name="stability", data=table_of(steady.filter(at_depths)),
-        make=lambda: depth_charts.stability_over_k(steady, reference=named, pool_depth=pool),
-    )  # fmt: skip
+    if not few:
+        yield Drawn(
+            name="stability", data=table_of(steady.filter(at_depths)),
+            make=lambda: depth_charts.stability_over_k(steady, reference=named, pool_depth=pool),
+        )  # fmt: skip
     residuals = stable.residual_frame
     if residuals is not None:
         shown = residuals.filter(at_depths)
@@ -258,6 +268,8 @@ def _depth_charts(stable: DepthStudy) -> Iterator[Drawn]:
         name="intervals", data=table_of(intervals),
         make=lambda: depth_charts.means_with_intervals(intervals, order=order),
     )  # fmt: skip
+    if few:
+        return
     tables = stability_tables.volatilities(stable, "tau_b", ks)[: len(stable.measures)]
     names = {"k": "k1", "other_k": "k2", "other_measure": "other"}
     cells = polars.concat([one.frame for one in tables]).rename(names)
@@ -289,6 +301,8 @@ def _audit_blocks(audited: Audit) -> Iterator[Shown | Drawn]:
     extras = Extras()
     makers = dict(audit_charts(audited, extras))
     for name, build in audit_tables.sections(audited, extras).items():
+        if name in _left_out(audited):
+            continue
         long = name in ("runs", "topics")
         section = build(audited, extras, ALL_ROWS if long else ROWS_SHOWN)
         data = table_of(section.frame)
@@ -297,6 +311,12 @@ def _audit_blocks(audited: Audit) -> Iterator[Shown | Drawn]:
                 yield Drawn(name=chart, make=makers[chart], data=data)
         for place, table in enumerate(section.tables):
             yield Shown(name=name if not place else f"{name}-{place + 1}", table=_here(table), data=data)
+
+
+def _left_out(audited: Audit) -> set[str]:
+    """Return the parts that say nothing here: correlations of a few runs, and ties where there are none."""
+    few = set(CORRELATIONS) if len(audited.runs.runs) < FEW_RUNS else set()
+    return few if audited.ties().with_ties() else {*few, "ties"}
 
 
 def _here(table: Table) -> Table:
@@ -309,11 +329,11 @@ def _here(table: Table) -> Table:
 
 METHODS = (
     (
-        "Values of measures, with the order of documents that trec_eval gives them",
+        "Values of measures, with documents ordered as by trec_eval",
         "trec_eval 10; Voorhees & Harman, TREC: Experiment and Evaluation, 2005",
     ),
     (
-        "Bounds: the least and the most that a value can be",
+        "Bounds: the lowest and the highest possible value",
         "Moffat & Zobel, ACM TOIS 27(1), 2008, for residuals; the exact bounds are sounding's own",
     ),
     (
@@ -326,7 +346,7 @@ METHODS = (
         "Baillie, Azzopardi & Ruthven, Information Processing & Management 44(2), 2008",
     ),
     (
-        "Stability over depth: pairs told apart, coverage, inversions, volatility, what to heed",
+        "Stability over depth: discrimination, coverage, inversions, volatility, cautions",
         "Lu, Moffat & Culpepper, Information Retrieval Journal 19(4), 2016",
     ),
     ("Leaving out runs and groups, and growth beyond the pool", "Zobel, SIGIR 1998"),
@@ -336,7 +356,7 @@ METHODS = (
     ),
     ("Rankings that need no judgments", "Soboroff, Nicholas & Cahan, SIGIR 2001; Aslam & Savell, SIGIR 2003"),
     (
-        "Agreement of orders: tau, tau_ap, RBO",
+        "Agreement of rankings: tau, tau_ap, RBO",
         "Kendall, Biometrika 30, 1938; Yilmaz, Aslam & Robertson, SIGIR 2008; Webber, Moffat & Zobel, ACM"
         " TOIS 28(4), 2010",
     ),
@@ -348,17 +368,17 @@ def _methods(report: Report) -> Iterator[Shown]:
     measures = [(str(measure), measure.definition.summary) for measure in scores.measures]
     yield _listing("measures", "Measures", ("measure", "what"), measures)
     chosen = [(name.replace("_", " "), str(value)) for name, value in scores.policies.in_force().items()]
-    title = "Policies: choices that change values"
+    title = "Policies"
     notes = [] if scores.bounds is None else [sentences.BOUNDED]
     yield _listing("policies", title, ("policy", "chosen"), chosen, notes)
-    title = "What was computed, and who described it"
+    title = "Methods and their sources"
     notes = [] if isinstance(comparison, MissingPart) else comparison_notes.notes(comparison)
     yield _listing("methods", title, ("method", "source"), METHODS, notes)
     rows = [(file.name, file.role, file.size, file.sha256) for file in report.inputs]
     yield _listing("files", "Files", ("file name", "used as", "bytes", "sha256"), rows)
     versions = {"sounding": __version__, "Python": platform.python_version()}
     versions |= {name: version(name) for name in PACKAGES}
-    notes = [f"Seed of everything that is drawn at random: {report.request.policies.seed}."]
+    notes = [f"Random seed: {report.request.policies.seed}."]
     yield _listing("versions", "Versions", ("what", "version"), list(versions.items()), notes)
 
 

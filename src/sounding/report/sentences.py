@@ -44,7 +44,7 @@ RESOLVE_WHY = "The verdict above says why they could not be compared."
 NOT_TESTED = "The two runs in question could not be tested against each other."
 JUDGE = "Judge the missing documents."
 ADD_TOPICS = f"Add topics: at least {FEW_TOPICS} in total."
-FEWER_PAIRS = "Add topics, or test fewer pairs (--baseline)."
+FEWER_PAIRS = "Add topics, or test fewer pairs with --baseline."
 FEWER_PAIRS_WHY = "Tested alone, these two runs differ significantly; corrected for all pairs, they do not."
 EQUAL = "Nothing: treat these runs as equal."
 EQUAL_WHY = "Even 1,000 topics would not show a difference of this size. Choose by cost or speed."
@@ -284,7 +284,7 @@ def to_separate(first: str, second: str) -> str:
 
 def about(number: float) -> str:
     """Give an estimated number of topics."""
-    return f"≈ {number:,.0f}" if number <= 1000 else "more than 1,000"
+    return f"≈\N{NO-BREAK SPACE}{number:,.0f}" if number <= 1000 else "more than 1,000"
 
 
 def judge(documents: int) -> str:
@@ -348,7 +348,7 @@ def how_to_read(
             f"A line joins a run with the lower runs that do not differ significantly from it ({how})."
         )
     if intervals:
-        parts.append("Ranks and intervals cover 95% of the variation between topics.")
+        parts.append("Ranks and intervals are 95% confidence intervals over topics.")
     if outlook:
         parts.append("Stands: at least 95% of the run's comparisons very likely keep their outcome.")
     return " ".join(parts)

@@ -486,3 +486,26 @@ def test_slices_show_where_another_run_is_best(gather_files: Gather, tmp_path: P
     assert rows["b"]["late (8)"] == pytest.approx(1 / 3)
     assert any("b in early" in note for note in block.table.notes)
     assert ("groups of topics", str(by)) in [(file.role, file.name) for file in found.inputs]
+
+
+def test_a_topic_on_which_all_runs_are_equal_has_no_best_run(gather_files: Gather) -> None:
+    a = {topic: ["rel"] for topic in TOPICS}
+    b = {topic: ["rel"] if topic == "1" else ["non", "rel"] for topic in TOPICS}
+    found = gather_files({"a": a, "b": b}, JUDGED, measures=("RR",), parts=("comparison",))
+    (block,) = page_of(found, ("topics",)).sections[0].blocks
+    rows = {row["topic"]: row for row in block.data.rows()}
+    assert (rows["1"]["best run"], rows["1"]["worst run"]) == (None, None)
+    assert (rows["2"]["best run"], rows["2"]["worst run"]) == ("a", "b")
+
+
+def test_few_runs_have_no_correlations_and_no_ties(gather_files: Gather) -> None:
+    runs = {name: same(*docs) for name, docs in (("a", ["rel"]), ("b", ["non", "rel"]), ("c", ["non"]))}
+    found = gather_files(runs, JUDGED, measures=("AP",))
+    names = {block.name for section in page_of(found).sections for block in section.blocks}
+    assert not names & {"stability", "volatility", "assessment", "reinforcement", "ties"}
+    assert "values" in names
+
+
+def test_many_runs_have_correlations(found: Report) -> None:
+    names = {block.name for section in page_of(found).sections for block in section.blocks}
+    assert {"stability", "volatility", "assessment"} <= names

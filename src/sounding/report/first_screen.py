@@ -256,7 +256,7 @@ class _Screen:
         """The two runs that the reason speaks of, the better one first.
 
         They are the first two; with a baseline, it and the best of the runs that it was tested against; on
-        a page about a run, it and the nearest run that is tied with it, or else the nearest at all.
+        a page about a run, it and the tied run that takes least to decide, or else the nearest run.
         """
         if self.reference is None:
             return (self.order[0], self.order[1]) if len(self.order) > 1 else None
@@ -265,8 +265,12 @@ class _Screen:
             return None
         if self.focus is not None:
             own = self.order.index(self.focus)
-            others = self.outcomes["tied"] or others
             others = sorted(others, key=lambda run: abs(self.order.index(run) - own))
+            ties = ((*self._tie(run), run) for run in self.outcomes["tied"])
+            kinds = ("judging", "topics", "close")
+            others = [
+                run for *_, run in sorted(ties, key=lambda tie: (kinds.index(tie[0]), tie[1]))
+            ] or others
         first, second = sorted((others[0], self.reference), key=self.order.index)
         return first, second
 
@@ -371,20 +375,21 @@ class _Screen:
 
     def _undecided(self) -> str:
         """Say why runs are tied with the one that the page is about."""
-        judging: list[str] = []
-        topics: list[str] = []
-        close: list[str] = []
+        reasons: dict[str, list[str]] = {"judging": [], "topics": [], "close": []}
         for run in self.outcomes["tied"]:
-            known = self.lead_of(run, self.focus or 0)
-            if known is None or known.equal:
-                reasons = close
-            elif not known.settled and known.stays < SURE:
-                reasons = judging
-            else:
-                needed = self._topics_needed((run, self.focus or 0))
-                reasons = topics if needed is None or needed.alone <= MANY_TOPICS else close
-            reasons.append(self.scores.runs[run])
-        return sentences.undecided(judging, topics, close)
+            reasons[self._tie(run)[0]].append(self.scores.runs[run])
+        return sentences.undecided(**reasons)
+
+    def _tie(self, run: int) -> tuple[str, float]:
+        """Say what would decide between a tied run and the one the page is about, and at how many topics."""
+        own = self.focus or 0
+        known, needed = self.lead_of(run, own), self._topics_needed((run, own))
+        topics = needed.alone if needed is not None else 0.0
+        if known is None or known.equal:
+            return "close", np.inf
+        if not known.settled and known.stays < SURE:
+            return "judging", topics
+        return ("topics" if topics <= MANY_TOPICS else "close"), topics
 
     def _uneven(self) -> str:
         """Name the runs whose significant difference may be due to uneven judging."""

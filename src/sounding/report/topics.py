@@ -27,13 +27,23 @@ def topic_table(scores: Scores, number: int, relevant: list[int] | None) -> Tabl
     places = [p for p in natural_places(scores.topics) if not np.isnan(values[:, p]).all()]
     shown = values[:, places]
     best, worst = (np.nanargmax(shown, axis=0), np.nanargmin(shown, axis=0)) if places else ([], [])
+
+    def names(extreme: Sequence[int]) -> list[str | None]:
+        """Name the run of each topic; None where all runs have the same value."""
+        same = [shown[run, place] == shown[other, place] for place, (run, other) in enumerate(ends)]
+        return [
+            None if equal and len(scores.runs) > 1 else scores.runs[run]
+            for run, equal in zip(extreme, same, strict=True)
+        ]
+
+    ends = list(zip(best, worst, strict=True))
     columns = [
         Column("topic", [scores.topics[place] for place in places]),
         Column("mean of the runs", np.nanmean(shown, axis=0).tolist() if places else []),
         Column("deviation", np.nanstd(shown, axis=0).tolist() if places else []),
-        Column("best run", [scores.runs[run] for run in best]),
+        Column("best run", names(best)),
         Column("best value", [float(shown[run, place]) for place, run in enumerate(best)]),
-        Column("worst run", [scores.runs[run] for run in worst]),
+        Column("worst run", names(worst)),
         Column("worst value", [float(shown[run, place]) for place, run in enumerate(worst)]),
     ]
     if relevant is not None:

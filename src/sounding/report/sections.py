@@ -22,6 +22,7 @@ from sounding.core.text import plural
 from sounding.depth import charts as depth_charts
 from sounding.depth import tables as stability_tables
 from sounding.depth.result import DepthStudy
+from sounding.depth.sentences import cautions, other_findings
 from sounding.evaluate import charts as evaluate_charts
 from sounding.evaluate import tables as score_tables
 from sounding.evaluate.result import FEW_RUNS
@@ -231,7 +232,8 @@ def _depth(report: Report) -> Iterator[Shown | Drawn]:
         return
     table = ungrouped(stability_tables.people_table(stable))
     every_row = replace(table.columns[0], cells=stable.columns()["measure"])  # a row is read by itself here
-    table = replace(table, columns=[every_row, *table.columns[1:]], title="Measures by depth")
+    notes = [*table.notes, *cautions(report.findings), *other_findings(report.findings)]
+    table = replace(table, columns=[every_row, *table.columns[1:]], title="Measures by depth", notes=notes)
     yield Shown(name="depth", table=table, data=stability_tables.tidy_table(stable, every_k=False))
     yield from _depth_charts(stable)
     yield from _leaders(report)

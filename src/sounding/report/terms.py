@@ -57,10 +57,10 @@ TERMS: Mapping[str, str] = {
     "advice": "What would make the conclusion about this pair firmer.",
     # over depth
     "means": "The lowest and the highest mean of any run at this depth.",
-    "apart": "The share of pairs that differ significantly at this depth.",
-    "cover": "Of the pairs that differ significantly at the reference depth, the share that also differ"
+    "differ": "The share of pairs that differ significantly at this depth.",
+    "confirmed": "Of the pairs that differ significantly at the reference depth, the share that also differ"
     " here, in the same order.",
-    "turned": "Of the pairs that differ significantly at the reference depth, the share in the opposite"
+    "reversed": "Of the pairs that differ significantly at the reference depth, the share in the opposite"
     " order here.",
     "tau": "Kendall's tau between two rankings of the runs: 1 the same, 0 unrelated, -1 reversed.",
     "tau_b": "Kendall's tau for rankings with ties: 1 the same, 0 unrelated, -1 reversed.",

@@ -761,7 +761,7 @@ def test_a_group_of_measures_loses_those_without_a_mean(call: Call) -> None:
     status, out, _ = call("qrels.txt", "runs", "-m", "official", "--format", "json", "--top", "1")
     assert status == 0
     body = json.loads(out)
-    dropped = "Left out, for they have no mean over topics to compare: RunID, NumQ, NumRet, NumRel, NumRelRet, GMAP."
+    dropped = "Left out because they have no mean over topics to compare: RunID, NumQ, NumRet, NumRel, NumRelRet, GMAP."
     assert dropped in body["notes"]
     assert {"AP", "P@10", "Bpref"} <= set(body["cases"])
     assert not {"RunID", "NumRet", "GMAP"} & set(body["cases"])

@@ -81,7 +81,7 @@ class Situation:
 
     @property
     def weak(self) -> bool:
-        """What was judged differs too much for the conclusion to be trusted."""
+        """Judging was uneven: one run was judged significantly more completely than the other."""
         return self.case in (2, 4)
 
     @property

@@ -517,7 +517,7 @@ def deviates(deviation: str) -> str:
 
 def left_out(measures: Sequence[Measure]) -> str:
     """That measures have no mean over topics to compare."""
-    return f"Left out, for they have no mean over topics to compare: {', '.join(map(str, measures))}."
+    return f"Left out because they have no mean over topics to compare: {', '.join(map(str, measures))}."
 
 
 def margin_without_use(margin: float) -> str:

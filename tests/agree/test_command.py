@@ -396,7 +396,7 @@ def test_no_file_that_is_read_is_written_over(call: Call, trial: Path) -> None:
     ):
         status, _, err = call(*THREE, *FEW, *asked)
         assert status == 2
-        assert "ann.qrels would overwrite what is read; name another file" in err
+        assert "ann.qrels would overwrite an input file; name another file" in err
     (run, *_) = sorted(path.name for path in (trial / "runs").iterdir())
     assert call(*THREE, "--runs", "runs", "--combine", "union", f"runs/{run}")[0] == 2
     assert (trial / "ann.qrels").read_text() == before

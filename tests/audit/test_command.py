@@ -315,7 +315,7 @@ def test_charts_are_written_to_a_folder(call: Call, tmp_path: Path) -> None:
             2,
             "--policy missing changes nothing in section parts;",
         ),
-        (("-o", "audit.foo"), 2, "no format goes by '.foo'"),
+        (("-o", "audit.foo"), 2, "no format has the suffix '.foo'"),
         (("--chart-format", "svg"), 2, "--chart-format changes nothing without --chart DIR"),
         (("--chart", "x.png"), 2, "expected a folder, for there are several charts; the format is"),
         (("-l", "7"), 1, "qrels.txt: no relevant document at level 7; the highest grade is"),

@@ -1354,9 +1354,9 @@ def test_a_shallower_pool_is_compared_and_said(call: Call) -> None:
 def test_a_suffix_that_no_format_goes_by_and_a_missing_folder_are_refused_before_the_work(call: Call) -> None:
     status, _, err = call("no-such-qrels", "no-such-runs", "-o", "x.pdf")
     assert status == 2
-    assert "-o x.pdf: no format goes by '.pdf'; use .csv, .json," in err
+    assert "-o x.pdf: no format has the suffix '.pdf'; use .csv, .json," in err
     status, _, err = call("no-such-qrels", "no-such-runs", "-o", "nowhere/x.csv")
     assert (status, err) == (1, "Error: nowhere/x.csv cannot be written: there is no folder 'nowhere'\n")
     status, _, err = call("no-such-qrels", "no-such-runs", "--pair", "a", "b", "--documents", "x.pdf")
     assert status == 2
-    assert "--documents x.pdf: no format goes by '.pdf'" in err
+    assert "--documents x.pdf: no format has the suffix '.pdf'" in err

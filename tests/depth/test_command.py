@@ -607,7 +607,7 @@ def test_charts_are_written(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [
-        (("-m", "AP@10"), 2, "AP@10: depths are put to measures without a cut-off; give AP and --depths"),
+        (("-m", "AP@10"), 2, "give AP and --depths"),
         (("-m", "Bpref"), 2, "Bpref has no cut-off"),
         (("--depths", "0,5"), 2, "--depths '0,5': expected whole numbers from 1"),
         (("--pools", "x"), 2, "--pools 'x': expected whole numbers from 1"),

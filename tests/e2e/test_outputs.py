@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.calling import Call, caller, check_refused, sampled
 
-REFUSED = "would overwrite what is read; name another file"
+REFUSED = "would overwrite an input file; name another file"
 
 
 @pytest.fixture

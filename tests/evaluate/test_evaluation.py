@@ -266,7 +266,9 @@ def test_a_sample_of_judgments_is_said_to_be_one() -> None:
 
 def test_infap_is_refused_where_only_the_drawn_documents_are_known() -> None:
     drawn = sounding.Qrels.from_columns(["1", "1"], ["a", "b"], [1, 0], probabilities=[0.5, 1.0])
-    with pytest.raises(DataError, match=r"^infAP needs the whole pool, with grade -1 for what was not drawn"):
+    with pytest.raises(
+        DataError, match=r"^infAP needs the whole pool, with grade -1 for documents that were not drawn"
+    ):
         evaluate(drawn, RUN, ["infAP"])
     with_the_rest = sounding.Qrels.from_columns(["1"] * 3, "abc", [1, 0, -1], probabilities=[0.5, 0.5, 0.5])
     every = sounding.Qrels.from_columns(["1", "1"], ["a", "b"], [1, 0], probabilities=[1.0, 1.0])
@@ -287,7 +289,7 @@ def test_scores_show_themselves_in_one_line() -> None:
 
 
 def test_policies_must_be_policies() -> None:
-    with pytest.raises(DataError, match="policies are 'average'; expected Policies"):
+    with pytest.raises(DataError, match=r"policies must be a Policies object.* not 'average'"):
         evaluate(QRELS, RUN, ["AP"], policies="average")  # type: ignore[arg-type]
 
 

@@ -268,7 +268,7 @@ def test_a_link_goes_into_a_file_of_any_name_and_a_table_does_not(
     assert file.read_text() != first
     for words in (["ann", "--role", "organizer"], []):
         call("judge", "user", project, *words, "-o", tmp_path / "ann.list", expect=2)
-        assert "no format goes by '.list'; use .csv" in capsys.readouterr().err
+        assert "no format has the suffix '.list'; use .csv" in capsys.readouterr().err
     assert not (tmp_path / "ann.list").exists()
     call("judge", "user", project, "-o", tmp_path / "ann.list", "--format", "csv")
     assert "ann,assessor," in (tmp_path / "ann.list").read_text()  # what was refused changed nothing

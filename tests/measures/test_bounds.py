@@ -327,7 +327,7 @@ def test_averaged_ties_are_refused() -> None:
     size = np.ones_like(GRADED.ranking.rank)
     tied = replace(GRADED.ranking, ties=TieBlocks(GRADED.ranking.rank, size))
     with pytest.raises(
-        DataError, match=r"AP: bounds need an order .* use ties trec, score-file, file or rank"
+        DataError, match=r"AP: bounds cannot be averaged over ties; use ties trec, score-file, file or rank"
     ):
         bounds(parse("AP"), tied, GRADED.unknowns(capped=False))
 
@@ -338,7 +338,7 @@ def test_counts_that_do_not_fit_are_refused() -> None:
         bounds(parse("AP"), GRADED.ranking, Unknowns(one))
     with pytest.raises(DataError, match=r"at_most has the shape \(1,\)"):
         bounds(parse("AP"), GRADED.ranking, replace(GRADED.unknowns(capped=True), at_most=one))
-    with pytest.raises(DataError, match="at_most is -1 for a topic; expected a count from 0"):
+    with pytest.raises(DataError, match="at_most is -1 for a topic; give counts of 0 or more"):
         Unknowns(one, -one)
 
 
@@ -510,9 +510,9 @@ def test_a_scale_on_which_no_document_satisfies_for_certain_needs_less_depth() -
 
 
 def test_depths_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(DataError, match="AP has no residual beyond its cut-off; RBP and ERR have"):
+    with pytest.raises(DataError, match="AP has no residual beyond its cut-off; use RBP or ERR"):
         depth_for_residual(parse("AP"), 0.1)
-    with pytest.raises(DataError, match="a residual of 0 cannot be wanted; give a number above 0"):
+    with pytest.raises(DataError, match="the residual 0 is not valid; give a number above 0"):
         depth_for_residual(parse("RBP"), 0)
 
 

@@ -165,9 +165,7 @@ def test_processes_change_nothing() -> None:
 
 def test_too_many_documents_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_CELLS", 100)
-    with pytest.raises(
-        DataError, match=r"^\d+ documents of 6 runs would be judged, more than fit into memory;"
-    ):
+    with pytest.raises(DataError, match=r"^judging \d+ documents of 6 runs does not fit into memory;"):
         drawn(collection(0))
 
 
@@ -175,16 +173,12 @@ def test_too_many_documents_are_refused_in_one_line(monkeypatch: pytest.MonkeyPa
     "measure", ["AP(norm='c')@10", "nDCG(norm='b')@10", "Q(norm='c')@10", "Q(ideal='ii')@10"]
 )
 def test_measures_that_look_at_the_pool_are_refused_in_one_line(measure: str) -> None:
-    with pytest.raises(
-        DataError, match=r"looks at the pool of a depth, and drawn judgments were not pooled; ask"
-    ):
+    with pytest.raises(DataError, match=r"needs the pool depth of each judgment"):
         drawn(collection(0)).values(parse_measures([measure]))
 
 
 def test_samples_are_refused_in_one_line() -> None:
     regrading = collection(0)
     sampled = replace(regrading.qrels, strata=np.ones(len(regrading.qrels.docs), np.int64))
-    with pytest.raises(
-        DataError, match=r"these judgments are a sample with known chances; estimates such as"
-    ):
+    with pytest.raises(DataError, match=r"these judgments are a random sample; .* xinfAP"):
         drawn(replace(regrading, qrels=sampled))

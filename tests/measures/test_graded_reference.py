@@ -272,11 +272,11 @@ def test_q_on_the_scale_of_the_topic_takes_its_own_best_grade_for_1() -> None:
 
 def test_two_ways_to_say_what_a_grade_is_worth_are_refused() -> None:
     ranking = ranking_of([Topic((1, 0))])
-    with pytest.raises(DataError, match=r"gains= and rel=2 both say"):
+    with pytest.raises(DataError, match=r"gains= and rel=2 both define"):
         Measure.of("nDCG", gains={1: 5}, rel=2)(ranking)
     with pytest.raises(DataError, match=r"use gains= with gain='grade'"):
         Measure.of("Q", gains={1: 5})(ranking)
-    with pytest.raises(DataError, match=r"gain='grade' takes grades as they are, and scale='topic' divides"):
+    with pytest.raises(DataError, match=r"gain='grade' takes grades as they are, but scale='topic' divides"):
         Measure.of("Q", gain="grade", scale="topic")(ranking)
 
 

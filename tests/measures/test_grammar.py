@@ -153,7 +153,7 @@ def test_one_text_is_not_taken_for_a_list_of_letters() -> None:
 
 
 def test_a_name_of_many_measures_is_not_one_measure() -> None:
-    with pytest.raises(DataError, match=r"'P' stands for 9 measures; name one of them, such as P@1000"):
+    with pytest.raises(DataError, match=r"'P' means 9 measures; name one of them, such as P@1000"):
         parse("P")
 
 

@@ -307,7 +307,7 @@ def test_two_ways_to_say_what_a_grade_is_worth_are_refused() -> None:
         {"gains": {1: 0.5}, "gain": "exponential"},
     ]
     for parameters in two:
-        with pytest.raises(DataError, match=r"all say what a grade is worth; give one of them"):
+        with pytest.raises(DataError, match=r"all define the gain of a grade; give one of them"):
             Measure.of("RBP", **parameters)(ranking)
 
 
@@ -335,17 +335,17 @@ def test_a_topic_of_low_grades_reaches_the_end_of_its_own_scale(name: str, gain:
         (
             "ERR",
             {"max_rel": 4},
-            "max_rel=4 and scale='topic' both say where the scale ends; give one of them",
+            "max_rel=4 and scale='topic' both define the highest grade; give one of them",
         ),
         (
             "RBP",
             {"rel": 2},
-            "rel=2 says what a grade is worth, and scale='topic' takes a share; give one of them",
+            "rel=2 and scale='topic' both define the gain of a grade; give one of them",
         ),
         (
             "RBP",
             {"gains": {1: 5}},
-            "gains= says what a grade is worth, and scale='topic' takes a share; give one of them",
+            "gains= and scale='topic' both define the gain of a grade; give one of them",
         ),
     ],
 )
@@ -358,12 +358,12 @@ def test_a_scale_of_the_topic_is_refused_where_something_else_ends_it(
 
 
 def test_rbp_refuses_gains_below_0() -> None:
-    with pytest.raises(DataError, match=r"the gain -1 is below 0; RBP needs gains from 0"):
+    with pytest.raises(DataError, match=r"the gain -1 is below 0; RBP needs gains of 0 or more"):
         Measure.of("RBP", gains={0: -1})(ranking_of([Topic((1, 0))]))
 
 
 def test_a_scale_must_have_two_ends() -> None:
-    with pytest.raises(DataError, match=r"min_rel=2 gains nothing and 2 all; min_rel must be the lower"):
+    with pytest.raises(DataError, match=r"min_rel=2 must be below the highest grade, 2"):
         Measure.of("INST", min_rel=2, max_rel=2)(ranking_of([Topic((1, 0))]))
 
 

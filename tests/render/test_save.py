@@ -125,5 +125,5 @@ def test_titles_of_charts_together_begin_where_the_panes_do() -> None:
 
 
 def test_no_charts_cannot_be_put_together() -> None:
-    with pytest.raises(DataError, match=r"^no charts to put together; expected at least one$"):
+    with pytest.raises(DataError, match=r"^no charts to combine; give at least one$"):
         together([])

@@ -173,7 +173,7 @@ def test_129_runs_of_trec8_make_a_page_of_less_than_3_megabytes(collections: Pat
 def test_what_could_not_be_written_or_found_is_refused_before_the_work(call: Call) -> None:
     status, _, err = call("-o", "x.pdf")
     assert status == 2
-    assert "-o x.pdf: no format goes by '.pdf'; use .html, .htm, .md, .tex, .json, or name" in err
+    assert "-o x.pdf: no format has the suffix '.pdf'; use .html, .htm, .md, .tex, .json, or give" in err
     status, _, err = call("-o", "nowhere/x.html")
     assert (status, err) == (1, "Error: nowhere/x.html cannot be written: there is no folder 'nowhere'\n")
     status, _, err = call("--baseline", "nobody", "-o", "x.md")

@@ -172,12 +172,12 @@ def _ap_of_draws(ranking: np.ndarray, drawn: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("measure", ["RR", "R@3", "Bpref", "nDCG", "AP(norm='b')@3"])
 def test_a_measure_that_is_no_such_sum_is_refused(measure: str) -> None:
-    with pytest.raises(DataError, match="no sum over documents or pairs"):
+    with pytest.raises(DataError, match="not a sum over documents or pairs"):
         form_of(measure, 5)
 
 
 def test_a_cut_off_below_the_depth_is_refused_where_it_is_not() -> None:
-    with pytest.raises(DataError, match="P@10 looks deeper than the 5 documents"):
+    with pytest.raises(DataError, match="P@10 looks deeper than the depth of 5"):
         form_of("P@10", 5)
 
 

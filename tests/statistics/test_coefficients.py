@@ -126,7 +126,7 @@ def test_an_agreement_reads_as_a_line() -> None:
 def test_bad_requests_are_refused_in_one_line() -> None:
     with pytest.raises(DataError, match=r"values of 2 and of 3 systems; expected the same systems in both"):
         kendall_tau([1, 2], [1, 2, 3])
-    with pytest.raises(DataError, match=r"shapes \(1, 2\) and \(2,\); expected one value a system"):
+    with pytest.raises(DataError, match=r"shapes \(1, 2\) and \(2,\); expected one value per system"):
         kendall_tau([[1, 2]], [1, 2])
     with pytest.raises(DataError, match=r"shapes \(2,\) and \(2,\); expected \(ordering, system\)"):
         agreement_matrix([1, 2], [1, 2])
@@ -134,7 +134,7 @@ def test_bad_requests_are_refused_in_one_line() -> None:
         agreement_matrix([[1, 2]], [[1, 2]], "tau")
     unusable: list[Any] = [["a", "b"], [1, None, {}], [[1, 2], [3]]]
     for wrong in unusable:
-        with pytest.raises(DataError, match="expected one number a system") as refused:
+        with pytest.raises(DataError, match="expected one number per system") as refused:
             kendall_tau(wrong, [1, 2])
         assert not re.search("convert|float|inhomogeneous", str(refused.value))
     with pytest.raises(DataError, match="p of RBO is 1; expected a number above 0 and below 1"):

@@ -236,10 +236,10 @@ def test_names_that_nobody_knows_are_refused_with_near_ones() -> None:
 
 def test_corrections_that_do_not_fit_a_test_are_refused() -> None:
     with pytest.raises(
-        DataError, match="test tukey allows for all pairs by itself; leave the correction holm out"
+        DataError, match="test tukey already corrects for all pairs; leave out the correction holm"
     ):
         run(table(3, 5), "tukey", correction="holm")
-    with pytest.raises(DataError, match="use it with the test randomization, not t"):
+    with pytest.raises(DataError, match="max-t needs the test randomization, not t"):
         run(table(3, 5), "t", correction="max-t")
 
 
@@ -255,7 +255,7 @@ def test_corrections_that_do_not_fit_a_test_are_refused() -> None:
         ({"pairs": np.array([[0, 3]])}, r"pair \(0, 3\): expected two different runs from 0 to 2"),
         ({"pairs": np.array([[0, 1], [1, 1]])}, r"pair \(1, 1\): expected two different runs"),
         ({"pairs": np.array([[-1, 1]])}, r"pair \(-1, 1\)"),
-        ({"pairs": np.array([0, 1])}, r"pairs of shape \(2,\): expected two runs a row"),
+        ({"pairs": np.array([0, 1])}, r"pairs of shape \(2,\): expected two runs per row"),
     ],
 )
 def test_numbers_that_make_no_sense_are_refused(settings: dict[str, float], message: str) -> None:
@@ -268,7 +268,7 @@ def test_values_that_make_no_sense_are_refused() -> None:
     values[1, 4] = np.inf
     with pytest.raises(DataError, match="run 1, topic 4: the value inf cannot be tested"):
         run(values, "t")
-    with pytest.raises(DataError, match=r"values of shape \(5,\): expected one row a run"):
+    with pytest.raises(DataError, match=r"values of shape \(5,\): expected one row per run"):
         run(values[0], "t", pairs=np.array([[0, 1]]))
     with pytest.raises(DataError, match="no pairs to test among 1 run; a comparison needs at least 2 runs"):
         run(table(1, 5), "t")

@@ -319,7 +319,7 @@ def test_power_refuses(options: dict[str, float], message: str) -> None:
     [
         ({"sizes": [6]}, r"sizes \[6\]: expected from 1 to 5, half of the topics"),
         ({"sizes": []}, r"sizes \[\]: expected"),
-        ({"required": [0.1, 0.05]}, "expected them ascending"),
+        ({"required": [0.1, 0.05]}, "expected ascending"),
         ({"splits": 0}, "0 splits: expected at least 1"),
     ],
 )
@@ -338,11 +338,11 @@ def test_one_run_one_topic_or_no_common_topics_give_a_sentence() -> None:
     apart[0, :3] = apart[1, 3:] = np.nan
     with pytest.raises(DataError, match="0 of 6 topics"):
         design(apart, all_pairs(2), rng=rng)
-    with pytest.raises(DataError, match=r"values of shape \(6,\): expected one row a run"):
+    with pytest.raises(DataError, match=r"values of shape \(6,\): expected one row per run"):
         design(apart[0], all_pairs(2), rng=rng)
     swaps = swap_rates(random_values(3, 20), all_pairs(3), splits=2, rng=rng)
     with pytest.raises(
-        DataError, match=r"topics \[10\]: expected more than the 10 whose error rate was seen"
+        DataError, match=r"topics \[10\]: expected more than the 10 whose error rate is known"
     ):
         extrapolate(swaps, [10])
 

@@ -139,7 +139,7 @@ def _check_files(options: AgreeOptions, runs: Sequence[str]) -> None:
             continue
         place = file.resolve()
         if place in read:
-            raise click.UsageError(f"{option} {file} would overwrite what is read; name another file")
+            raise click.UsageError(f"{option} {file} would overwrite an input file; name another file")
         if place in written:
             raise click.UsageError(f"{written[place]} and {option} both write {file}; name two files")
         written[place] = option

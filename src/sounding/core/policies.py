@@ -1,4 +1,4 @@
-"""Named choices that change values. Outputs report them."""
+"""Policies: named choices that change values, such as how ties are broken. Outputs report them."""
 
 from __future__ import annotations
 
@@ -59,28 +59,32 @@ class Policies:
         check_count("draws", self.draws, 2)
         check_count("seed", self.seed, 0)
         if self.ties == "average" and self.depth is not None:
-            raise DataError("ties average needs the whole ranking: use a measure's @k in place of depth")
+            raise DataError(
+                "ties average needs the whole ranking; leave depth out and use a cut-off such as AP@100"
+            )
         if self.ties == "average" and self.unjudged in ("bounds", "expected"):
             raise DataError(f"ties average and unjudged {self.unjudged} do not go together; use ties trec")
         if not _is_text(self.universe, r"runs?|\+\d+"):
-            raise DataError(f"universe {self.universe!r} is none; expected a text: run, runs or +N, as +100")
+            raise DataError(
+                f"universe {self.universe!r} is not valid; give 'run', 'runs' or a text such as '+100'"
+            )
         if self.at_most is not None and not _is_text(self.at_most, r"\d+|\d+(\.\d+)?x|growth"):
             raise DataError(
-                f"at most {self.at_most!r} is no cap; expected a text: N, a multiple such as 2x, or growth"
+                f"at most {self.at_most!r} is not valid; give a text such as '100', '2x' or 'growth'"
             )
         self._refuse_too_many()
         if not _is_text(self.prior, r".+"):
             raise DataError(
-                f"prior {self.prior!r} is none; expected a text: a number, rate, rank or a file's name"
+                f"prior {self.prior!r} is not valid; give a text such as '0.3', 'rate', 'rank' or a file name"
             )
 
     def _refuse_too_many(self) -> None:
         """Raise an error for numbers of documents that no collection has."""
         if self.universe.startswith("+") and float(self.universe) > MOST_UNJUDGED:
-            raise DataError(f"universe {self.universe} is too large; expected at most +{MOST_UNJUDGED:,}")
+            raise DataError(f"universe {self.universe} is too large; use at most +{MOST_UNJUDGED:,}")
         number = (self.at_most or "").removesuffix("x")
         if number[:1].isdigit() and float(number) > MOST_UNJUDGED:
-            raise DataError(f"at most {self.at_most} is too large; expected at most {MOST_UNJUDGED:,}")
+            raise DataError(f"at most {self.at_most} is too large; use at most {MOST_UNJUDGED:,}")
 
     def describe(self) -> str:
         """Return all policies in force in one line, for outputs."""
@@ -115,7 +119,9 @@ def _is_text(value: object, pattern: str) -> bool:
 def check_policies(policies: object) -> None:
     """Raise an error if this is not a Policies object."""
     if not isinstance(policies, Policies):
-        raise DataError(f"policies are {policies!r}; expected Policies(ties=..., unjudged=..., ...)")
+        raise DataError(
+            f"policies must be a Policies object, such as Policies(ties='file'), not {policies!r}"
+        )
 
 
 DEFAULT_POLICIES = Policies()

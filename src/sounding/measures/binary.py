@@ -190,7 +190,7 @@ def ranks_in_pool(judgments: Judgments, k: int | Counts, option: str) -> Counts:
     depth = len(k) if isinstance(k, np.ndarray) else k
     if judgments.pool_ranks is None:
         raise DataError(
-            f"{option} looks at the pool of depth {depth}, and these judgments do not say at which rank each"
+            f"{option} needs the pool of depth {depth}, but these judgments do not say at which rank each"
             " document was pooled; give qrels with pool ranks (a pool_rank column)"
         )
     return judgments.pool_ranks * (judgments.pool_ranks <= depth)

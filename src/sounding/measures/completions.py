@@ -86,8 +86,8 @@ def _refuse_pools(measures: Sequence[Measure]) -> None:
     for measure in measures:
         if (measure.name, measure.get("norm")) in POOL_NORMS or measure.get("ideal") == "ii":
             raise DataError(
-                f"{measure} looks at the pool of a depth, and drawn judgments were not pooled; ask for the"
-                " norm a, or without the chance that a conclusion holds"
+                f"{measure} needs the pool depth of each judgment, which drawn judgments do not have;"
+                " use norm='a', or do not ask whether conclusions hold"
             )
 
 
@@ -167,8 +167,8 @@ def draw_completions(
     documents = np.concatenate([np.empty(0, np.int64), *(topic.documents for topic in lists)])
     if len(documents) * (len(regrading.runs) + 2) > MOST_CELLS:
         raise DataError(
-            f"{len(documents):,} documents of {len(regrading.runs)} runs would be judged, more than fit into"
-            " memory; look less deep with --until"
+            f"judging {len(documents):,} documents of {len(regrading.runs)} runs does not fit into memory;"
+            " give a smaller --until"
         )
     known = view.grades[documents]
     scale, shares = _scale(view.judgments.grades, regrading.judgments.highest)
@@ -190,8 +190,8 @@ def refuse_samples(regrading: Regrading) -> None:
     qrels = regrading.qrels
     if qrels.strata is not None or qrels.probabilities is not None:
         raise DataError(
-            f"{qrels.source}: these judgments are a sample with known chances; estimates such as xinfAP say"
-            " what full judging would give"
+            f"{qrels.source}: these judgments are a random sample; to estimate the values under full judging,"
+            " use measures such as xinfAP"
         )
 
 

@@ -156,9 +156,9 @@ def _over_depth(text: str | Measure) -> Measure:
     if measure is None:
         known = parse_measures([text])  # an unknown name is refused with the most similar one
         example = str(known[0]).partition("@")[0]
-        raise DataError(f"{named}: depths are put to measures without a cut-off; give {example} and --depths")
+        raise DataError(f"{named}: --depths sets the cut-off itself; give {example} and --depths")
     if measure.definition.at != "k" or not measure.definition.takes("k"):
-        raise DataError(f"{named} has no cut-off, and no values over depth; give measures such as AP or RBP")
+        raise DataError(f"{named} has no cut-off, so no values over depth; use measures such as AP or RBP")
     return measure.replace(k=1)
 
 

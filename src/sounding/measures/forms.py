@@ -68,7 +68,7 @@ def form_of(measure: str | Measure, depth: int, longest: int | None = None) -> F
     """
     asked = parse(measure) if isinstance(measure, str) else measure
     if asked.k is not None and asked.k > depth:
-        raise DataError(f"{asked} looks deeper than the {depth} documents of a list that count; raise depth")
+        raise DataError(f"{asked} looks deeper than the depth of {depth}; give a larger depth")
     rank = np.arange(1, min(depth, longest or depth) + 1)
     near = rank <= (asked.k or depth)
     none = np.zeros(2)
@@ -81,7 +81,7 @@ def form_of(measure: str | Measure, depth: int, longest: int | None = None) -> F
         return Form(str(asked), level_of(asked), weights, "best", best)
     if asked.additive and asked.definition.basis == "utility":
         return Form(str(asked), level_of(asked), _lone_documents(asked, len(rank)), "nothing", none)
-    raise DataError(f"{asked} is no sum over documents or pairs of them; expected {KNOWN}")
+    raise DataError(f"{asked} is not a sum over documents or pairs of them; use {KNOWN}")
 
 
 def _lone_documents(measure: Measure, depth: int) -> Values:

@@ -35,7 +35,7 @@ class DcgForm:
 
     def __init__(self, dcg: Dcg = "log2", gains: Gains | None = None, rel: float | None = None) -> None:
         if gains is not None and rel is not None:
-            raise DataError(f"gains= and rel={rel} both say what a grade is worth; give one of them")
+            raise DataError(f"gains= and rel={rel} both define the gain of a grade; give one of them")
         self.dcg = dcg
         self.gains = gains
         self.rel = rel
@@ -384,7 +384,7 @@ def power_of_two(grade: Values | np.float64) -> Values:
     """Return 2^g; refuse grades for which it is too large."""
     if np.max(grade, initial=0.0) > GRADE_LIMIT:
         raise DataError(
-            f"grade {np.max(grade):g} is too large for gains of 2^grade; expected at most {GRADE_LIMIT}"
+            f"grade {np.max(grade):g} is too large for gains of 2^grade; use grades up to {GRADE_LIMIT}"
         )
     return np.exp2(grade)
 
@@ -419,10 +419,12 @@ def q_measure(
     judgments = run.judgments
     if gains is not None and gain != "grade":
         raise DataError(
-            f"gains= replaces grades, and gain={gain!r} scales them; use gains= with gain='grade'"
+            f"gains= replaces grades, but gain={gain!r} scales them; use gains= with gain='grade'"
         )
     if scale == "topic" and gain == "grade":
-        raise DataError("gain='grade' takes grades as they are, and scale='topic' divides them; give one")
+        raise DataError(
+            "gain='grade' takes grades as they are, but scale='topic' divides them; give one of them"
+        )
 
     def best() -> tuple[Ideal, Values]:
         pool = None

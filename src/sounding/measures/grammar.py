@@ -91,7 +91,7 @@ def parse(text: Any) -> Measure:
     measures = _expand(text)
     if len(measures) != 1:
         raise DataError(
-            f"{_quote(text)} stands for {len(measures)} measures; name one of them, such as {measures[-1]}"
+            f"{_quote(text)} means {len(measures)} measures; name one of them, such as {measures[-1]}"
         )
     return measures[0]
 

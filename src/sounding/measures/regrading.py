@@ -231,8 +231,8 @@ def refuse_intervals(policies: Policies) -> None:
     check_policies(policies)
     if policies.unjudged in ("bounds", "expected"):
         raise DataError(
-            f"unjudged {policies.unjudged}: runs are graded anew by values alone;"
-            " use nonrelevant or condensed"
+            f"unjudged {policies.unjudged}: new judgments can only be simulated"
+            " with unjudged nonrelevant or condensed"
         )
 
 

@@ -140,7 +140,7 @@ def standard_error(measure: Measure, ranking: Ranking) -> Values:
     """Return the standard error of each topic's estimate, due to judging only a sample."""
     if not has_standard_error(measure):
         known = ", ".join(_STANDARD_ERRORS)
-        raise DataError(f"{measure}: sampling errors are available for {known}")
+        raise DataError(f"{measure}: sampling errors exist only for {known}")
     return _STANDARD_ERRORS[measure.name](measure.seen(ranking), **measure.arguments)
 
 
@@ -306,8 +306,8 @@ def _refuse_without_the_rest(run: Ranking) -> None:
         return
     if (sampling.probabilities < 1).any():
         raise DataError(
-            "infAP needs the whole pool, with grade -1 for what was not drawn, and prels list the drawn"
-            " documents only; give qrels with strata, or use statAP"
+            "infAP needs the whole pool, with grade -1 for documents that were not drawn, but prels list"
+            " only the drawn ones; give qrels with strata, or use statAP"
         )
 
 
@@ -340,7 +340,7 @@ def _weights_of(run: Ranking, name: str, *, certain: bool = False) -> Values:
         if sampling.strata is not None:
             return _stands_for(sampling.strata)[sampling.strata.judged]
     raise DataError(
-        f"{name} needs the chance that each judged document had of being chosen; give prels"
+        f"{name} needs the probability with which each judged document was drawn; give prels"
         " (topic doc grade method probability), or qrels with a probability column or with strata"
     )
 

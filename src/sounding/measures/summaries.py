@@ -59,22 +59,24 @@ def check_comparable(measures: Sequence[Measure], policies: Policies) -> None:
     """Raise an error if runs cannot be compared by these measures or under these policies."""
     check_policies(policies)
     if not measures:
-        raise DataError("nothing to compare by: give at least one measure that is no count and no text")
+        raise DataError(
+            "no measure can be compared; give at least one that is not a count or a text, such as AP"
+        )
     for measure in measures:
         if measure.definition.aggregate == "text":
-            raise DataError(f"{measure} gives text, and runs are compared by numbers; leave it out")
+            raise DataError(f"{measure} gives a text, but only numbers can be compared; leave it out")
         if measure.definition.aggregate == "geometric":
             raise DataError(
-                f"{measure} is a geometric mean over topics, and tests compare arithmetic means of the"
-                f" topics' values; use {measure.name.removeprefix('GM')}"
+                f"{measure} is a geometric mean over topics, but tests compare arithmetic means;"
+                f" use {measure.name.removeprefix('GM')}"
             )
         if measure.definition.aggregate != "mean":
             raise DataError(
-                f"{measure} is a sum over topics, and tests compare means of the topics' values;"
+                f"{measure} is a sum over topics, but tests compare means;"
                 " use a measure that has a mean, such as AP or P@10"
             )
     if policies.unjudged == "expected":
         raise DataError(
-            "unjudged expected: runs are compared by their values, not by what is expected of them;"
+            "unjudged expected: tests compare the values of runs, not their expected values;"
             " use unjudged nonrelevant, condensed or bounds"
         )

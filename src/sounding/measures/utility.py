@@ -81,19 +81,17 @@ def rbp_gain(
     """Return gains from 0 to 1 for grades; with `topic`, on each topic's own scale."""
     if (rel is not None) + (gains is not None) + (gain != "linear") > 1:
         raise DataError(
-            f"rel={rel}, gain={gain!r} and gains= all say what a grade is worth; give one of them"
+            f"rel={rel}, gain={gain!r} and gains= all define the gain of a grade; give one of them"
         )
     if topic is not None and (rel is not None or gains is not None):
         given = "gains=" if rel is None else f"rel={rel}"
-        raise DataError(
-            f"{given} says what a grade is worth, and scale='topic' takes a share; give one of them"
-        )
+        raise DataError(f"{given} and scale='topic' both define the gain of a grade; give one of them")
     if rel is not None:
         return (grade >= rel).astype(np.float64)
     if gains is None:
         return scale_grades(grade, gain, judgments.highest if topic is None else judgments.best_grades[topic])
     if min(gains.values(), default=0) < 0:
-        raise DataError(f"the gain {min(gains.values())} is below 0; RBP needs gains from 0")
+        raise DataError(f"the gain {min(gains.values())} is below 0; RBP needs gains of 0 or more")
     largest = max([1.0, *with_gains(judgments.levels, gains), *gains.values()])
     return with_gains(grade, gains) / largest
 
@@ -155,7 +153,7 @@ def err_chance(
     """Return the probability that documents of these topics and grades satisfy the reader of ERR."""
     if scale == "topic" and max_rel is not None:
         raise DataError(
-            f"max_rel={max_rel} and scale='topic' both say where the scale ends; give one of them"
+            f"max_rel={max_rel} and scale='topic' both define the highest grade; give one of them"
         )
     highest = highest_grade(judgments, topic, scale) if max_rel is None else max_rel
     cut = np.minimum(grade, highest)
@@ -174,9 +172,7 @@ def linear_gains(run: Ranking, min_rel: float, max_rel: float | None) -> Values:
     """Return the gains of all documents: 0 at `min_rel` to 1 at `max_rel`."""
     highest = run.judgments.highest if max_rel is None else max_rel
     if min_rel >= highest:
-        raise DataError(
-            f"min_rel={min_rel} gains nothing and {highest} all; min_rel must be the lower of the two"
-        )
+        raise DataError(f"min_rel={min_rel} must be below the highest grade, {highest}")
     return (np.clip(run.grade, min_rel, highest) - min_rel) / (highest - min_rel)
 
 

@@ -1,4 +1,4 @@
-"""Charts of judging that `plan` and `simulate` share: expected values, and lines over judgments."""
+"""Charts that `plan` and `simulate` share: expected values, and lines over the number of judgments."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from sounding.core.text import plural
 from sounding.render import style
 from sounding.render.lines import Values, series_pane, series_signs
 
-NAMED_RUNS = 60  # more names than this run into each other: runs are numbered
-ROOM = 0.03  # beyond the outermost points
+NAMED_RUNS = 60  # more names than this would overlap, so runs are numbered instead
+ROOM = 0.03  # free space beyond the outermost points
 BAR = [
-    "Bar: the middle 95% of what the model draws, no confidence interval:",
-    "the level of all runs moves together.",
+    "Bar: the middle 95% of the values that the model draws.",
+    "It is not a confidence interval: the values of all runs rise and fall together.",
 ]
 
 
 @style.needs("run", "expected")
 def expected_values(frame: polars.DataFrame, *, measure: str = "AP") -> style.Chart:
-    """Every run's expected value, runs in the order of the frame, the first on top.
+    """Draw the expected value of every run, in the order of the frame, the first on top.
 
-    Columns: `run`, `expected`; optional `true`, what all judgments give, and `lower` and `upper`, drawn as a
-    bar. (Carterette et al., Table 1.) Up to 60 runs are named, more are numbered.
+    Columns: `run`, `expected`; optional `true`, the value by all judgments, and `lower` and `upper`, drawn
+    as a bar (Carterette et al., Table 1). Up to 60 runs are named, more are numbered.
     """
     runs = style.names(frame, "run")
     drawn = frame.with_columns(place=polars.int_range(1, polars.len() + 1))
@@ -51,7 +51,7 @@ def expected_values(frame: polars.DataFrame, *, measure: str = "AP") -> style.Ch
 
 
 def places_of_runs(runs: Sequence[str]) -> alt.Y:
-    """Runs from the top down, named as far as names fit."""
+    """Return the y axis of runs from the top down, by name if there are few, otherwise by number."""
     if len(runs) <= NAMED_RUNS:
         axis = alt.Axis(labelOverlap=False, grid=False)
         return alt.Y("run:N", sort=list(runs), scale=alt.Scale(domain=list(runs)), title=None, axis=axis)
@@ -60,17 +60,17 @@ def places_of_runs(runs: Sequence[str]) -> alt.Y:
 
 
 def over_judgments(frame: polars.DataFrame, column: str, title: str, level: float) -> alt.LayerChart:
-    """A column over the number of judgments, a line for each strategy, with a level marked."""
-    # A log axis has no place for the state before the first judgment.
+    """Draw a column over the number of judgments, a line for each strategy, with a level marked."""
+    # A log axis cannot show the state before the first judgment.
     after = frame.filter(polars.col("judgments") > 0)
     if after.is_empty():
-        raise DataError("no row after the first judgment; expected some with `judgments` of 1 or more")
+        raise DataError("no row has `judgments` of 1 or more; the chart starts at the first judgment")
     x = style.depth_x(*style.span(after, "judgments"), "judgments", "judgments (log scale)")
     return drawn_over(after, x, column, title, level)
 
 
 def drawn_over(frame: polars.DataFrame, x: alt.X, column: str, title: str, level: float) -> alt.LayerChart:
-    """The same over an x axis of one's own."""
+    """Draw a column over a given x axis, a line for each strategy, with a level marked."""
     band = [name for name in ("lower", "upper") if {"lower", "upper"} <= set(frame.columns)]
     kept, _ = style.thinned(
         frame.select("strategy", "judgments", column, *band), "judgments", most=style.MOST_POINTS

@@ -1,4 +1,4 @@
-"""Charts of lines: a few named series in one pane, or many runs with five of them in color."""
+"""Draw line charts: a few named series in one pane, or many runs with five of them in color."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from sounding.core.errors import DataError
 from sounding.core.lazy import alt, polars
 from sounding.render import style
 
-FEW_POINTS = 25  # of a line: more of them hide its dashes
+FEW_POINTS = 25  # more points than this on a line hide its dashes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Values:
-    """The upright axis of a pane: which column, what it is called, and from where to where it goes."""
+    """The y axis of a pane: its column, title and range."""
 
     column: str
     title: str
     domain: tuple[float, float]
     format: str = ""
-    log: bool = False  # a log axis, for values up to 1, that cuts off what lies below it
+    log: bool = False  # logarithmic, for values up to 1; lines are clipped below the range
 
     def y(self, column: str | None = None) -> alt.Y:
-        """The axis for the column itself, or for another that shares it."""
+        """Return the axis for the column, or for another column that shares it."""
         scale = alt.Scale(type="log" if self.log else "linear", domain=list(self.domain), nice=False)
         powers = range(math.floor(math.log10(self.domain[0])), 1) if self.log else ()
         axis = alt.Axis(
@@ -36,7 +36,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """How the series of a chart are told apart; its legend shows points where there are any, else lines."""
+    """Color, dashes and shape that distinguish the series of a chart."""
 
     color: alt.Color
     dash: alt.StrokeDash
@@ -44,7 +44,10 @@ class Signs:
 
 
 def series_signs(series: str, order: Sequence[str], *, points: bool, title: str | None, top: bool) -> Signs:
-    """Color, dashes and shape for each name of a column, in the order given; no legend for a single one."""
+    """Return color, dashes and shape for the names in a column, in the given order.
+
+    The legend shows points if there are any, otherwise lines. A single series has no legend.
+    """
     names, field, count = list(order), f"{series}:N", len(order)
     look = alt.Legend(
         title=title, orient="top" if top else "right", symbolSize=80 if points else 400,
@@ -61,12 +64,12 @@ def series_signs(series: str, order: Sequence[str], *, points: bool, title: str 
 def series_pane(
     frame: polars.DataFrame, x: alt.X, values: Values, series: str, order: Sequence[str], *, top: bool = False
 ) -> alt.LayerChart:
-    """One line for each name in a column; from `lower` to `upper` around it, where the frame has them.
+    """Draw one line for each name in a column, with a band if the frame has `lower` and `upper`.
 
     `top` puts the legend above the pane, without a title.
     """
     drawn = alt.Chart(style.data(frame))
-    # Points stand where there are few in every line: no chart has both kinds of legend.
+    # All lines show points or none does, since a chart has only one kind of legend.
     points = int(frame.get_column(series).value_counts().get_column("count").to_numpy().max()) <= FEW_POINTS
     signs = series_signs(series, order, points=points, title=None if top else series, top=top)
     tooltip = [
@@ -96,13 +99,13 @@ LINES = (
     ("#CC79A7", [7, 3]),
     ("#D55E00", [2, 2]),
 )
-LABEL_HEIGHT = 14  # pixels between the middles of two labels
+LABEL_HEIGHT = 14  # pixels between the centers of two labels
 LEADER = 14  # pixels from the end of a line to its label
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A run that stands out: where among the five, its name, and the label it carries."""
+class Highlight:
+    """A run drawn in color: its place among the five, its name and its label."""
 
     place: int
     run: str
@@ -111,7 +114,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPane:
-    """What one pane of many runs shows."""
+    """The settings of a pane that shows many runs."""
 
     column: str
     words: Sequence[str]
@@ -126,14 +129,14 @@ class RunPane:
 
     @property
     def single(self) -> bool:
-        """Whether there is one depth only, where lines have no length and points stand for them."""
+        """Return whether there is only one depth, so that points replace the lines."""
         return self.depths[0] == self.depths[1]
 
 
-def five_numbers(values: dict[str, float | None], words: Sequence[str]) -> list[Standing]:
-    """The runs at the maximum, the quartiles and the minimum, best first; all where there are five or fewer.
+def five_numbers(values: dict[str, float | None], words: Sequence[str]) -> list[Highlight]:
+    """Return the runs at the maximum, the quartiles and the minimum, best first; up to five runs, all.
 
-    Quartiles are runs, not averages of two: the nearest in order. Equal values are ordered by name.
+    A quartile is the nearest run, not an average of two. Equal values are ordered by name.
     """
     known = {run: value for run, value in values.items() if value is not None and math.isfinite(value)}
     ordered = sorted(known, key=lambda run: (known[run], run))
@@ -141,20 +144,20 @@ def five_numbers(values: dict[str, float | None], words: Sequence[str]) -> list[
     if last < len(PLACES):
         spread = len(PLACES) - 1
         return [
-            Standing(round(number * spread / max(last, 1)), run, run)
+            Highlight(round(number * spread / max(last, 1)), run, run)
             for number, run in enumerate(reversed(ordered))
         ]
     chosen = [ordered[math.floor(place * last + 0.5)] for place in PLACES]
     return [
-        Standing(place, run, f"{word}: {run}")
+        Highlight(place, run, f"{word}: {run}")
         for place, (run, word) in enumerate(zip(chosen, words, strict=True))
     ]
 
 
 def spread_labels(heights: Sequence[float], room: float, gap: float = LABEL_HEIGHT) -> list[float]:
-    """Heights moved apart until no two are nearer than the gap, in the same order.
+    """Move label heights apart until neighbors are at least `gap` pixels apart, in the same order.
 
-    They stay within the room if they fit. Of those at one height the first goes on top.
+    They stay within the room if they fit. Among equal heights the first goes on top.
     """
     order = sorted(range(len(heights)), key=lambda number: (round(heights[number]), -number))
     placed = list(heights)
@@ -169,18 +172,18 @@ def spread_labels(heights: Sequence[float], room: float, gap: float = LABEL_HEIG
 
 
 def reference_depth(frame: polars.DataFrame, wanted: int | None) -> int:
-    """The depth at which runs are ordered: the wanted one, or the deepest."""
+    """Return the depth at which runs are ordered: the wanted one, or the deepest."""
     depths = frame["k"].unique().to_list()
     if wanted is not None and wanted not in depths:
         seen = f"{min(depths)} to {max(depths)}"
         raise DataError(
-            f"reference depth {wanted}: not among the depths of the frame; expected one of {seen}"
+            f"reference depth {wanted} is not among the depths of the frame; choose one of {seen}"
         )
     return max(depths) if wanted is None else wanted
 
 
 def standing_notes(frame: polars.DataFrame, column: str, words: Sequence[str], reference_k: int) -> list[str]:
-    """What the colors mean, unless every run stands out, and which runs have no value to be ordered by."""
+    """Say what the colors mean, if not every run has one, and which runs have no value to order by."""
     runs = style.names(frame, "run")
     known = frame.filter((polars.col("k") == reference_k) & polars.col(column).is_finite())
     unknown = [run for run in runs if run not in set(style.names(known, "run"))]
@@ -189,34 +192,36 @@ def standing_notes(frame: polars.DataFrame, column: str, words: Sequence[str], r
         listed = f"{', '.join(words[:-1])} and {words[-1]}"
         notes.append(f"Gray: all runs. In color: the {listed} run at k = {reference_k:,}.")
     if unknown:
-        what = f"{unknown[0]} has" if len(unknown) == 1 else f"{len(unknown)} runs, as {unknown[0]}, have"
+        what = (
+            f"{unknown[0]} has" if len(unknown) == 1 else f"{len(unknown)} runs, such as {unknown[0]}, have"
+        )
         notes.append(f"{what} no value at k = {reference_k:,}.")
     return notes
 
 
 def run_pane(frame: polars.DataFrame, pane: RunPane) -> alt.LayerChart:
-    """One line for each run over k, with the five that stand out on top and their names at the right."""
+    """Draw a line over k for each run; five runs are in color, with their names at the right."""
     at_reference = frame.filter(polars.col("k") == pane.reference_k)
     values = dict(zip(at_reference["run"].to_list(), at_reference[pane.column].to_list(), strict=True))
-    standing = five_numbers(values, pane.words)
+    highlights = five_numbers(values, pane.words)
     shown = frame.select("run", "k", pane.column)
-    layers = [_everyone(shown, pane), *style.pool_rule(pane.pool_depth, *pane.depths)]
-    for one in standing:
-        color, dash = LINES[one.place]
-        line = alt.Chart(style.data(shown.filter(polars.col("run") == one.run)))
+    layers = [_gray_runs(shown, pane), *style.pool_rule(pane.pool_depth, *pane.depths)]
+    for highlight in highlights:
+        color, dash = LINES[highlight.place]
+        line = alt.Chart(style.data(shown.filter(polars.col("run") == highlight.run)))
         point = {"size": 40, "color": color} if pane.single else False
         layers.append(
             _encoded(line.mark_line(strokeWidth=2.2, color=color, strokeDash=dash, point=point), pane)
         )
-    layers += _labels(shown, pane, standing)
+    layers += _labels(shown, pane, highlights)
     chart = alt.LayerChart(layer=layers)
     return chart.properties(width=pane.width, height=pane.height, title=style.pane_title(pane.title))
 
 
-def _everyone(frame: polars.DataFrame, pane: RunPane) -> alt.Chart:
-    """All runs, thin and gray; on a page the one that is pointed at stands out."""
+def _gray_runs(frame: polars.DataFrame, pane: RunPane) -> alt.Chart:
+    """Draw all runs thin and gray; the run under the pointer is emphasized."""
     lines = style.data(frame)
-    # Altair takes parameters of one name for one, and warns: each pane has a name of its own.
+    # Altair merges parameters of the same name, with a warning, so each pane has its own name.
     sign = crc32(f"{pane}{lines.values}".encode())
     pointed = alt.selection_point(f"run_{sign:08x}", on="pointerover", fields=["run"], empty=False)
     point = {"size": 12, "color": style.FAINT} if pane.single else False
@@ -234,21 +239,22 @@ def _encoded(line: alt.Chart, pane: RunPane) -> alt.Chart:
     return line.encode(style.depth_x(*pane.depths), values.y(), tooltip=tooltip)
 
 
-def _labels(frame: polars.DataFrame, pane: RunPane, standing: Sequence[Standing]) -> list[alt.Chart]:
-    """Names beside the right ends of the lines, moved apart, with a short line from each end to its name."""
+def _labels(frame: polars.DataFrame, pane: RunPane, highlights: Sequence[Highlight]) -> list[alt.Chart]:
+    """Write names at the right ends of the lines, moved apart, each connected to its line."""
     low, high = pane.domain
     last = frame.filter(polars.col(pane.column).is_finite()).sort("k").group_by("run").last()
     ends = {run: (k, value) for run, k, value in last.select("run", "k", pane.column).iter_rows()}
-    heights = [(ends[one.run][1] - low) / (high - low) * pane.height for one in standing]
+    heights = [(ends[each.run][1] - low) / (high - low) * pane.height for each in highlights]
     first, deepest = style.depth_domain(*pane.depths)
     label_k = deepest * (deepest / first) ** (LEADER / pane.width)
     layers = []
-    for one, height in zip(standing, spread_labels(heights, pane.height), strict=True):
-        k, value = ends[one.run]
-        color, _ = LINES[one.place]
+    for highlight, height in zip(highlights, spread_labels(heights, pane.height), strict=True):
+        k, value = ends[highlight.run]
+        color, _ = LINES[highlight.place]
         label_value = low + height / pane.height * (high - low)
-        place = {"label": one.label, "k": k, "value": value, "label_k": label_k, "label_value": label_value}
-        label = alt.Chart(style.data(polars.DataFrame([place])))
+        ends_at = {"k": k, "value": value, "label_k": label_k, "label_value": label_value}
+        row = {"label": highlight.label, **ends_at}
+        label = alt.Chart(style.data(polars.DataFrame([row])))
         leader = label.mark_rule(color=color, strokeWidth=1, opacity=0.6)
         text = label.mark_text(
             align="left", baseline="middle", dx=3, color=color, fontSize=11, fontWeight=600

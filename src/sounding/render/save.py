@@ -1,4 +1,4 @@
-"""Charts to files: a page that needs no network, a drawing, or a picture."""
+"""Write charts to files: HTML that needs no network, SVG, PNG or PDF."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from sounding.core.lazy import alt
 from sounding.render.style import Chart, require_charts
 
 SUFFIXES = (".html", ".svg", ".png", ".pdf")
-PIXELS = 2  # of a PNG for each one on screen, for print and fine displays
-CHANNELS = ("color", "stroke", "strokeDash", "shape", "size")  # whose legends belong to one chart each
+PIXELS = 2  # PNG pixels per screen pixel, for print and high-resolution displays
+CHANNELS = ("color", "stroke", "strokeDash", "shape", "size")  # their legends are not shared between charts
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -32,12 +32,12 @@ PAGE = """<!DOCTYPE html>
 </body>
 </html>
 """
-# The browser itself refuses whatever would go over a network. Vega compiles its expressions: `unsafe-eval`.
+# The browser blocks all network access. Vega compiles its expressions, which needs `unsafe-eval`.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline';"
     " img-src data: blob:"
 )
-EXPORTED = "window.vegaEmbed = vegaEmbed;"  # what the scripts leave for the page to use
+EXPORTED = "window.vegaEmbed = vegaEmbed;"  # the page calls it
 OPTIONS = {
     "renderer": "svg",
     "actions": {"export": True, "source": False, "compiled": False, "editor": False},
@@ -53,9 +53,10 @@ def save(chart: Chart, path: str | Path) -> None:
 
 
 def save_each(charts: Mapping[str, Chart], path: Path) -> list[Path]:
-    """Write one figure a file and return the files: the first chart to the path, others beside it.
+    """Write each chart to its own file and return the paths.
 
-    The name of a chart is added to its file: pool.pdf, pool-groups.pdf.
+    The first chart goes to the path itself; the name of every other chart is added to its file:
+    pool.pdf, pool-groups.pdf.
     """
     paths = [path, *(path.with_stem(f"{path.stem}-{name}") for name in list(charts)[1:])]
     for chart, target in zip(charts.values(), paths, strict=True):
@@ -64,13 +65,13 @@ def save_each(charts: Mapping[str, Chart], path: Path) -> list[Path]:
 
 
 def svg_of(chart: Chart) -> str:
-    """A chart as a drawing that stands by itself in a page."""
+    """Return a chart as SVG to embed in a page."""
     require_charts("vl_convert", "drawing a chart")
     return _encoded(chart.to_dict(), ".svg").decode()
 
 
 def require_suffix(path: Path) -> None:
-    """Nothing where a chart can be written to the path, else the line that names the formats."""
+    """Raise an error if no chart format has the suffix of the path."""
     if path.suffix.lower() not in SUFFIXES:
         raise DataError(
             f"{path}: no chart format has the suffix {path.suffix!r}; expected {', '.join(SUFFIXES[:-1])}"
@@ -79,31 +80,31 @@ def require_suffix(path: Path) -> None:
 
 
 def together(charts: Sequence[Chart]) -> Chart:
-    """Several charts under each other as one, each with its own axes and colors, their titles in line."""
+    """Stack charts into one; each keeps its own axes and colors, and their titles are aligned."""
     if not charts:
-        raise DataError("no charts to put together; expected at least one")
-    # Only the outermost chart may say how things look, and all charts say the same.
+        raise DataError("no charts to combine; give at least one")
+    # Only the outermost chart may have a config, and all charts have the same one.
     inner: list[Any] = [chart.copy(deep=False) for chart in charts]
     for chart in inner:
         chart.config = alt.Undefined
-        # The panes stand in line; what is left of them, and so where a title would begin, is not as wide.
+        # Axis labels differ in width. A title that starts at its pane, not at its labels, is aligned.
         chart.title = chart.title.copy(deep=False)
         chart.title.frame = "group"
-    apart: dict[str, Any] = dict.fromkeys(CHANNELS, "independent")
-    joined = alt.vconcat(*inner, spacing=50).resolve_scale(**apart)
-    joined.config = charts[0].config
-    return joined
+    scales: dict[str, Any] = dict.fromkeys(CHANNELS, "independent")
+    stack = alt.vconcat(*inner, spacing=50).resolve_scale(**scales)
+    stack.config = charts[0].config
+    return stack
 
 
 def vega_scripts() -> str:
-    """Vega and what it needs as one script, which leaves `vegaEmbed` for a page to use."""
+    """Return Vega and its dependencies as one script that defines `vegaEmbed`."""
     import vl_convert
 
     return vl_convert.javascript_bundle(EXPORTED, vl_version=_version())
 
 
 def _version() -> str:
-    return "_".join(alt.SCHEMA_VERSION.split(".")[:2])  # v6.4.1 of the schema is v6_4 of its compiler
+    return "_".join(alt.SCHEMA_VERSION.split(".")[:2])  # the compiler calls schema v6.4.1 v6_4
 
 
 def _encoded(specification: Mapping[str, Any], suffix: str) -> bytes:
@@ -121,7 +122,7 @@ def _encoded(specification: Mapping[str, Any], suffix: str) -> bytes:
 
 
 def _page(specification: Mapping[str, Any], text: str, libraries: str) -> str:
-    """A page with all scripts inside; no name of a run can end a script, for it holds no `<`."""
+    """Return a page that contains all its scripts; `<` is escaped, so that no run name can end a script."""
     return PAGE.format(
         policy=POLICY,
         title=html.escape(specification.get("title", {}).get("text", "charts")),

@@ -1,8 +1,8 @@
-"""One writer for all commands: a table of named columns to every output format.
+"""Write tables and answers in every output format; all commands use this one writer.
 
-Formats for people (table, md, latex) round and mark; formats for programs (csv, json, jsonl,
-parquet) keep full precision. What is not known is NaN or None inside, a dash for people, and an
-empty cell or null for programs.
+Formats for people (table, md, latex) round values and mark the best; formats for programs (csv, json,
+jsonl, parquet) keep full precision. An unknown value is NaN or None in a table; people see a dash,
+programs an empty cell or null.
 """
 
 from __future__ import annotations
@@ -19,49 +19,49 @@ from sounding.core.text import fill_paragraph, percent, whole_percent
 
 UNKNOWN = "–"
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
-MOST_NOTES = 3  # that people see without asking for more
-SCHEMA_VERSION = 1  # of what JSON outputs hold; goes up when a name in them changes its meaning or is gone
+MOST_NOTES = 3  # notes that people see without --notes
+SCHEMA_VERSION = 1  # of JSON outputs; raise it when a key is removed or changes its meaning
 
 Cell = str | float | int | bool | None
-Tone = Literal["good", "weak"]  # what a cell says about a result: it can be relied on, or not
+Tone = Literal["good", "weak"]  # whether the result in a cell is reliable
 TONES: Mapping[Tone, str] = {"good": "\x1b[32m", "weak": "\x1b[33m"}  # green, yellow
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column:
-    """A named column; `digits` rounds it for people, `best` lists the rows to mark."""
+    """A named column of a table; `digits` rounds it for people, `best` lists the rows to mark."""
 
     name: str
     cells: Sequence[Cell]
     digits: int | None = None
     percent: bool = False
     best: frozenset[int] = frozenset()
-    right: bool = False  # text that stands to the right, such as numbers that are written already
-    joined: bool = False  # belongs to the column before it: both are shown, or neither
-    code: bool = False  # signs that stand for themselves, which no markup may change
-    chance: bool = False  # found by draws, which make nothing certain: never 0% or 100%
+    right: bool = False  # align text to the right, such as formatted numbers
+    joined: bool = False  # shown or dropped together with the column before it
+    code: bool = False  # print the text as code, without markup
+    chance: bool = False  # a probability estimated by draws: never shown as 0% or 100%
     optional: int = 0  # a narrow terminal drops the columns with the highest number first
     tones: Mapping[int, Tone] = field(default_factory=dict)  # row -> how a terminal colors its cell
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Columns of one length, with notes for people and facts for programs."""
+    """Columns of equal length, with notes for people and facts for programs."""
 
     columns: Sequence[Column]
     title: str | None = None
     notes: Sequence[str] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)  # what json repeats beside the rows
-    keys: int = 1  # first columns that name a row, which are always shown
-    caption: str | None = None  # makes it a table of a paper: LaTeX writes a whole table environment
+    facts: Mapping[str, Any] = field(default_factory=dict)  # keys that JSON has beside the rows
+    keys: int = 1  # number of first columns that name a row; they are always shown
+    caption: str | None = None  # with a caption LaTeX writes a whole table environment, for a paper
 
     @property
     def height(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return len(self.columns[0].cells) if self.columns else 0
 
     def rows(self) -> list[dict[str, Cell]]:
-        """The rows as dicts, NaN as None."""
+        """Return the rows as dicts, with None for NaN."""
         names = [column.name for column in self.columns]
         cells = zip(*(column.cells for column in self.columns), strict=True)
         return [dict(zip(names, map(_known, row), strict=True)) for row in cells]
@@ -69,7 +69,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What a command has to say: the answer, the tables behind it, notes and the next step."""
+    """The output of a command: its answer in words, the tables behind it, notes and the next step."""
 
     headline: str  # answers the question of the command in one or two sentences
     tables: Sequence[Table]
@@ -78,12 +78,15 @@ class Answer:
 
 
 def _known(cell: Cell) -> Cell:
-    """What a cell holds; None where that is not known."""
+    """Return the value of a cell; None if it is not finite."""
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
 def _known_cells(cells: Sequence[Cell]) -> Sequence[Cell]:
-    """The cells of a column, None for what is not known; at no cost a cell where everything is."""
+    """Return the cells of a column with None for values that are not finite.
+
+    A column without such values is returned as it is, which is much faster for long ones.
+    """
     kinds = set(map(type, cells))
     if not any(issubclass(kind, float) for kind in kinds):
         return cells
@@ -94,25 +97,25 @@ def _known_cells(cells: Sequence[Cell]) -> Sequence[Cell]:
 
 
 def columns_of(names: Sequence[str], rows: Sequence[Sequence[Cell]]) -> list[Column]:
-    """Rows turned into named columns."""
+    """Return rows as named columns."""
     return [Column(name, [row[place] for row in rows]) for place, name in enumerate(names)]
 
 
 def columns_of_rows(
     rows: Sequence[Mapping[str, Any]], names: Iterable[str] | Mapping[str, str], digits: int | None = None
 ) -> list[Column]:
-    """Some columns of rows that are dicts; a mapping gives each its heading."""
+    """Return some keys of dicts as columns; a mapping gives each key its heading."""
     headings = names if isinstance(names, Mapping) else {name: name for name in names}
     return [Column(text, [row[name] for row in rows], digits=digits) for name, text in headings.items()]
 
 
 def with_notes(table: Table, more: Sequence[str]) -> Table:
-    """The table with further notes, each once."""
+    """Return the table with more notes; no note appears twice."""
     return replace(table, notes=list(dict.fromkeys([*table.notes, *more])))
 
 
 def first_said(table: Table, sentences: Sequence[str]) -> Table:
-    """The table with sentences above it that must be read first."""
+    """Return the table with sentences before its title."""
     return replace(table, title=" ".join([*sentences, table.title or ""]).strip() or None)
 
 
@@ -180,16 +183,16 @@ def shown_notes(notes: Sequence[str], *, all_notes: bool) -> list[str]:
 def with_facts(answer: Answer) -> list[Table]:
     """Return the tables with the headline, the notes and the next step as facts for programs."""
     first, *others = answer.tables
-    said = {"headline": answer.headline, "next": answer.next_command}
-    facts = {**said, **first.facts, "notes": list(first.facts.get("notes", answer.notes))}
+    own = {"headline": answer.headline, "next": answer.next_command}
+    facts = {**own, **first.facts, "notes": list(first.facts.get("notes", answer.notes))}
     return [replace(first, facts=facts), *others]
 
 
 def parquet(tables: Sequence[Table]) -> bytes:
-    """The rows of all tables as one Parquet file; texts that are not UTF-8 are refused."""
+    """Return the rows of all tables as one Parquet file; raise an error for text that is not UTF-8."""
     import io
 
-    from sounding.data.fast.tokens import refuse_stray_bytes  # NumPy, which --help does without
+    from sounding.data.fast.tokens import refuse_stray_bytes  # loads NumPy, which --help does not need
 
     for column in (column for table in tables for column in table.columns):
         refuse_stray_bytes((cell for cell in column.cells if isinstance(cell, str)), column.name)
@@ -206,7 +209,7 @@ def parquet(tables: Sequence[Table]) -> bytes:
 
 
 def display_width(text: str) -> int:
-    """How many places a terminal gives a text: wide letters take two, combining marks none."""
+    """Return the width of a text on a terminal: wide letters take two cells, combining marks none."""
     if text.isascii():
         return len(text)
     import unicodedata
@@ -219,7 +222,7 @@ def display_width(text: str) -> int:
 
 
 def shown_cell(cell: Cell, column: Column) -> str:
-    """A cell of a column as people read it: rounded, or a dash."""
+    """Return a cell as people read it: rounded, or a dash."""
     cell = _known(cell)
     if cell is None:
         return UNKNOWN
@@ -233,18 +236,18 @@ def shown_cell(cell: Cell, column: Column) -> str:
 
 
 def shown_confidence(sure: float) -> str:
-    """A chance that draws gave, in per cent as people read it: never 0 or 100."""
+    """Return a probability estimated by draws as a percentage that is never 0% or 100%."""
     return ">99.9%" if sure >= 0.9995 else "<0.1%" if sure < 0.0005 else percent(sure)
 
 
 def decimal(value: float, digits: int = 4) -> str:
-    """A number with so many decimals, and no sign where they are all 0."""
-    # Adding 0 turns the negative zero, which rounding may leave, into the usual one.
+    """Return a number with this many decimals; zero never has a minus sign."""
+    # Rounding may leave -0.0; adding 0.0 makes it 0.0.
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def stands_left(column: Column) -> bool:
-    """Whether a column stands to the left."""
+    """Return whether a column is aligned to the left."""
     return not column.right and any(isinstance(cell, str) for cell in column.cells)
 
 
@@ -261,7 +264,7 @@ def _text(table: Table, width: int | None, prose: int | None, marks: bool) -> st
 
 
 def _aligned(columns: Sequence[Column], height: int, marks: bool) -> list[str]:
-    """Header, rule and rows of some columns; text to the left, numbers to the right."""
+    """Return header, rule and rows as aligned lines: text to the left, numbers to the right."""
     header, rows = [], [[] for _ in range(height)]  # type: tuple[list[str], list[list[str]]]
     rule = []
     for column in columns:
@@ -294,13 +297,13 @@ def _fitting(columns: Sequence[Column], width: int | None, keys: int) -> tuple[l
     """
     if width is None or not columns:
         return list(columns), []
-    units: list[list[int]] = []  # places of columns that are shown together
+    units: list[list[int]] = []  # positions of columns that are shown together
     for place in range(keys, len(columns)):
         if columns[place].joined and units:
             units[-1].append(place)
         else:
             units.append([place])
-    breadths = [_breadth(column) + 2 for column in columns]  # with the gap behind it
+    breadths = [_breadth(column) + 2 for column in columns]  # with the gap after it
     order = sorted(units, key=lambda unit: (columns[unit[0]].optional, unit[0]))
     total = sum(breadths) - 2
     dropped: set[int] = set()
@@ -339,7 +342,7 @@ def _markdown(tables: Sequence[Table]) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """A text as Markdown prints it: what looks like markup, or like a tag of HTML, is text."""
+    """Escape a text for Markdown, so that no part of it acts as markup or HTML."""
     escaped = "".join(f"\\{letter}" if letter in "\\|*_~`" else letter for letter in text)
     return re.sub(r"<(?=[A-Za-z/!?])", r"\\<", escaped)
 
@@ -347,7 +350,7 @@ def markdown_text(text: str) -> str:
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
     "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--",
-    # Letters that the usual fonts have in mathematics only, or print as something else.
+    # Characters that the usual fonts have only in math mode, or print as something else.
     "≤": r"\ensuremath{\le}", "≥": r"\ensuremath{\ge}", "<": r"\ensuremath{<}", ">": r"\ensuremath{>}",
     "‹": r"\ensuremath{\langle}", "›": r"\ensuremath{\rangle}", "·": r"\ensuremath{\cdot}",
     "|": r"\ensuremath{|}", "…": r"\ldots{}", "†": r"\ensuremath{^\dagger}", "‡": r"\ensuremath{^\ddagger}",
@@ -355,12 +358,12 @@ _LATEX = {
 
 
 def latex_text(text: str) -> str:
-    """A text as LaTeX prints it."""
+    """Escape a text for LaTeX."""
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
 def _hanging_mark(text: str) -> str:
-    """Return a cell whose mark of significance takes no room, so that digits stand in line."""
+    """Give a significance mark at the end of a cell no width, so that digits line up."""
     return re.sub(r"(\\ensuremath\{\^\\d?dagger\})$", r"\\rlap{\1}", text)
 
 
@@ -410,11 +413,11 @@ def _csv_rows(columns: Sequence[Sequence[Cell]]) -> str:
 
 
 def _plain_csv(columns: Sequence[Sequence[Cell]]) -> str | None:
-    """The rows as the csv module writes them, sooner; None: it may put some cells in quotes.
+    """Write rows as the csv module does, but faster; return None if a cell may need quotes.
 
-    It writes None as nothing, and floats so that they read back the same.
+    None becomes an empty cell; floats are written so that they read back exactly.
     """
-    if len(columns) < 2 or len(columns[0]) == 0:  # a cell that stands alone is in quotes where it is empty
+    if len(columns) < 2 or len(columns[0]) == 0:  # csv quotes an empty cell that is alone in its row
         return None
     spelled: list[Iterable[str]] = []
     for cells in columns:
@@ -443,7 +446,7 @@ def _jsonl(tables: Sequence[Table]) -> str:
 
 
 def json_text(body: Any, indent: int | None = None) -> str:
-    """JSON with letters as they are; ids that are not UTF-8 as escapes, for raw bytes would be no JSON."""
+    """Return JSON with plain Unicode; only text that is not valid UTF-8 makes it use escapes."""
     import json
 
     text = json.dumps(body, ensure_ascii=False, indent=indent)

@@ -261,7 +261,7 @@ def check_choices(
     if permutations is not None:
         check_count("permutations", permutations, 1)
     if margin is not None and (not _is_number(margin) or not 0 < margin < np.inf):
-        raise DataError(f"margin {margin}: expected a difference above 0 that would not matter, such as 0.01")
+        raise DataError(f"margin {margin}: expected a difference above 0 that does not matter, such as 0.01")
     return used
 
 
@@ -274,18 +274,16 @@ def _correction(test: PairTest, asked: str | None) -> str:
         return test.correction
     asked = find_correction(asked)
     if test.correction == OWN:
-        raise DataError(f"test {test.name} allows for all pairs by itself; leave the correction {asked} out")
+        raise DataError(f"test {test.name} already corrects for all pairs; leave out the correction {asked}")
     if asked == MAX_T and test.name != FLIPS:
-        raise DataError(
-            f"correction {MAX_T} comes from sign flips: use it with the test {FLIPS}, not {test.name}"
-        )
+        raise DataError(f"correction {MAX_T} needs the test {FLIPS}, not {test.name}")
     return asked
 
 
 def _check_values(values: Floats, test: PairTest) -> tuple[Floats, int]:
     """Return the values that the test uses, and the number of topics that were dropped."""
     if values.ndim != 2:
-        raise DataError(f"values of shape {values.shape}: expected one row a run and one column a topic")
+        raise DataError(f"values of shape {values.shape}: expected one row per run and one column per topic")
     if np.isinf(values).any():
         run, topic = np.argwhere(np.isinf(values))[0].tolist()
         raise DataError(
@@ -309,7 +307,7 @@ def _check_values(values: Floats, test: PairTest) -> tuple[Floats, int]:
 def _check_pairs(pairs: Pairs, values: Floats) -> Pairs:
     runs = len(values)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise DataError(f"pairs of shape {pairs.shape}: expected two runs a row")
+        raise DataError(f"pairs of shape {pairs.shape}: expected two runs per row")
     if not len(pairs):
         raise DataError(f"no pairs to test among {plural(runs, 'run')}; a comparison needs at least 2 runs")
     wrong = ((pairs < 0) | (pairs >= runs)).any(axis=1) | (pairs[:, 0] == pairs[:, 1])

@@ -264,7 +264,7 @@ def swap_rates(
     chosen = _sizes(sizes, topics // 2)
     bounds = np.asarray(required, np.float64)
     if not len(bounds) or bounds[0] < 0 or not np.all(np.diff(bounds) > 0) or not np.isfinite(bounds[-1]):
-        raise DataError(f"required differences {list(required)}: expected them ascending, from 0 or above")
+        raise DataError(f"required differences {list(required)}: expected ascending numbers of 0 or more")
     if splits < 1:
         raise DataError(f"{splits} splits: expected at least 1, better 100")
     claims, errors = np.zeros((2, len(chosen), len(bounds)), np.int64)
@@ -291,7 +291,7 @@ def extrapolate(swaps: SwapRates, topics: Sequence[int]) -> Extrapolation:
     beyond = np.asarray(topics, np.int64)
     largest = int(swaps.sizes[-1])
     if not len(beyond) or beyond.min() <= largest:
-        raise DataError(f"topics {list(topics)}: expected more than the {largest} whose error rate was seen")
+        raise DataError(f"topics {list(topics)}: expected more than the {largest} whose error rate is known")
     rates = swaps.error_rate
     scale, decay = _fits(swaps.sizes, rates, swaps.claims)
     held_scale, held_decay = _fits(swaps.sizes[:-1], rates[:-1], swaps.claims[:-1])
@@ -364,6 +364,6 @@ def _level(alpha: float, comparisons: int, target: float) -> float:
 
 def _check_table(values: Floats, pairs: Pairs) -> None:
     if values.ndim != 2:
-        raise DataError(f"values of shape {values.shape}: expected one row a run and one column a topic")
+        raise DataError(f"values of shape {values.shape}: expected one row per run and one column per topic")
     if not len(pairs):
         raise DataError("no pairs to plan for: give at least two runs")

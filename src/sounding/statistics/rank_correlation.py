@@ -42,7 +42,7 @@ def two_vectors(first: ArrayLike, second: ArrayLike) -> tuple[Floats, Floats]:
     ours, theirs = _numbers(first), _numbers(second)
     if ours.ndim != 1 or theirs.ndim != 1:
         raise DataError(
-            f"values have the shapes {ours.shape} and {theirs.shape}; expected one value a system"
+            f"values have the shapes {ours.shape} and {theirs.shape}; expected one value per system"
         )
     return two_matrices(ours[np.newaxis], theirs[np.newaxis])
 
@@ -66,7 +66,7 @@ def _numbers(values: ArrayLike) -> Floats:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(
-            f"values are {reprlib.repr(values)}; expected one number a system, such as [0.31, 0.25]"
+            f"values are {reprlib.repr(values)}; expected one number per system, such as [0.31, 0.25]"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""How commands declare their options: one dataclass each, and the options that several of them share."""
+"""Declare the options of commands: one dataclass per command, and the options that several share."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Given = TypeVar("Given")
 DEFAULT = names.DEFAULT_POLICIES
 
 
-# A command's options are one dataclass, put together from these; a declaration below adds the options.
+# Base classes for the options of commands. Each has the fields that a declaration below fills.
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlainPolicyOptions:
-    """What `plain_policies` declares, and a seed."""
+    """The options of `plain_policies`, and a seed."""
 
     ties: names.Ties = DEFAULT.ties
     unjudged: names.Unjudged = DEFAULT.unjudged
@@ -44,7 +44,7 @@ class PlainPolicyOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyOptions(PlainPolicyOptions):
-    """What `policies` declares; a command that leaves an option out has its default."""
+    """The options of `policies`; an option that a command does not have keeps its default."""
 
     depth: int | None = DEFAULT.depth
     universe: str = DEFAULT.universe
@@ -56,26 +56,26 @@ class PolicyOptions(PlainPolicyOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RankingOptions:
-    """What `ranking` declares: the policies that decide which documents a run has, and in which order."""
+    """The options of `ranking`: the policies that decide which documents a run has, and in which order."""
 
     ties: names.Ties = DEFAULT.ties
     compat: names.Compat = DEFAULT.compat
     duplicates: names.Duplicates = DEFAULT.duplicates
 
     def policies(self) -> names.Policies:
-        """Return them as policies; grades of any kind are taken, since only the order is asked for."""
+        """Return them as policies that accept grades of any kind, since only the order matters."""
         return names.Policies(
             ties=self.ties, compat=self.compat, duplicates=self.duplicates, fractional="accept"
         )
 
     def named(self) -> dict[str, str]:
-        """Return them by name, as outputs repeat them."""
+        """Return them by name, for outputs."""
         return {"ties": self.ties, "compat": self.compat, "duplicates": self.duplicates}
 
 
 @dataclass(frozen=True, kw_only=True)
 class PoolOptions:
-    """What `pool` declares."""
+    """The options of `pool`."""
 
     pool_depth: int | None
     info: tuple[str, ...]
@@ -83,7 +83,7 @@ class PoolOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FormatOptions:
-    """What `formats` declares."""
+    """The options of `formats`."""
 
     qrels_format: str | None
     run_format: str | None
@@ -91,14 +91,14 @@ class FormatOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerOptions:
-    """What `workers` declares."""
+    """The options of `workers`."""
 
     jobs: int | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutputOptions:
-    """What `output_options` declares."""
+    """The options of `output_options`."""
 
     format_name: str
     output: Path | None
@@ -108,12 +108,12 @@ class OutputOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class FileOptions(FormatOptions, WorkerOptions, OutputOptions):
-    """What it takes to read runs and to write tables."""
+    """The options for reading runs and writing tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions(PoolOptions, FileOptions):
-    """What it takes to read judgments as a pool of some depth would have had them."""
+    """The options for reading runs and the judgments of a pool, and for writing tables."""
 
 
 _DECLARED: dict[type, list[Declaration]] = {}  # class -> its options, in the order of --help
@@ -121,9 +121,9 @@ _DECLARED: dict[type, list[Declaration]] = {}  # class -> its options, in the or
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def options(kind: type[Kind]) -> type[Kind]:
-    """Make a dataclass of a command's options: a field has the option that fills it in place of a default.
+    """Make a dataclass of a command's options; each field has an option in place of a default.
 
-    The order of fields is that of --help. Class variables add options whose fields a base class has.
+    --help lists the options in the order of the fields. Class variables add the options of a base class.
     """
     types = get_annotations(kind)
     declared = {name: getattr(kind, name) for name in types if name in vars(kind)}
@@ -136,7 +136,7 @@ def options(kind: type[Kind]) -> type[Kind]:
 
 
 def taking(kind: type[Kind]) -> Callable[[Callable[[Kind], Given]], Callable[..., Given]]:
-    """Give a command the options that a class declares, and hand them to it as one object."""
+    """Add the options of a class to a command, which then receives them as one object."""
 
     def take(command: Callable[[Kind], Given]) -> Callable[..., Given]:
         @wraps(command)
@@ -148,9 +148,9 @@ def taking(kind: type[Kind]) -> Callable[[Callable[[Kind], Given]], Callable[...
     return take
 
 
-# One option: what it does, and what it takes. It is called --name after the field that it fills, unless it is
-# spelled otherwise; --help shows its default. What is returned takes the name of the field and gives the
-# declaration; it is typed Any, since it stands in the place of a default in fields of every type.
+# Functions that declare one option. Its name is that of its field, such as --name, unless `spelled` gives
+# another. They return a function from the name of the field to the declaration; its type is Any, because it
+# replaces the default of fields of every type.
 
 
 def option(*, spelled: str = "", **settings: Any) -> Any:
@@ -217,7 +217,7 @@ def together(**named: Callable[[str], Declaration]) -> Declaration:
 
 
 def joined(*declarations: Declaration) -> Declaration:
-    """Return a decorator that adds all that others add, in the order of --help."""
+    """Return a decorator that applies several others; --help lists their options in this order."""
 
     def add(command: Command) -> Command:
         return reduce(lambda made, declare: declare(made), reversed(declarations), command)
@@ -225,7 +225,7 @@ def joined(*declarations: Declaration) -> Declaration:
     return add
 
 
-# Options that several commands have, each with a few words of its own.
+# Options of several commands whose help text differs from command to command.
 
 
 def measures(about: str, default: tuple[str, ...] = ()) -> Any:
@@ -260,7 +260,7 @@ def alpha(about: str = "Set the significance level.") -> Any:
     return number(about, default=0.05)
 
 
-# Options that several commands have word for word.
+# Options of several commands with the same help text.
 
 qrels = argument()
 runs = argument(nargs=-1, required=True, metavar="RUN...")
@@ -282,21 +282,21 @@ formats = together(
 )
 
 
-def _sent_to_cluster(context: click.Context, _: click.Parameter, address: str | None) -> None:
-    """Put the cluster in force until the command is done."""
+def _use_cluster(context: click.Context, _: click.Parameter, address: str | None) -> None:
+    """Run the work of the command on the cluster."""
     if address is None or context.resilient_parsing:
         return
     import logging
 
-    from sounding.core.executors import run_on  # asyncio, which only work on a cluster needs
+    from sounding.core.executors import run_on  # loads asyncio, which only a cluster needs
 
-    # What the cluster has to say of lost workers is said by us, in one line, where it matters.
+    # Our own one-line errors report lost workers; the cluster's log would repeat them at length.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     context.with_resource(run_on(address))
 
 
 dask = click.option(
-    "--dask", metavar="ADDRESS", expose_value=False, callback=_sent_to_cluster,
+    "--dask", metavar="ADDRESS", expose_value=False, callback=_use_cluster,
     help="Run on the Dask cluster at ADDRESS, such as tcp://host:8786.",
 )  # fmt: skip
 workers = joined(
@@ -316,7 +316,9 @@ POLICIES: Mapping[str, Sequence[str]] = {  # the policies that --policy sets, an
     "compat": get_args(names.Compat),
     "moments": get_args(names.Moments),
 }
-_ONE_ORDER = {"ties": names.ORDERS}  # where documents stand in one order, ties cannot be averaged over
+_ONE_ORDER = {
+    "ties": names.ORDERS
+}  # for commands that need one order of the documents, so cannot average over ties
 _OPTIONS: Mapping[str, Any] = {  # the policies that have an option of their own
     "depth": count("Cut each ranking at this depth.", spelled="-M --depth"),
     "universe": text(
@@ -372,15 +374,15 @@ class PolicyValue(click.ParamType[str]):
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        """Return the policies and values that begin with what was typed."""
-        from click.shell_completion import CompletionItem  # only a shell that completes needs it
+        """Return the policies and values that begin with the typed text."""
+        from click.shell_completion import CompletionItem  # only shell completion needs it
 
         known = (f"{name}={value}" for name, values in self.offered.items() for value in values)
         return [CompletionItem(text) for text in known if text.startswith(incomplete)]
 
 
 def policy(*offered: str, **narrowed: Sequence[str]) -> Declaration:
-    """Declare --policy for some policies; `narrowed` has those of which a command takes only some values."""
+    """Declare --policy for some policies; `narrowed` lists the values of those that a command restricts."""
     values = {name: narrowed.get(name, POLICIES[name]) for name in offered}
     return option(
         type=PolicyValue(values), multiple=True, metavar="NAME=VALUE",
@@ -389,13 +391,13 @@ def policy(*offered: str, **narrowed: Sequence[str]) -> Declaration:
 
 
 def _example(values: Mapping[str, Sequence[str]]) -> str:
-    """A policy with a value that is not its default."""
+    """Return a policy with a value that is not its default, for the help text."""
     name = next(iter(values))
     return f"{name}={next(value for value in values[name] if value != getattr(DEFAULT, name))}"
 
 
 def parse_policies(texts: Sequence[str]) -> dict[str, str]:
-    """Return the policies that were given with --policy, by name; the last of several counts."""
+    """Return the values of --policy by name; the last value of a policy counts."""
     return {name: value for name, _, value in (text.partition("=") for text in texts)}
 
 
@@ -413,12 +415,12 @@ def spelling(name: str) -> str:
 
 
 def policies(*, without: Sequence[str] = (), **narrowed: Sequence[str]) -> Declaration:
-    """Declare the options for all policies but those that a command has no use for."""
+    """Declare the options of all policies except those in `without`."""
     own = {name: option for name, option in _OPTIONS.items() if name not in without}
     return joined(together(**own), policy(*(name for name in POLICIES if name not in without), **narrowed))
 
 
-# The policies that have a use where documents stand in one order and values need no bounds.
+# The policies of commands that need one order of the documents and compute no bounds.
 plain_policies = joined(
     together(unjudged=only_condensed),
     policy("ties", "missing", "negative", "fractional", "duplicates", "compat", **_ONE_ORDER),
@@ -432,26 +434,26 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
-_PLAIN = ("", ".txt")  # suffixes that promise nothing
+_PLAIN = ("", ".txt")  # suffixes that imply no format
 
 
 def by_suffix(
     output: Path | None, otherwise: str, suffixes: Mapping[str, str] = _SUFFIXES, option: str = "-o"
 ) -> str:
-    """The format that the name of a file promises, or another where it promises none."""
+    """Return the format that the suffix of a file implies, or `otherwise` if it implies none."""
     suffix = output.suffix.lower() if output else ""
     if suffix in suffixes or suffix in _PLAIN:
         return suffixes.get(suffix, otherwise)
-    named = ", or name the format with --format" if option == "-o" else ""
+    named = ", or give the format with --format" if option == "-o" else ""
     raise click.UsageError(
-        f"{option} {output}: no format goes by {suffix!r}; use {', '.join(suffixes)}{named}"
+        f"{option} {output}: no format has the suffix {suffix!r}; use {', '.join(suffixes)}{named}"
     )
 
 
 def writable(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
-    """The file to write, refused before the work where its folder is missing or it is write-protected.
+    """Return the file to write; raise an error before the work starts if it cannot be written.
 
-    None: standard output, which a dash means as well.
+    A dash means standard output, as None does.
     """
     if value is None or value == Path("-"):
         return None
@@ -460,34 +462,35 @@ def writable(_: click.Context, __: click.Parameter, value: Path | None) -> Path 
 
 
 def keeping_inputs(command: Command) -> Command:
-    """The command, refused where it would write over a file that it is to read."""
+    """Make a command refuse to overwrite a file that it reads."""
 
     @wraps(command)
     def kept(*arguments: Any, **options: Any) -> Any:
         context = click.get_current_context()
-        written = [one for one in context.command.params if isinstance(one.type, click.Path) and one.name]
-        read = [one for one in context.command.params if one not in written and one.name]
-        for one in written:
-            file = context.params.get(one.name or "")
+        parameters = [parameter for parameter in context.command.params if parameter.name]
+        outputs = [parameter for parameter in parameters if isinstance(parameter.type, click.Path)]
+        inputs = [parameter for parameter in parameters if parameter not in outputs]
+        for output in outputs:
+            file = context.params.get(output.name or "")
             if isinstance(file, Path) and file.is_file():
-                _refuse_to_write_over(file, one, [context.params.get(other.name or "") for other in read])
+                _refuse_to_overwrite(file, output, [context.params.get(each.name or "") for each in inputs])
         return command(*arguments, **options)
 
     return kept
 
 
-def _refuse_to_write_over(file: Path, option: click.Parameter, values: Sequence[Any]) -> None:
-    """A usage error where one of a command's values names the file, its folder, or a pattern it fits."""
+def _refuse_to_overwrite(file: Path, option: click.Parameter, values: Sequence[Any]) -> None:
+    """Raise a usage error if a value of a command names the file, its folder or a pattern for it."""
     texts = [text for value in values for text in (value if isinstance(value, tuple) else (value,))]
     for text in texts:
         if isinstance(text, str) and text and any(_is_file(place, file) for place in _files_named(text)):
             raise click.UsageError(
-                f"{option.opts[-1]} {file} would overwrite what is read; name another file"
+                f"{option.opts[-1]} {file} would overwrite an input file; name another file"
             )
 
 
 def _files_named(text: str) -> Iterator[Path]:
-    """The files that a text stands for, as a name, as a folder, or as a pattern."""
+    """Yield the files that a text names: a file, the files of a folder, or those that match a pattern."""
     try:
         path = Path(text)
         if path.is_dir():
@@ -496,7 +499,7 @@ def _files_named(text: str) -> Iterator[Path]:
             yield path
         elif glob.has_magic(text):
             yield from map(Path, glob.glob(text, recursive=True))  # noqa: PTH207 - takes absolute patterns
-    except (OSError, ValueError):  # a text that can be no name of a file
+    except (OSError, ValueError):  # the text cannot be a file name
         return
 
 
@@ -510,7 +513,7 @@ def _is_file(path: Path, file: Path) -> bool:
 def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[Command], Command]:
     """Declare --format, --output, --notes and --quiet; `otherwise` is the default format in words.
 
-    A command with something else than a table to give looks at suffixes that promise nothing itself.
+    A command whose default is not a table handles unknown suffixes itself.
     """
     formats = [*FORMATS, "parquet", *more_formats]
     suffixes = {**_SUFFIXES, **{f".{name}": name for name in more_formats}}
@@ -538,7 +541,7 @@ def output_options(*more_formats: str, otherwise: str = "a table") -> Callable[[
 
 @dataclass(frozen=True, kw_only=True)
 class SessionOptions(RankingOptions, ReadingOptions):
-    """What `session` declares."""
+    """The options of `session`."""
 
     measure: str
     depth: int
@@ -551,13 +554,13 @@ class SessionOptions(RankingOptions, ReadingOptions):
     def check_session(self) -> None:
         """Refuse options that do not go together, before files are read."""
         if self.info and self.pool_depth is None:
-            raise click.UsageError("--info says which runs --pool-depth cuts the pool by; give that as well")
+            raise click.UsageError("--info has an effect only with --pool-depth; give both")
         if not 0.5 < self.sure <= 1:
             raise click.UsageError(f"--sure {self.sure:g}: expected a confidence above 0.5, at most 1")
 
 
 def _only_one(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> str:
-    """The one value of an option; several are refused, of which all but the last would be lost."""
+    """Return the only value of an option; raise an error if there are several, not to ignore any."""
     if len(values) > 1:
         raise click.UsageError(
             f"{parameter.opts[0]} {' '.join(values)}: runs are compared by one measure at a time; give one"
@@ -565,7 +568,7 @@ def _only_one(_: click.Context, parameter: click.Parameter, values: tuple[str, .
     return values[0]
 
 
-# What a session of minimal test collections is asked for, and how files are read.
+# The options of minimal test collections, and of reading files.
 session = joined(
     together(
         measure=option(

@@ -1,4 +1,4 @@
-"""How --help looks: the common options in groups; --help-all shows every option."""
+"""Format --help: the common options in groups; --help-all shows every option."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-# Group -> the options that belong to it, by the names of their fields. What no group names is a choice of its
-# command alone and stands first, under "Options".
+# Group -> its options, by field name. Options in no group belong to one command and come first, under
+# "Options".
 GROUPS: Mapping[str, Collection[str]] = {
     "Input": (
         "info", "qrels", "by", "assessors", "words", "topics", "corpus", "pool_depth", "residual",
@@ -30,10 +30,10 @@ GROUPS: Mapping[str, Collection[str]] = {
     "Policies": ("policy",),
     "Work": ("jobs", "dask"),
 }  # fmt: skip
-WIDEST = 30  # characters of an option that stand beside what it does
+WIDEST = 30  # longer options have their text on the next line
 ALWAYS = ("measures", "measure", "info", "chart", "notes", "format_name", "output", "quiet")
 
-# Command -> what --help shows beside these; the commands that are not here show all.
+# Command -> the options that --help shows in addition to ALWAYS; commands not listed show all options.
 COMMON: Mapping[str, Collection[str]] = {
     "evaluate": ("level", "per_topic", "stats", "top", "by", "unjudged", "baseline"),
     "compare": ("baselines", "pair", "focus", "against", "by", "test", "alpha", "top", "fail_on"),
@@ -84,7 +84,7 @@ class GroupedCommand(click.Command):
 
 
 def _show_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:
-    """Print the help with every option, and leave."""
+    """Print the help with every option and exit."""
     if value and not ctx.resilient_parsing:
         ctx.meta[GroupedCommand.__name__] = True
         click.echo(ctx.get_help(), color=ctx.color)

@@ -1,4 +1,4 @@
-"""What commands do around their work: policies in force, files read, tables written, progress shown."""
+"""Work that commands share: read policies and files, write answers, show progress."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from sounding.runs.pool import Pool
 
 PEOPLE = ("table", "md", "latex")  # formats that people read
-NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold rows alone
+NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold only rows
 
 PARAGRAPH_WIDTH = 88  # of prose
-REFRESH = 0.1  # seconds between two looks at progress
-PIPED_WIDTH = 110  # of prose that goes into a pipe or a file, unless COLUMNS says otherwise
+REFRESH = 0.1  # seconds between two updates of the progress bar
+PIPED_WIDTH = 110  # of prose in a pipe or a file, unless COLUMNS is set
 MOST_TYPED = 4  # runs that a suggested command names
 
 _ONLY_WITH = {
@@ -57,7 +57,7 @@ _ONLY_WITH = {
 
 
 def read_info(files: Sequence[str]) -> dict[str, RunInfo] | None:
-    """Return what the files of --info list of the runs; None where none was given."""
+    """Return what the --info files say about the runs; None without such files."""
     return dict(row for file in files for row in read_run_info(file).items()) or None
 
 
@@ -68,10 +68,12 @@ def pooled_judgments(
     policies: names.Policies,
     info: Mapping[str, RunInfo] | None,
 ) -> tuple[Any, str | None, Pool | None]:
-    """Return the judgments, cut where --pool-depth asks for it, a sentence that says so, and their pool."""
+    """Return the judgments, a sentence about them and their pool if --pool-depth cuts them."""
     if options.pool_depth is None:
         return qrels, None, None
-    from sounding.runs.pool import judgments_at_depth  # a twentieth of the start of most commands
+    from sounding.runs.pool import (
+        judgments_at_depth,
+    )  # takes a twentieth of the start-up time of most commands
 
     whole = read_qrels(
         qrels, format=options.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
@@ -84,7 +86,7 @@ def pooled_judgments(
 
 
 def typed_command(context: click.Context, most_runs: int | None = None) -> str:
-    """The command as it was typed; of many runs, the first ones only where that is asked for."""
+    """Return the command as it was typed, with at most `most_runs` runs."""
     words = ["sounding", context.info_name or ""]
     for parameter in context.command.params:
         name = parameter.name or ""
@@ -103,15 +105,15 @@ def typed_command(context: click.Context, most_runs: int | None = None) -> str:
 
 
 def _quoted(word: str) -> str:
-    """A word as one types it in a shell; measures hold single quotes, which double ones keep readable."""
+    """Quote a word for a shell; in double quotes if it has single ones, as some measures do."""
     plain = "'" in word and not any(letter in word for letter in '"$`\\!')
     return f'"{word}"' if plain else shlex.quote(word)
 
 
 def policies_of(options: PolicyOptions, *, always_bounds: bool = False) -> names.Policies:
-    """Return the policies among a command's options; refuse an option that could change nothing.
+    """Return the policies among a command's options; raise an error for an option without effect.
 
-    `always_bounds`: the command computes bounds whatever the policy for unjudged documents.
+    `always_bounds`: the command computes bounds under every policy for unjudged documents.
     """
     for name, needed in _ONLY_WITH.items():
         idle = options.unjudged not in needed and not (always_bounds and "bounds" in needed)
@@ -128,10 +130,10 @@ def plain_policies_of(options: PlainPolicyOptions) -> names.Policies:
 
 
 def write_tables(tables: Sequence[Table], format_name: str, output: Path | None) -> None:
-    """Print tables, or write them to a file; nothing is left half-written."""
+    """Print tables, or write them to a file, completely or not at all."""
     if format_name == "parquet":
         if output is None and sys.stdout.isatty():
-            raise DataError("parquet is not for a terminal; give a file with -o FILE")
+            raise DataError("parquet cannot be shown on a terminal; write it to a file with -o FILE")
         write_bytes(parquet(tables), output)
         return
     text = render(
@@ -144,7 +146,7 @@ def write_tables(tables: Sequence[Table], format_name: str, output: Path | None)
 def write_answer(answer: Answer, options: OutputOptions) -> None:
     """Print an answer, or write it to a file: for people with its headline, notes and next step.
 
-    Formats that hold rows alone leave these out; they go to stderr.
+    In formats that hold only rows these go to stderr instead.
     """
     format_name, output = options.format_name, options.output
     if format_name in NO_NOTES:
@@ -169,7 +171,7 @@ def say_answer(answer: Answer, options: OutputOptions) -> None:
 
 
 def _with_schema(tables: Sequence[Table], format_name: str) -> Sequence[Table]:
-    """Return the tables with the name and version of what JSON holds; docs/schemas describes each."""
+    """Add the name and version of the JSON schema to the tables; docs/schemas describes each."""
     context = click.get_current_context(silent=True)
     if format_name != "json" or context is None or not tables:
         return tables
@@ -185,7 +187,7 @@ def uses_color(output: Path | None) -> bool:
 
 
 def table_width(output: Path | None) -> int | None:
-    """Return how wide a table may be: as the terminal, or as COLUMNS says; None in a file or a pipe."""
+    """Return the largest width of a table: that of the terminal, or COLUMNS; None in a file or a pipe."""
     if output is None and sys.stdout.isatty():
         return os.get_terminal_size().columns
     columns = os.environ.get("COLUMNS", "")
@@ -193,15 +195,15 @@ def table_width(output: Path | None) -> int | None:
 
 
 def prose_width(output: Path | None) -> int:
-    """Return how wide lines of prose may be: as a table, or 110 where that has no limit."""
+    """Return the largest width of prose: that of a table, or 110 if tables have no limit."""
     return table_width(output) or PIPED_WIDTH
 
 
 def suggest(verb: str, *words: str, keep: Sequence[str] = (), first: Sequence[str] = ()) -> str:
     """Return a command to type next about the same files, such as `sounding compare QRELS RUNS --pair a b`.
 
-    `keep` names options of the present command, such as info, that the next one takes as well. `first`
-    are arguments of the next command that stand before the files of the present one.
+    `keep` names options of the current command, such as info, that the next one needs as well. `first`
+    are arguments of the next command that come before the files of the current one.
     """
     context = click.get_current_context()
     parts = ["sounding", verb, *first]
@@ -234,12 +236,12 @@ def _short_runs(runs: Sequence[str]) -> list[str]:
 
 
 def write_text(text: str, output: Path | None) -> None:
-    """Print text, or write it to a file; ids that are not UTF-8 come out as they came in."""
+    """Print text, or write it to a file; ids that are not UTF-8 keep their bytes."""
     write_bytes(text.encode("utf-8", "surrogateescape"), output)
 
 
 def write_bytes(content: bytes, output: Path | None) -> None:
-    """Print bytes, or write them to a file that appears whole or not at all."""
+    """Print bytes, or write them to a file, completely or not at all."""
     if output is None:
         try:
             sys.stdout.buffer.write(content)
@@ -254,7 +256,7 @@ def write_bytes(content: bytes, output: Path | None) -> None:
 
 @contextmanager
 def qrels_first(qrels: str) -> Iterator[None]:
-    """Say which file comes first where QRELS is not even begun like qrels: it may be a run."""
+    """Add to an error in the first line of QRELS that QRELS comes first, since it may be a run."""
     try:
         yield
     except FormatError as error:
@@ -266,7 +268,7 @@ def qrels_first(qrels: str) -> Iterator[None]:
 
 @contextmanager
 def options_refused() -> Iterator[None]:
-    """What is wrong with an option is said as such; what a file holds is another matter."""
+    """Turn errors in the values of options into usage errors; errors in files stay as they are."""
     try:
         yield
     except FormatError:
@@ -277,7 +279,7 @@ def options_refused() -> Iterator[None]:
 
 @contextmanager
 def names_refused(qrels: str) -> Iterator[None]:
-    """A run that does not exist is a wrong option; a first file that is no qrels may be a run."""
+    """Turn the unknown name of a run into a usage error, and check the order of files as `qrels_first`."""
     with qrels_first(qrels):
         try:
             yield
@@ -286,19 +288,22 @@ def names_refused(qrels: str) -> Iterator[None]:
 
 
 def remark(text: str, *, quiet: bool) -> None:
-    """Say something beside the output: on stderr, and only where somebody wants to hear it."""
+    """Print a remark to stderr, unless --quiet is set."""
     if not quiet:
         click.echo(text.encode("utf-8", "backslashreplace").decode(), err=True)  # ids that are not UTF-8
 
 
 def bars_for(options: OutputOptions) -> Bars:
-    """Return what gives every step of some work its own progress bar."""
+    """Return a function that gives each step of the work its own progress bar."""
     return lambda total, label: progress_bar(total, quiet=options.quiet, label=label)
 
 
 @contextmanager
 def progress_bar(total: int | None, *, quiet: bool, label: str) -> Iterator[Progress | None]:
-    """Count on stderr where that is a terminal, with the time left; nothing stays there. None: no total."""
+    """Show progress and the time left on stderr if that is a terminal; clear it at the end.
+
+    A total of None means that it is unknown.
+    """
     few = total is not None and total < 2
     if quiet or few or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
@@ -324,8 +329,8 @@ def progress_bar(total: int | None, *, quiet: bool, label: str) -> Iterator[Prog
 
 
 def _rewrite(text: str) -> None:
-    """Write over the line on which the cursor stands; a line that is too long would not be wiped again."""
-    import shutil  # with bz2 and lzma: slow, and only for who sees a bar
+    """Overwrite the current line; it is cut to the width, since a wrapped line could not be cleared."""
+    import shutil  # loads bz2 and lzma, which takes long
 
     sys.stderr.write(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}")
     sys.stderr.flush()

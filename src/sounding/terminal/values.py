@@ -1,4 +1,4 @@
-"""Values that options refuse, and what a shell completes."""
+"""Values that options reject, and shell completion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EMPTY = "it is empty; is a shell variable unset?"
 
 
 class Text(click.types.StringParamType):
-    """A text, or the name of something to read, that is not empty."""
+    """The type of options that take a text, which must not be empty."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the text."""
@@ -21,7 +21,7 @@ class Text(click.types.StringParamType):
 
 
 class File(click.Path):
-    """A file or folder whose name is not empty: an empty one would mean the current folder."""
+    """The type of options that take a path, which must not be empty: that would mean the current folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
@@ -29,7 +29,7 @@ class File(click.Path):
 
 
 def guarded(command: click.Command) -> click.Command:
-    """Have a command and those below it refuse values that can only be mistakes."""
+    """Make a command and its subcommands reject values that can only be mistakes."""
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
         guarded(inner)
     for parameter in command.params:
@@ -45,7 +45,7 @@ def guarded(command: click.Command) -> click.Command:
 
 
 def _limit(parameter: click.Parameter) -> None:
-    """Have a parameter refuse what is not finite, or larger than the limit of its name, before all else."""
+    """Make a parameter reject numbers that are not finite or above the limit for its name."""
     callback = parameter.callback
     if getattr(callback, "limited", False):
         return
@@ -63,11 +63,11 @@ def _limit(parameter: click.Parameter) -> None:
     parameter.callback = checked
 
 
-FILES = ("FILE", "FILE...", "QRELS", "QRELS...", "RUN", "RUN...", "DIR")  # what help calls a word for one
+FILES = ("FILE", "FILE...", "QRELS", "QRELS...", "RUN", "RUN...", "DIR")  # metavars of files
 
 
 def completing(command: click.Command) -> click.Command:
-    """The command with files and measures completed where it takes plain words; for a shell that asks."""
+    """Make a command complete files and measures in a shell."""
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
         completing(inner)
     for parameter in command.params:

@@ -2,7 +2,7 @@
 
 A completion gives any of the unjudged documents a grade of the scale; the others stay unjudged, which counts
 as grade 0 in nearly every measure. Unjudged are all documents of the ranking that nobody judged, also below
-the cut-off, and as many outside it as the caller says. docs/bounds.md has the proofs.
+the cut-off, and as many outside it as the caller says.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ def bounds(measure: Measure, ranking: Ranking, unknowns: Unknowns) -> Bounds:
     """
     if ranking.ties is not None:
         raise DataError(
-            f"{measure}: bounds need an order of the documents, and ties are averaged;"
-            " use ties trec, score-file, file or rank"
+            f"{measure}: bounds cannot be averaged over ties; use ties trec, score-file, file or rank"
         )
     for name, counts in (("outside", unknowns.outside), ("at_most", unknowns.at_most)):
         if counts is not None and counts.shape != (len(ranking.topics),):

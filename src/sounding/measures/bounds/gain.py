@@ -3,7 +3,7 @@
 Gains go in steps from one level to the next. With m_l documents of at least level l among the first k, the
 largest DCG has them at the highest unjudged ranks, level by level, and the ideal depends only on the m_l. So
 the upper bound is a maximum over the numbers m_1 >= m_2 >= ..., and the lower bound needs only one number,
-because there an unjudged document has either the largest gain or none. docs/bounds.md has the proofs.
+because there an unjudged document has either the largest gain or none.
 """
 
 from __future__ import annotations

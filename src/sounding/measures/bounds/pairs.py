@@ -62,7 +62,7 @@ def pair_bounds(
     called for pairs.
     """
     if measure.definition.aggregate == "text":
-        raise DataError(f"{measure} gives a text, and texts have no difference")
+        raise DataError(f"{measure} gives a text, but only numbers have a difference; leave it out")
     measure = as_asked(measure, listings.policies)
     if _has_rule(measure):
         return _by_rule(measure, listings, pairs, own or own_bounds(measure, listings), progress)

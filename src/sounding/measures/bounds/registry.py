@@ -29,7 +29,7 @@ class Unknowns:
         for name in ("outside", "at_most"):
             counts = getattr(self, name)
             if counts is not None and (counts < 0).any():
-                raise DataError(f"unknowns: {name} is {counts.min()} for a topic; expected a count from 0")
+                raise DataError(f"unknowns: {name} is {counts.min()} for a topic; give counts of 0 or more")
 
 
 class Bounds(NamedTuple):

@@ -28,7 +28,8 @@ from sounding.measures.totals import count_retrieved
 from sounding.measures.utility import rbp_gain
 from sounding.runs.ranking import Ranking, Values
 
-_LEAST_PATIENCE = 0.5  # from this T on INST never falls: docs/bounds.md
+# With T of at least 0.5 a gain that grows by d loses at most d/2 later, so INST never falls.
+_LEAST_PATIENCE = 0.5
 
 
 @register_bounds("P", "Success", "RR", "NumRelRet", "NumRet")
@@ -100,7 +101,7 @@ def depth_for_residual(measure: Measure, wanted: float, *, highest: float | None
     single document may satisfy for certain, and k is at least what any scale needs.
     """
     if not 0 < wanted < math.inf:
-        raise DataError(f"{measure}: a residual of {wanted!r} cannot be wanted; give a number above 0")
+        raise DataError(f"{measure}: the residual {wanted!r} is not valid; give a number above 0")
     if measure.name == "RBP":
         return _first_depth(lambda k: measure.get("p") ** k, wanted)
     if measure.name == "ERR":
@@ -108,7 +109,7 @@ def depth_for_residual(measure: Measure, wanted: float, *, highest: float | None
             return _first_depth(lambda k: 1 / (k + 1), wanted)
         best = float(_satisfied(measure, highest, np.array([highest]))[0])
         return _first_depth(lambda k: float(endless(best, np.array([float(k)]))[0]), wanted)
-    raise DataError(f"{measure} has no residual beyond its cut-off; RBP and ERR have")
+    raise DataError(f"{measure} has no residual beyond its cut-off; use RBP or ERR")
 
 
 def dcg_form(measure: Measure) -> DcgForm:

@@ -81,16 +81,16 @@ def expected(
     recall. Probabilities must be those of the measure's own level of relevance, see `level_of`.
     """
     if measure.definition.aggregate == "text":
-        raise DataError(f"{measure} gives a text, and there is no mean of texts")
+        raise DataError(f"{measure} gives a text, which has no expected value; leave it out")
     if is_known(measure):
         return as_judged(measure, ranking)
     if measure.get("rel") is not None and level_of(measure) != chances.level:
         raise DataError(
-            f"{measure} counts documents of grade {level_of(measure):g} or better, and these are the chances"
-            f" of grade {chances.level:g} or better; fit the prior with that level"
+            f"{measure} counts documents of grade {level_of(measure):g} or better, but the prior was fitted"
+            f" for grade {chances.level:g} or better; fit it for the level of the measure"
         )
     if ranking.ties is not None:
-        raise DataError(f"{measure}: an expected value needs one order, and ties are averaged; use ties trec")
+        raise DataError(f"{measure}: expected values cannot be averaged over ties; use ties trec")
     if method in ("ratio", "paper"):
         return _exactly(approximate_moments(measure, chances, ranking, method), method)
     exact = None if is_drawn(measure, method) else _exact_form(measure)

@@ -32,7 +32,7 @@ def sampled_moments(
 ) -> tuple[Moments, Values]:
     """Return mean and deviation over `draws` completions, and the standard error of the mean."""
     if draws < 2:
-        raise DataError(f"{draws} draws say nothing of how far values stray; give at least 2")
+        raise DataError(f"{draws} draws cannot show how much values vary; give at least 2")
     sampler = Sampler.of(measure, chances, ranking)
     batches = sampler.rankings(draws, rng, largest_batch)
     values = np.concatenate([measure(batch).reshape(-1, len(ranking.topics)) for batch in batches])

@@ -106,7 +106,7 @@ def approximate_moments(
     Both are divided by E[R]. The latter is what Carterette, Allan & Sitaraman (2006) print.
     """
     if not is_ratio(measure):
-        raise DataError(f"{measure}: the method {approximation!r} is for AP and recall")
+        raise DataError(f"{measure}: the method {approximation!r} works only for AP and recall; use best")
     mean, deviation = np.zeros(len(ranking.topics)), np.zeros(len(ranking.topics))
     for block in _blocks(measure, chances, len(ranking.topics)):
         center, relevant = _center(block)

@@ -456,7 +456,7 @@ def test_with_too_few_flips_a_reader_is_told() -> None:
         ({"permutations": 0}, "permutations is 0; give a whole number from 1"),
         ({"test": "tea"}, "unknown test 'tea'"),
         ({"correction": "holmes"}, "unknown correction 'holmes'"),
-        ({"test": "tukey", "correction": "holm"}, "leave the correction holm out"),
+        ({"test": "tukey", "correction": "holm"}, "leave out the correction holm"),
         ({"test": "t", "correction": "max-t"}, "max-t needs the test"),
     ],
 )
@@ -625,7 +625,7 @@ def test_measures_that_are_no_numbers_are_refused() -> None:
     scores = evaluate(collection().qrels, collection().runs, with_assessment(["RunID", "NumRel"]))
     with pytest.raises(DataError, match="no measure can be compared"):
         compare_scores(scores)
-    with pytest.raises(DataError, match="RunID gives text"):
+    with pytest.raises(DataError, match="RunID gives a text"):
         compare_scores(scores, measures=["RunID"])
 
 

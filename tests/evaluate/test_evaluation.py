@@ -251,7 +251,7 @@ def test_a_residual_collection_loses_topics_that_have_nothing_left() -> None:
 
 def test_grades_too_large_for_exponential_gains_are_refused() -> None:
     with pytest.raises(
-        DataError, match=r"grade 1e\+10 is too large for gains of 2\^grade; expected at most 1000"
+        DataError, match=r"grade 1e\+10 is too large for gains of 2\^grade; use grades up to 1000"
     ):
         evaluate({"1": {"a": 10**10}}, RUN, ["ERR"])
 

@@ -393,7 +393,7 @@ def test_one_evaluation_is_enough_unless_policies_forbid_it() -> None:
 
 def test_averages_of_what_is_expected_are_not_compared() -> None:
     expected = Policies(unjudged="expected")
-    with pytest.raises(DataError, match="unjudged expected: runs are compared by their values"):
+    with pytest.raises(DataError, match="unjudged expected: tests compare the values of runs"):
         compare(collection().qrels, collection().runs, ["P@5"], policies=expected)
     scores = replace(assessed(around(0.2, 0.3)), policies=expected)
     with pytest.raises(DataError, match="unjudged expected"):

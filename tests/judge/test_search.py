@@ -245,7 +245,11 @@ def test_whether_a_text_is_html_is_known_in_no_time(beginning: str) -> None:
         ("a.csv", "title,body\nx,y\n", r"a.csv:1: the columns title, body include no doc id"),
         ("a.csv", "id,body\nx\n", r"a.csv:2: 1 field in a row under 2 columns"),
         ("a.csv", 'id,body\nx,"two\nlines"\n\ny\n', r"a.csv:5: 1 field in a row under 2 columns"),
-        ("a.csv", 'id,body\nw,v\nx,"open\ny,z\n', r"a.csv:3: not a valid table row .*; expected one document"),
+        (
+            "a.csv",
+            'id,body\nw,v\nx,"open\ny,z\n',
+            r"a.csv:3: not a valid table row .*; expected one document",
+        ),
         ("a.tsv", 'id\tbody\nx\t"a" b\n', r"a.tsv:2: not a valid table row .*; expected one document"),
         ("a.jsonl", " \n", "the file is empty; expected documents"),
         ("a.jsonl", '{"_id": "1"\n', "a.jsonl:1: not valid JSON"),

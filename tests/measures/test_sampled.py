@@ -657,7 +657,7 @@ def test_plain_qrels_and_prels_lack_strata(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["statAP", "EstNumRel", "EstNumRelRet"])
 def test_plain_qrels_lack_chances(name: str) -> None:
-    with pytest.raises(DataError, match=f"^{name} needs the chance .* give prels"):
+    with pytest.raises(DataError, match=f"^{name} needs the probability .* give prels"):
         evaluate({"1": {"a": 1}}, [{"1": {"a": 1.0}}], [name])
 
 

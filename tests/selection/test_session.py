@@ -554,8 +554,8 @@ def test_one_run_is_judged_without_any_pair() -> None:
         ({"top": 1}, "give top a whole number from 2"),
         ({"open_below": 0.3}, "give a confidence above 0.5"),
         ({"depth": 0}, "depth is 0"),
-        ({"measure": "RR"}, "no sum over documents"),
-        ({"measure": "RBP(scale='topic')"}, "no sum over documents"),
+        ({"measure": "RR"}, "not a sum over documents"),
+        ({"measure": "RBP(scale='topic')"}, "not a sum over documents"),
     ],
 )
 def test_what_cannot_be_is_refused(wrong: dict[str, Any], message: str) -> None:

@@ -1,4 +1,4 @@
-"""What `sounding demo` does without --judge: from nothing to a report, and what the truth says of it."""
+"""Run `sounding demo` without --judge: simulate a collection, evaluate it, and compare with the truth."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ REPORTED = (LEADING, "nDCG@10", DEEPEST)
 
 
 def report_demo(folder: Path, seed: int) -> None:
-    """From nothing to a report."""
+    """Write a collection and its report, and print what to notice."""
     collection = small_collection(seed)
     collection.write(folder, force=True)
     evidence = gather(collection, folder)
+    click.echo(fill_paragraph(headline(evidence), PARAGRAPH_WIDTH) + "\n")
     click.echo(fill_paragraph(_opening(collection, folder), PARAGRAPH_WIDTH) + "\n")
     write_tables([wide_table(evidence.by_judgments, Layout())], "table", None)
     click.echo("\nWhat to notice\n")
@@ -76,15 +77,25 @@ def small_collection(seed: int) -> Collection:
     )  # fmt: skip
 
 
+def headline(evidence: DemoEvidence) -> str:
+    """Say which run leads by the judgments, and which by the truth."""
+    runs = evidence.by_judgments.runs
+    judged, true = evidence.by_judgments.mean()[:, 0], evidence.by_truth.mean()[:, 0]
+    first, best = int(np.argmax(judged)), int(np.argmax(true))
+    leads = f"{runs[first]} leads by {LEADING} ({judged[first]:.3f}) on today's judgments"
+    if first == best:
+        return f"{leads}, and would still lead ({true[best]:.3f}) if every document were judged."
+    return f"{leads}, but {runs[best]} would lead ({true[best]:.3f}) if every document were judged."
+
+
 def _opening(collection: Collection, folder: Path) -> str:
     return (
         f"{folder} now holds a simulated test collection: {len(collection.runs)} systems, each with a ranking"
         f" of documents for {collection.parameters.topics} topics, and {len(collection.qrels.docs):,}"
-        " judgments. Every value is a mean over the topics, and 1 is perfect. P@10 is the share of the first"
-        " ten documents that is relevant; nDCG@10 also asks for the best ones at the top; RR@10 is 1 divided"
-        " by the rank of the first relevant one; AP asks for all relevant documents, early. Beside each"
-        " stands the share of the documents it looks at that somebody judged. Best first;"
-        " * marks the best value."
+        " judgments. Every value is a mean over the topics; 1 is perfect, and * marks the best. P@10 is the"
+        " share of the first ten documents that is relevant; nDCG@10 also rewards the best ones at the top;"
+        " RR@10 is 1 divided by the rank of the first relevant one; AP rewards finding all relevant documents"
+        " early. Beside each value is the share of its documents that was judged."
     )
 
 

@@ -29,6 +29,7 @@ from sounding.demo.flow import (
     depth,
     examined,
     gather,
+    headline,
     hidden_worth,
     judged_anew,
     last_lines,
@@ -73,6 +74,16 @@ SWAPPED = evidence(
     truth={"a": 1, "b": 0, "c": 1, "d": 1, "e": 0},
     new=("young",),
 )
+
+
+def test_the_headline_names_who_leads_by_the_judgments_and_who_by_the_truth() -> None:
+    swapped = headline(SWAPPED)
+    assert swapped.startswith("old leads by P@10 (0.100)")
+    assert "young would lead (0.200)" in swapped
+    everything = {"a": 1, "b": 0, "c": 1}
+    steady = headline(evidence({"old": ["a", "b"], "young": ["c", "a"]}, everything, everything))
+    assert steady.startswith("young leads by P@10 (0.200)")
+    assert "old" not in steady
 
 
 def test_the_share_of_unjudged_documents_is_that_of_the_new_runs() -> None:

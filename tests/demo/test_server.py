@@ -229,9 +229,7 @@ def test_the_demo_names_everybody_and_each_can_do_their_work(small_demo: Project
     judge = signed_in(small_demo, "ann", password=ann.password)
     topics = judge.get("/api/topics").json()
     assert [one["topic"] for one in topics] == sorted(ann.topics)
-    assert {one["coming"]["words"] for one in topics} == {
-        "4 of 4 left in this batch, more follow while they help"
-    }
+    assert all(one["coming"]["words"].startswith("4 of 4 left in this batch") for one in topics)
     work = judge.get("/api/next", params={"topic": ann.topics[0]}).json()
     grading = {"topic": ann.topics[0], "doc": work["documents"][0]["doc"], "grade": 2, "key": "demo-key-1"}
     assert judge.send("/api/judge", grading).status_code == 200

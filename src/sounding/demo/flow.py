@@ -81,7 +81,7 @@ def headline(evidence: DemoEvidence) -> str:
     """Say which run leads by the judgments, and which by the truth."""
     runs = evidence.by_judgments.runs
     judged, true = evidence.by_judgments.mean()[:, 0], evidence.by_truth.mean()[:, 0]
-    first, best = int(np.argmax(judged)), int(np.argmax(true))
+    first, best = evidence.by_judgments.order()[0], evidence.by_truth.order()[0]
     leads = f"{runs[first]} leads by {LEADING} ({judged[first]:.3f}) on today's judgments"
     if first == best:
         return f"{leads}, and would still lead ({true[best]:.3f}) if every document were judged."

@@ -132,7 +132,7 @@ def _read(
         raise DataError(f"cannot read judgments from {describe_value(source)}; expected {expected}")
     if is_frame(source):
         problems = Problems(name or "judgments")
-        records = records_of_frame(source, "qrels", problems)
+        records = records_of_frame(source, "labels", problems)
     else:
         content = read_content(source)
         problems = Problems(content.source)
@@ -188,7 +188,7 @@ def _records(content: Content, form: str, problems: Problems) -> Records | None:
             "csv": read_delimited, "tsv": read_delimited, "json": read_json, "jsonl": read_jsonl,
             "parquet": read_parquet,
         }  # fmt: skip
-        return readers[form](content, "qrels", problems)
+        return readers[form](content, "labels", problems)
     if form != "trec":
         raise FormatError(
             content.source, None, f"judgments in the format {form} are a sample; expected qrels or a table"

@@ -16,13 +16,14 @@ from sounding.data.columns import NAMES, fold_name, promises_judgments
 from sounding.data.delimited import first_fields
 from sounding.data.fast.text import split_fields
 from sounding.data.formats import detect, is_number, parse_qrels, parse_run
+from sounding.data.labels import looks_like_labels, parse_labels
 from sounding.data.problems import Problem, Problems
 from sounding.data.run_info import is_run_info, parse_run_info
 from sounding.data.sources import Content, read_content
 from sounding.data.tables import Qrels, Run, single_precision
 from sounding.data.topics import is_topics_header, looks_like_topics, parse_topics
 
-FileKind = Literal["run", "qrels", "topics"]
+FileKind = Literal["run", "qrels", "topics", "labels"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +31,7 @@ class FileCheck:
     """What a file turned out to be: its problems in the order of lines, and remarks that are no problems."""
 
     source: str
-    kind: str  # run, qrels, topics, run info or other
+    kind: str  # run, qrels, topics, labels, run info or other
     summary: str
     problems: tuple[Problem, ...]  # the first of them
     remarks: tuple[str, ...]
@@ -47,7 +48,7 @@ class FileCheck:
 
 
 def check(source: str | Path, *, kind: FileKind | None = None) -> FileCheck:
-    """Read a file as a run, qrels or topics (whichever fits best, unless said) and list every problem.
+    """Read a file as a run, qrels, topics or labels, whichever fits best, and list every problem.
 
     Other files that a collection of ours holds are known by their first line: run info is read, and a
     table of something else, or a page, is said to be none of these.
@@ -58,13 +59,18 @@ def check(source: str | Path, *, kind: FileKind | None = None) -> FileCheck:
         problem = Problem(error.line or 0, error.problem, 1, ())
         return FileCheck(source=str(source), kind=kind or "run", summary="", problems=(problem,), remarks=())
     if kind is not None:
-        return {"run": _check_run, "qrels": _check_qrels, "topics": _check_topics}[kind](content)
+        checks = {
+            "run": _check_run, "qrels": _check_qrels, "topics": _check_topics, "labels": _check_labels,
+        }  # fmt: skip
+        return checks[kind](content)
     names = first_fields(content)
     if is_run_info(names):
         return _check_run_info(content)
     other = _other_kind(names)
     if other:
         return _summarize(content, "other", lambda _: (f"none of run, qrels, topics: {other}", []))
+    if looks_like_labels(content):
+        return _check_labels(content)
     if looks_like_topics(content):
         return _check_topics(content)
     readings = [_check_qrels(content), _check_run(content)]
@@ -121,6 +127,16 @@ def _check_topics(content: Content) -> FileCheck:
     return _summarize(
         content, "topics", lambda problems: (plural(len(parse_topics(content, problems).ids), "topic"), [])
     )
+
+
+def _check_labels(content: Content) -> FileCheck:
+    def read(problems: Problems) -> tuple[str, list[str]]:
+        labels = parse_labels(content, problems)
+        total = sum(len(one.table.docs) for one in labels)
+        by = f", by {quote_list([one.judge for one in labels])}" if labels else ""
+        return f"{plural(total, 'label')}{by}", []
+
+    return _summarize(content, "labels", read)
 
 
 def _check_run(content: Content) -> FileCheck:

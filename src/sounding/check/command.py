@@ -15,8 +15,8 @@ class CheckOptions(declare.OutputOptions):
     """What `sounding check` is asked for."""
 
     files: tuple[str, ...] = declare.argument(nargs=-1, required=True, metavar="FILE...")
-    kind: Literal["run", "qrels", "topics"] | None = declare.choice(
-        ["run", "qrels", "topics"], "Check the files as this kind; default: whichever fits best."
+    kind: Literal["run", "qrels", "topics", "labels"] | None = declare.choice(
+        ["run", "qrels", "topics", "labels"], "Check the files as this kind; default: whichever fits best."
     )
     write_info: Path | None = declare.file(
         "Write a table of the runs with groups guessed from folder names, to complete by hand."
@@ -27,7 +27,7 @@ class CheckOptions(declare.OutputOptions):
 @declare.taking(CheckOptions)
 @declare.output_options()
 def command(options: CheckOptions) -> None:
-    """List every problem in each FILE (run, qrels or topics), with line numbers and counts.
+    """List every problem in each FILE (run, qrels, topics or labels), with line numbers and counts.
 
     FILE may be a folder, with its sub-folders, or a quoted glob. Of up to 5 files all problems are listed;
     of more, one line for each kind of problem. Remarks point out what is legal but surprising: ties,

@@ -17,7 +17,7 @@ from sounding.data.fast.tokens import Tokens
 from sounding.data.problems import Problems
 from sounding.data.tables import Numbers, Places
 
-Kind = Literal["run", "qrels"]
+Kind = Literal["run", "qrels", "labels"]
 
 NAMES: dict[str, tuple[str, ...]] = {
     "topic": ("topic", "topic_id", "query", "query_id", "qid", "q_id"),
@@ -31,17 +31,29 @@ NAMES: dict[str, tuple[str, ...]] = {
     "probability": ("probability",),
     "method": ("method",),
     "stratum": ("stratum",),
+    "model": ("model",),
+    "prompt": ("prompt", "prompt_id"),
+    "temperature": ("temperature",),
+    "date": ("date",),
+    "repeat": ("repeat",),
 }  # in lower case, with _ in place of hyphens and spaces
 
-NUMBERS = frozenset({"score", "rank", "grade", "pool_rank", "probability", "method", "stratum"})
+NUMBERS = frozenset(
+    {"score", "rank", "grade", "pool_rank", "probability", "method", "stratum", "repeat", "temperature"}
+)
+PEOPLE = frozenset({"assessor", "reviewer", "annotator", "worker", "rater"})  # columns that name a person
 
 _BEIR = ("query-id", "corpus-id", "score")
 _ALL_NAMES = frozenset(name for names in NAMES.values() for name in names)
 _ROLES: dict[Kind, tuple[str, ...]] = {
     "run": ("topic", "doc", "score", "rank", "tag"),
     "qrels": ("topic", "doc", "grade", "group", "pool_rank", "probability", "method", "stratum"),
-}
-VALUE: dict[Kind, str] = {"run": "score", "qrels": "grade"}
+    "labels": (
+        "topic", "doc", "grade", "group", "pool_rank", "probability", "method", "stratum",
+        "model", "prompt", "temperature", "date", "repeat",
+    ),
+}  # fmt: skip
+VALUE: dict[Kind, str] = {"run": "score", "qrels": "grade", "labels": "grade"}
 
 
 class Records(NamedTuple):
@@ -80,6 +92,16 @@ def promises_judgments(source: str, names: Sequence[str] = ()) -> bool:
     return "qrel" in path.name.lower() or path.parent.name.lower() == "qrels" or spelled == _BEIR
 
 
+def is_label_table(names: Sequence[str]) -> bool:
+    """Return whether columns are those of a machine's labels: `label` for the grade, and no assessor.
+
+    Such a table is never read as judgments.
+    """
+    known = {fold_name(name) for name in names}
+    other = {"grade", "rel", "relevance"} | PEOPLE
+    return is_header(names) and "label" in known and known.isdisjoint(other)
+
+
 def recognize(names: Sequence[str], kind: Kind, line: int, problems: Problems) -> dict[str, int]:
     """Return the position of each recognized column: {"topic": 0, "doc": 2, "score": 1}.
 
@@ -111,6 +133,13 @@ def recognize(names: Sequence[str], kind: Kind, line: int, problems: Problems) -
                 line, f"no column for the {role} among {quote_list(names)}; expected one of {expected}"
             )
             return {}
+    if kind == "qrels" and is_label_table(names):
+        problems.note(
+            line,
+            "a column named label holds labels by a machine; expected judgments by people: use `sounding"
+            f" estimate QRELS RUN... --labels {problems.source}`, or name the column grade if people judged",
+        )
+        return {}
     return places
 
 
@@ -203,6 +232,7 @@ _FRAMES = (
 _ATTRIBUTES: dict[Kind, dict[str, str]] = {
     "run": {"topic": "query_id", "doc": "doc_id", "score": "score"},
     "qrels": {"topic": "query_id", "doc": "doc_id", "grade": "relevance"},
+    "labels": {"topic": "query_id", "doc": "doc_id", "grade": "relevance"},
 }
 
 

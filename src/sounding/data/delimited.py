@@ -26,6 +26,7 @@ _FEW_BLANKS = 16  # around a field, in a usual table
 _HEADERS: dict[Kind, dict[int, tuple[str, ...]]] = {
     "run": {3: ("topic", "doc", "score"), 6: ("topic", "q0", "doc", "rank", "score", "tag")},
     "qrels": {3: ("topic", "doc", "grade"), 4: ("topic", "iteration", "doc", "grade")},
+    "labels": {3: ("topic", "doc", "grade"), 4: ("topic", "iteration", "doc", "grade")},
 }  # the columns of a table without a header, by their number
 
 

@@ -76,15 +76,15 @@ def read_run(
     source = materialize(source)
     if isinstance(source, Run):
         return source if name is None else replace(source, name=name)
-    if _in_memory(source):
+    if is_in_memory(source):
         problems = Problems(name or "run")
-        records = _records_in_memory(source, "run", problems)
+        records = records_in_memory(source, "run", problems)
         problems.refuse()
         run = run_of(
             records, problems, name=name, in_memory=True, duplicates=duplicates, with_ranks=with_ranks
         )
     else:
-        content = read_content(_path(source))
+        content = read_content(path_of(source))
         problems = Problems(content.source)
         run = parse_run(
             content, problems, format=format, name=name, duplicates=duplicates, with_ranks=with_ranks
@@ -127,9 +127,9 @@ def run_sources(runs: Any) -> list[Place]:
     ScoredDoc, or tuples). Lazy frames and iterators are consumed here.
     """
     runs = materialize(runs)
-    if isinstance(runs, Mapping) and not _is_one_run(runs):
+    if isinstance(runs, Mapping) and not is_one_table(runs):
         return [Place(materialize(source), str(name)) for name, source in runs.items()]
-    alone = isinstance(runs, str | Path) or _in_memory(runs)
+    alone = isinstance(runs, str | Path) or is_in_memory(runs)
     if not alone and not isinstance(runs, Iterable):
         raise DataError(
             f"cannot read runs from {shorten(repr(runs))}; expected files, dicts of dicts or frames"
@@ -149,7 +149,7 @@ def _places(source: Any) -> list[Place]:
     return [Place(one, None) for one in (frames_by_run(source) if is_frame(source) else [source])]
 
 
-def _is_one_run(runs: Mapping[Any, Any]) -> bool:
+def is_one_table(runs: Mapping[Any, Any]) -> bool:
     """Return whether a mapping is {topic: {doc: score}}: its values hold numbers, not rankings."""
     first = next(iter(runs.values()), None)
     return isinstance(first, Mapping) and not any(isinstance(inner, Mapping) for inner in first.values())
@@ -173,18 +173,18 @@ def read_qrels(
     source = materialize(source)
     if isinstance(source, Qrels):
         return source
-    collection = None if _in_memory(source) else _collection(str(_path(source)))
-    if _in_memory(source) or collection is not None:
+    collection = None if is_in_memory(source) else _collection(str(path_of(source)))
+    if is_in_memory(source) or collection is not None:
         problems = Problems("qrels" if collection is None else str(source))
         records = (
-            _records_in_memory(source, "qrels", problems)
+            records_in_memory(source, "qrels", problems)
             if collection is None
             else _records_of_collection(collection, problems)
         )
         problems.refuse()
         qrels = qrels_of(records, problems, duplicates=duplicates, fractional=fractional, groups=groups)
     else:
-        content = read_content(_path(source))
+        content = read_content(path_of(source))
         problems = Problems(content.source)
         qrels = parse_qrels(
             content, problems, format=format, duplicates=duplicates, fractional=fractional, groups=groups
@@ -203,7 +203,7 @@ def parse_run(
     with_ranks: bool = False,
 ) -> Run:
     """Parse a run from bytes; problems are reported, and raised only if nothing can be read."""
-    records = _records_of_file(content, "run", _known(format), problems, more=with_ranks)
+    records = records_of_file(content, "run", known_format(format), problems, more=with_ranks)
     run = run_of(records, problems, name=name, duplicates=duplicates, with_ranks=with_ranks)
     _note_nothing(len(run.docs), problems)
     return run
@@ -219,15 +219,15 @@ def parse_qrels(
     groups: bool = False,
 ) -> Qrels:
     """Parse judgments from bytes; problems are reported, and raised only if nothing can be read."""
-    form = _known(format) or detect(content, content.source)
-    records = _records_of_file(content, "qrels", form, problems, more=groups)
+    form = known_format(format) or detect(content, content.source)
+    records = records_of_file(content, "qrels", form, problems, more=groups)
     grouped = groups and form not in ("prels", "strata")  # these formats have no such column
     qrels = qrels_of(records, problems, duplicates=duplicates, fractional=fractional, groups=grouped)
     _note_nothing(len(qrels.docs), problems)
     return qrels
 
 
-def _records_of_file(
+def records_of_file(
     content: Content, kind: Kind, form: str | None, problems: Problems, *, more: bool
 ) -> Records:
     """Return the records of a file; in TREC text, `more` adds the ranks of a run or the assessors."""
@@ -372,7 +372,8 @@ def _note_other_kind(content: Content, problems: Problems, kind: Kind) -> None:
         ]
 
 
-def _known(form: str | None) -> str | None:
+def known_format(form: str | None) -> str | None:
+    """Return the format; raise an error if there is none of this name."""
     if form is not None and form not in FORMATS:
         raise UnknownNameError("format", form, FORMATS)
     return form
@@ -389,11 +390,13 @@ def _nothing(kind: Kind) -> Records:
     return Records(dict.fromkeys(roles, Tokens.from_strings([])))
 
 
-def _in_memory(source: Any) -> bool:
+def is_in_memory(source: Any) -> bool:
+    """Return whether a source is a table, mapping, frame or list of rows rather than a file."""
     return isinstance(source, Run | Qrels | Mapping) or is_frame(source) or is_rows(source)
 
 
-def _path(source: Any) -> str | Path:
+def path_of(source: Any) -> str | Path:
+    """Return a source as a file name; raise an error if it is none."""
     if isinstance(source, str | Path):
         return source
     kind = f"{type(source).__module__}.{type(source).__name__}".removeprefix("builtins.")
@@ -402,7 +405,8 @@ def _path(source: Any) -> str | Path:
     )
 
 
-def _records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
+def records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
+    """Return the rows of a mapping, frame or list."""
     if is_frame(source):
         return records_of_frame(source, kind, problems) or _nothing(kind)
     if is_rows(source):

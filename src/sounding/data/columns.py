@@ -41,7 +41,8 @@ NAMES: dict[str, tuple[str, ...]] = {
 NUMBERS = frozenset(
     {"score", "rank", "grade", "pool_rank", "probability", "method", "stratum", "repeat", "temperature"}
 )
-PEOPLE = frozenset({"assessor", "reviewer", "annotator", "worker", "rater"})  # columns that name a person
+# Columns that no table of labels has: a grade beside the label, and names of people.
+_NO_LABELS = frozenset({"grade", "rel", "relevance", "assessor", "reviewer", "annotator", "worker", "rater"})
 
 _BEIR = ("query-id", "corpus-id", "score")
 _ALL_NAMES = frozenset(name for names in NAMES.values() for name in names)
@@ -93,13 +94,15 @@ def promises_judgments(source: str, names: Sequence[str] = ()) -> bool:
 
 
 def is_label_table(names: Sequence[str]) -> bool:
-    """Return whether columns are those of a machine's labels: `label` for the grade, and no assessor.
+    """Return whether columns are those of a machine's labels, which are never read as judgments.
 
-    Such a table is never read as judgments.
+    They are topic, doc and label under these very names, or a label with a judge, model, prompt or
+    temperature; and no person is named.
     """
     known = {fold_name(name) for name in names}
-    other = {"grade", "rel", "relevance"} | PEOPLE
-    return is_header(names) and "label" in known and known.isdisjoint(other)
+    marks = {"judge", *NAMES["model"], *NAMES["prompt"], *NAMES["temperature"]}
+    marked = known >= {"topic", "doc"} or not known.isdisjoint(marks)
+    return is_header(names) and "label" in known and marked and known.isdisjoint(_NO_LABELS)
 
 
 def recognize(names: Sequence[str], kind: Kind, line: int, problems: Problems) -> dict[str, int]:

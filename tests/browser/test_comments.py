@@ -143,7 +143,7 @@ def test_the_count_of_what_waits_follows_an_undo_without_a_connection(site: Site
     page.route("**/api/*", lambda route: None)  # no later attempt says anything
     assert press_undo(page) == second
     until(page, "document.querySelector('#notice').textContent.includes('1 judgment is saved')")
-    assert "you can go on" in page.text_content("#notice")
+    assert "1 judgment is saved in this browser" in page.text_content("#notice")
     assert press(page, "u") == first
     until(page, "document.querySelector('#notice').textContent.includes('Your last action is saved')")
     page.unroute("**/api/*")

@@ -59,7 +59,7 @@ def test_the_agreement_of_many_pairs_does_not_hide_the_differences(site: Site, v
     page.click("text=Agreement of 6 pairs of assessors: same grade on 0% to 100% of documents")
     assert page.locator("tbody >> nth=0").locator("tr").count() == 6
     assert page.locator("tbody tr").first.locator("td").all_inner_texts() == [
-        "ann and bob", "of both 4", "same grade 50.0%", "kappa –",
+        "ann and bob", "judged by both 4", "same grade 50.0%", "kappa –",
     ]  # fmt: skip
     page.goto(f"{site.url}/organize")
     few = "Kappa appears once a pair has 10 documents in common."

@@ -110,7 +110,7 @@ def test_two_tabs_count_the_judgments_of_both(site: Site, visit: Visit) -> None:
 def test_a_grade_that_another_tab_sends_is_refused_in_the_tab_that_gave_it(site: Site, visit: Visit) -> None:
     page, other, _ = two_tabs(site, visit, "404")
     held: list[Any] = []
-    why = {"detail": "there is no such topic among yours"}
+    why = {"detail": "this is not one of your topics"}
     page.route("**/api/judge", lambda route: route.fulfill(status=404, json=why))
     page.route("**/api/judge", lambda route: held.append(route), times=1)  # goes first
     other.route("**/api/judge", lambda route: None)  # its own request never comes to an end
@@ -137,7 +137,7 @@ def test_a_grade_that_met_another_one_is_a_question_and_no_refusal(site: Site, v
     press(other, "1")
     assert question(other) == "1 document with two grades: which one should count?"
     assert other.is_visible("#refused button:text('Change grade')")
-    why = {"detail": "there is no such topic among yours"}
+    why = {"detail": "this is not one of your topics"}
     other.route("**/api/judge", lambda route: route.fulfill(status=404, json=why), times=1)
     press(other, "2")
     other.wait_for_selector("text=This is not one of your topics")

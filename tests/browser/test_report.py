@@ -263,7 +263,7 @@ def test_pairs_are_searched_and_filtered(page: Any) -> None:
 
 def test_a_column_is_put_in_order_with_the_keyboard_and_says_so(page: Any) -> None:
     block = page.locator("#pairs .listed")
-    heading = block.locator("th[data-column]", has_text="value").first
+    heading = block.locator("th[data-column]", has_text="difference").first
     heading.locator("button").focus()
     until(page, page.locator("#tip").is_visible)
     page.keyboard.press("Enter")

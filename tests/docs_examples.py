@@ -98,20 +98,38 @@ def _updated(line: str, shown: list[str], page: str, whole: bool) -> list[str]:
     filled = [text for text in shown if text.strip()]
     if whole and filled:
         return [line, *printed]
-    free = [text for text in printed if text not in shown]
-    kept: list[str] = []
+    successors = iter(_successors(filled, printed, page))
+    kept = [line]
     for text in shown:
-        likely = [text] if text in printed or not text.strip() else []
-        likely = likely or difflib.get_close_matches(text, free, n=1, cutoff=LIKENESS)
-        if not likely:
-            sys.stderr.write(f"{page}: no longer printed: {text}\n")
-        kept += likely
-        free = [other for other in free if other not in likely]
-    return [line, *kept]
+        now = next(successors) if text.strip() else text
+        if now is not None and (now.strip() or (kept[-1].strip() and kept[-1] != line)):
+            kept.append(now)
+    return kept
+
+
+def _successors(shown: list[str], printed: list[str], page: str) -> list[str | None]:
+    """Return for each shown line the printed line that takes its place, in the order of both; None where there is none."""
+    found: list[str | None] = []
+    matcher = difflib.SequenceMatcher(None, shown, printed, autojunk=False)
+    for tag, begin, end, at, stop in matcher.get_opcodes():
+        for text in shown[begin:end]:
+            likely = (
+                [text]
+                if tag == "equal"
+                else difflib.get_close_matches(text, printed[at:stop], n=1, cutoff=LIKENESS)
+            )
+            if likely:
+                at += (
+                    printed[at:stop].index(likely[0]) + 1
+                )  # a line is shown once for each time it is printed
+            else:
+                sys.stderr.write(f"{page}: no longer printed: {text}\n")
+            found += likely or [None]
+    return found
 
 
 def _check_console(text: str, page: str, whole: tuple[str, ...]) -> None:
-    """Commands follow a dollar sign; the lines below one are lines of its output, not necessarily all of them."""
+    """Commands follow a dollar sign; the lines below one are lines of its output in their order, not necessarily all."""
     for line, shown in _commands(text):
         assert line.startswith(PROMPT), f"{page}: only commands of this package: {line}"
         printed = _run(line, page)
@@ -119,8 +137,9 @@ def _check_console(text: str, page: str, whole: tuple[str, ...]) -> None:
             assert printed == shown[: len(printed)], f"{page}: {line}: not all is shown:\n" + "\n".join(
                 printed
             )
+        following = iter(printed)
         for text in filter(str.strip, shown):
-            assert text in printed, f"{page}: not printed: {text!r}; printed:\n" + "\n".join(printed)
+            assert text in following, f"{page}: not printed there: {text!r}; printed:\n" + "\n".join(printed)
 
 
 def main(arguments: list[str]) -> None:

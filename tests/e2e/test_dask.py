@@ -292,7 +292,7 @@ def test_a_failing_run_is_named_and_the_others_are_evaluated(
     assert left.value.code == 1
     output = capsys.readouterr()
     assert output.err == "Error: broken.txt:1: score 'high' is not a number; expected one such as 12.5\n"
-    assert "Left out, for they could not be evaluated: broken.txt." in output.out
+    assert "could not be evaluated: broken.txt" in " ".join(output.out.split())
     with pytest.raises(SystemExit):
         main(["evaluate", "qrels.txt", runs[0], runs[1], "-m", "AP"])
     whole = capsys.readouterr().out

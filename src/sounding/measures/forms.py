@@ -103,28 +103,71 @@ Draws = NDArray[np.floating]  # (document + 1, draw) 1 if relevant; the last row
 
 
 def values_of_draws(form: Form, lists: TopicLists, relevant: Draws, elsewhere: float) -> Draws:
-    """(run, draw) Evaluate every run in every draw; 0 if nothing is relevant."""
-    found = relevant[lists.places]  # (run, rank, draw)
-    if form.pairs:
-        found *= np.cumsum(found, axis=1)
-    total = np.matmul(form.weights.astype(relevant.dtype), found)
+    """(run, draw) Evaluate every run in every draw; 0 if nothing is relevant.
+
+    Rankings are added up from the top, so that runs with relevant documents at the same ranks have the same
+    value to the last bit. Documents that are relevant in no draw are skipped.
+    """
+    order, places = _possible_documents(lists, relevant.any(axis=1))
+    weights = np.append(form.weights, 0).astype(relevant.dtype)[order]
+    left = np.count_nonzero(places < lists.size, axis=1)
+    by_length = np.argsort(-left, kind="stable")
+    longer = np.searchsorted(np.sort(-left), -np.arange(places.shape[1]), side="left").tolist()
+    places, weights = places[by_length].T.copy(), weights[by_length].T[:, :, np.newaxis].copy()
+    number = np.zeros((len(left), relevant.shape[1]), relevant.dtype)
+    total = np.zeros_like(number)
+    for column, runs in enumerate(longer):
+        found = relevant.take(places[column, :runs], axis=0)
+        if form.pairs:
+            number[:runs] += found
+            found *= number[:runs]
+        found *= weights[column, :runs]
+        total[:runs] += found
     divisor = form.divisors(relevant.sum(axis=0, dtype=np.float64) + elsewhere).astype(relevant.dtype)
-    return np.divide(total, divisor, out=np.zeros_like(total), where=divisor > 0)
+    values = np.zeros_like(total)
+    values[by_length] = np.divide(total, divisor, out=np.zeros_like(total), where=divisor > 0)
+    return values
 
 
-def drawn_relevance(log_odds: NDArray[np.float32], *seed: int) -> NDArray[np.bool_]:
-    """(document, draw) Draw relevance with the probabilities of the log odds."""
-    chance = generator("relevance", *seed).random(log_odds.shape, dtype=np.float32)
-    return chance < logistic(log_odds)
+def _possible_documents(lists: TopicLists, possible: NDArray[np.bool_]) -> tuple[Counts, Counts]:
+    """Return the ranks, from 0, and places of each run's possible documents: (run, column), by rank.
+
+    Shorter rows end with the depth, and with the place of no document.
+    """
+    chosen = possible[lists.places]
+    run, rank = chosen.nonzero()
+    number = np.count_nonzero(chosen, axis=1)
+    column = np.arange(len(run)) - np.repeat(np.cumsum(number) - number, number)
+    shape = len(number), int(number.max(initial=0))
+    ranks, places = np.full(shape, lists.places.shape[1]), np.full(shape, lists.size)
+    ranks[run, column], places[run, column] = rank, lists.places[run, rank]
+    return ranks, places
+
+
+def drawn_relevance(
+    log_odds: NDArray[np.float32], *seed: int, of: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """(document, draw) Draw relevance with the probabilities of the log odds.
+
+    `of` says which documents the log odds are of; None: all. The outcome of one does not depend on which
+    others there are.
+    """
+    size = len(log_odds) if of is None else len(of)
+    chance = generator("relevance", *seed).random((size, log_odds.shape[1]), dtype=np.float32)
+    return (chance if of is None else chance[of]) < logistic(log_odds)
 
 
 def known_values(
     form: Form, lists: Sequence[TopicLists], relevant: NDArray[np.bool_], elsewhere: Counts | Values
 ) -> NDArray[np.float64]:
     """(topic, run) Evaluate all runs when `relevant` is known for every document."""
-    return np.stack(
-        [
-            values_of_draws(form, topic, np.append(relevant[topic.documents], 0.0)[:, np.newaxis], more)[:, 0]
-            for topic, more in zip(lists, np.asarray(elsewhere, np.float64).tolist(), strict=True)
-        ]
-    )
+    values = np.zeros((len(lists), len(lists[0].places)))
+    for number, (topic, more) in enumerate(zip(lists, np.asarray(elsewhere).tolist(), strict=True)):
+        known = np.append(relevant[topic.documents], 0.0)
+        found = known[topic.places]
+        if form.pairs:
+            found *= np.cumsum(found, axis=1)
+        divisor = float(form.divisors(np.array([known.sum() + more]))[0])
+        if divisor > 0:
+            values[number] = np.matmul(form.weights, found[:, :, np.newaxis])[:, 0] / divisor
+    return values

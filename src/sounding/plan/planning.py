@@ -148,7 +148,7 @@ def _proven(session: Session, confidence: Confidence, sure: float, bars: Bars) -
     pairs = session.pairs()
     pairs = np.where((place[pairs[:, 0]] < place[pairs[:, 1]])[:, np.newaxis], pairs, pairs[:, ::-1])
     pairs = pairs[confidence.of_pairs()[pairs[:, 0], pairs[:, 1]] >= sure]
-    with bars(len(pairs), "looking for proofs") as progress:
+    with bars(len(session.retrieved.topics), "looking for proofs") as progress:
         return session.proven(pairs, progress)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol, TypeVar
 
 import numpy as np
@@ -61,7 +62,7 @@ class Belief(Protocol):
 class DrawnOdds(Protocol):
     """Log odds of relevance under each of several draws."""
 
-    def of_topic(self, documents: slice, topic: int) -> NDArray[np.float32]:
+    def of_topic(self, documents: slice | Counts, topic: int) -> NDArray[np.float32]:
         """Return the log odds of one topic's documents: (document, draw)."""
 
 
@@ -238,7 +239,7 @@ class _DrawnWeights:
     away: Matrix  # (feature, draw) distance of each draw from the best fit
     seed: tuple[int, ...]
 
-    def of_topic(self, documents: slice, topic: int) -> NDArray[np.float32]:
+    def of_topic(self, documents: slice | Counts, topic: int) -> NDArray[np.float32]:
         belief = self.belief
         own = generator("levels", *self.seed, topic).standard_normal(self.away.shape[1])
         level = belief.levels[topic] + own / np.sqrt(belief.own[topic])
@@ -263,14 +264,18 @@ FIRST_REFIT = 8  # judgments; then at every doubling
 Judged = tuple[int, bool]  # a document that counts, and whether it is relevant
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """The prior as fitted to the first judgments of a session."""
 
     judged: tuple[Judged, ...]  # in the order of the log
     belief: Belief
-    probability: Values  # (document that counts,)
     by_topic: Counts  # (topic,) number of judgments
+
+    @cached_property
+    def probability(self) -> Values:
+        """(document that counts,) The probability of relevance, computed when it is first needed."""
+        return self.belief.probability
 
     def begins(self, judged: Sequence[Judged]) -> bool:
         """Return whether these judgments begin with those of the fit."""

@@ -429,7 +429,7 @@ class _SameOdds:
     odds: NDArray[np.float32]
     draws: int
 
-    def of_topic(self, documents: slice, topic: int) -> NDArray[np.float32]:
+    def of_topic(self, documents: slice | Counts, topic: int) -> NDArray[np.float32]:
         return np.repeat(self.odds[documents][:, np.newaxis], self.draws, axis=1)
 
 

@@ -1,21 +1,16 @@
-"""Quantify how certain the ranking is: of two runs, of neighbors, of all; and when it is proven."""
+"""Quantify how certain the ranking is: of two runs, of neighbors, of all."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.lazy import special
-from sounding.core.workers import Progress
-from sounding.measures.forms import Form, values_of_draws
 from sounding.relevance.basis import Basis
 from sounding.runs.ranking import Counts, Values
-from sounding.runs.topic_lists import ByDocument, TopicLists
 from sounding.selection.mtc.moments import Matrix
-from sounding.selection.mtc.weights import Beliefs
 
 # Differences this small relative to their operands are rounding errors.
 _NOTHING = 1e-14  # variances
@@ -119,93 +114,6 @@ def drawn_chances(values: NDArray[np.floating], wider: float = 1.0) -> Matrix:
         result[run, run + 1 :] = chance
         result[run + 1 :, run] = 1 - chance
     return result
-
-
-# -- when no further judgment can change the order of two runs -------------------------------------
-#
-# The stopping rule without probabilities. For relevant documents S and unjudged ones T, take the sum over
-# pairs in S of c_ij = a_ij - b_ij, minus everything that pairs with a document of T could still remove. No
-# later judgment can close this gap, so a positive gap on a topic proves the order there. Topics have
-# different divisors, so for the mean over topics a gap that helps is divided by its largest possible divisor,
-# and one that hurts by its smallest.
-
-ROUNDING = 1e-12  # a smaller gap may be zero: equal values are not proven to differ
-
-
-def least_gaps(
-    form: Form, lists: TopicLists, beliefs: Beliefs, first: int, second: int
-) -> tuple[float, float]:
-    """Return the worst case of (Z of the first run minus Z of the second), and of the reverse.
-
-    This is Carterette, Allan & Sitaraman (2006), equation 3: left side minus right side; every pair of
-    documents counts once.
-    """
-    possible = (beliefs.unjudged | (beliefs.probability == 1))[:-1]
-    _, weight = _lists_of_two(form, lists, first, second)
-    documents = (possible & weight.any(axis=0)).nonzero()[0]
-    own, other = weight[:, documents]
-    judged = ~beliefs.unjudged[documents]
-    if not form.pairs:
-        difference, known = own - other, judged
-    else:
-        upper = np.triu_indices(len(documents))
-        difference = (np.minimum.outer(own, own) - np.minimum.outer(other, other))[upper]
-        known = np.logical_and.outer(judged, judged)[upper]
-    certain = float(difference[known].sum())
-    open_ = difference[~known]
-    return certain + float(np.minimum(open_, 0).sum()), -certain + float(np.minimum(-open_, 0).sum())
-
-
-def proven_pairs(
-    form: Form,
-    lists: Sequence[TopicLists],
-    beliefs: Sequence[Beliefs],
-    elsewhere: Sequence[float],
-    pairs: Counts,
-    progress: Progress | None = None,
-) -> NDArray[np.bool_]:
-    """(run, other) Return whether the run's mean is above the other's, whatever the unjudged documents are.
-
-    Only these pairs (pair, 2), a run and another that it may be above, are checked.
-    """
-    runs = len(lists[0].places)
-    result = np.zeros((runs, runs), np.bool_)
-    topics = list(zip(lists, beliefs, elsewhere, strict=True))
-    least, most = _divisors(form, beliefs, elsewhere)
-    for run, other in pairs.tolist():
-        # A pair that fails in the worst case is not proven; this check costs far less than a proof.
-        if sum(_lead_at_worst(form, *topic, run, other) for topic in topics) > 0:
-            gaps = np.array([least_gaps(form, one, belief, run, other)[0] for one, belief, _ in topics])
-            result[run, other] = np.where(gaps >= 0, gaps / most, gaps / least).sum() > ROUNDING
-        if progress is not None:
-            progress(1)
-    return result
-
-
-def _lists_of_two(form: Form, lists: TopicLists, run: int, other: int) -> tuple[TopicLists, ByDocument]:
-    """Return the lists of both runs, and (2, document) what each document alone adds to either sum."""
-    two = TopicLists(lists.documents, lists.places[[run, other]])
-    return two, two.by_document(form.weights * two.filled)
-
-
-def _lead_at_worst(
-    form: Form, lists: TopicLists, beliefs: Beliefs, elsewhere: float, run: int, other: int
-) -> float:
-    """Return the lead of a run if exactly those unjudged documents are relevant that help the other."""
-    two, weight = _lists_of_two(form, lists, run, other)
-    helps_other = np.append(weight[1] > weight[0], False)
-    relevant = np.where(beliefs.unjudged, helps_other, beliefs.probability)[:, np.newaxis]
-    value, other_value = values_of_draws(form, two, relevant, elsewhere)[:, 0]
-    return float(value - other_value)
-
-
-def _divisors(form: Form, beliefs: Sequence[Beliefs], elsewhere: Sequence[float]) -> tuple[Values, Values]:
-    """(topic,) Return the smallest and largest N; with nothing relevant yet, one document must become so."""
-    known = np.array([float((one.probability[~one.unjudged] == 1).sum()) for one in beliefs])
-    known += np.array(elsewhere)
-    most = known + np.array([float(one.unjudged.sum()) for one in beliefs])
-    least = form.divisors(np.maximum(known, 1))
-    return least, np.maximum(form.divisors(most), least)
 
 
 def best_documents(differences: NDArray[np.float64], chance: float, count: int) -> Counts:

@@ -14,17 +14,18 @@ from sounding.core.limits import check_count
 from sounding.core.workers import Progress
 from sounding.data.tables import Qrels
 from sounding.measures import parse_measures
-from sounding.measures.forms import drawn_relevance, form_of
+from sounding.measures.forms import Form, drawn_relevance, form_of
 from sounding.relevance.basis import Basis
-from sounding.relevance.model import Evidence, Fit, Judged, due_size, generator
+from sounding.relevance.model import DocumentPrior, Evidence, Fit, Judged, due_size, generator
 from sounding.relevance.priors import DEFAULT, document_prior
 from sounding.runs.align import Judged as Prepared
 from sounding.runs.align import prepare
 from sounding.runs.ranking import Counts, Values
-from sounding.runs.retrieved import Retrieved
+from sounding.runs.retrieved import NONE, Retrieved
 from sounding.runs.topic_lists import TopicLists, places_of, topic_lists
-from sounding.selection.mtc.confidence import Confidence, drawn_chances, normal_chances, proven_pairs
+from sounding.selection.mtc.confidence import Confidence, drawn_chances, normal_chances
 from sounding.selection.mtc.moments import Matrix
+from sounding.selection.mtc.proofs import proven_pairs
 from sounding.selection.mtc.topic_state import (
     NOTHING_DUE,
     NOTHING_LEFT,
@@ -118,6 +119,28 @@ def known_judgments(
     return [(int(document), float(grades[document])) for document in judged], elsewhere
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ground:
+    """What does not depend on judgments: sessions over the same runs with the same parameters share it."""
+
+    lists: Sequence[TopicLists]
+    form: Form
+    prior: DocumentPrior
+    place: Sequence[int]  # (document,) its place in its topic's lists; NONE: it does not count
+    best_rank: Counts  # (document,)
+
+    @staticmethod
+    def of(retrieved: Retrieved, parameters: SessionParameters) -> _Ground:
+        lists = topic_lists(retrieved, parameters.depth)
+        if not any(topic.size for topic in lists):
+            raise DataError("the runs have no documents for these topics: there is nothing to judge")
+        return _Ground(
+            lists, form_of(parameters.measure, parameters.depth, lists[0].places.shape[1]),
+            document_prior(parameters.prior, retrieved, lists), places_of(lists, len(retrieved.docs)),
+            retrieved.best_ranks(),
+        )  # fmt: skip
+
+
 _COMPLETIONS = 2**32  # added to the seeds of completions, so that no seed of draws equals them
 
 
@@ -135,22 +158,22 @@ class Session:
         seed: int = 0,
         given: Sequence[tuple[int, float]] = (),
         elsewhere: Sequence[float] | None = None,
+        like: Session | None = None,
         **parameters: Any,
     ) -> None:
         """Start a session over the documents of these runs; for the parameters see `SessionParameters`.
 
         `given` are documents judged beforehand with their grades, and `elsewhere` counts for every topic the
-        documents that are known to be relevant and that no run has.
+        documents that are known to be relevant and that no run has. `like` is a session over the same runs
+        with the same parameters, which this one need not prepare again.
         """
         self.retrieved, self.seed, self.parameters = retrieved, seed, SessionParameters(**parameters)
-        lists = topic_lists(retrieved, self.parameters.depth)
-        if not any(topic.size for topic in lists):
-            raise DataError("the runs have no documents for these topics: there is nothing to judge")
-        self.form = form_of(self.parameters.measure, self.parameters.depth, lists[0].places.shape[1])
+        self._ground = _Ground.of(retrieved, self.parameters) if like is None else like._ground
+        ground, lists = self._ground, self._ground.lists
+        self.form, self._prior = ground.form, ground.prior
+        self._place, self._best_rank = ground.place, ground.best_rank
         self._given = [[int(document), float(grade)] for document, grade in given]
         self._elsewhere = [0.0] * len(lists) if elsewhere is None else [float(count) for count in elsewhere]
-        self._prior = document_prior(self.parameters.prior, retrieved, lists)
-        self._place, self._best_rank = places_of(lists, len(retrieved.docs)), retrieved.best_ranks()
         self._log: list[list[Any]] = []
         self._grades: dict[int, float | None] = {}
         self._judged: list[Judged] = []  # in the order of the log
@@ -162,8 +185,7 @@ class Session:
         self._covariances = np.zeros((len(lists), *(len(retrieved.runs),) * 2) if self._keeps else 0)
         self._moved: set[int] = set()  # topics whose covariances are outdated
         self._draws = KeptDraws(self.parameters.draws)
-        for document, grade in self._given:
-            self._note(self._checked(int(document)), grade)
+        self._note_all(self._given)
         self._beforehand = frozenset(self._grades)
         self._fits = [self._fitted(len(self._judged) if self._prior.learns else 0)]
         self._use()
@@ -288,7 +310,14 @@ class Session:
 
         `adopt` takes its result, whatever has been judged in between.
         """
-        return self._fitting(len(self._judged))
+        fitting = self._fitting(len(self._judged))
+
+        def work() -> Fit:
+            fit = fitting()
+            _ = fit.probability  # computed here, in the other thread
+            return fit
+
+        return work
 
     def adopt(self, fit: Fit) -> bool:
         """Use a fit from now on; False: it is older than the current one, or knows an undone judgment.
@@ -330,7 +359,7 @@ class Session:
         """Return another session that was given all judgments so far, and these too, from the beginning."""
         given = [(document, grade) for document, grade in self._grades.items() if grade is not None]
         return Session(
-            self.retrieved, seed=seed, given=[*given, *more], elsewhere=self._elsewhere,
+            self.retrieved, seed=seed, given=[*given, *more], elsewhere=self._elsewhere, like=self,
             **asdict(self.parameters),
         )  # fmt: skip
 
@@ -475,6 +504,26 @@ class Session:
             self._judged.append((document, relevant))
         return topic
 
+    def _note_all(self, given: Sequence[Sequence[Any]]) -> None:
+        """Store judgments made beforehand, all at once."""
+        documents = np.array([document for document, _ in given], np.int64)
+        grades = dict(given)
+        if len(grades) < len(given) or ((documents < 0) | (documents >= len(self._place))).any():
+            for document, grade in given:  # the error names the first that is wrong
+                self._grades[self._checked(document)] = grade
+        self._grades = grades
+        relevant = np.array([grade for _, grade in given], np.float64) >= self.form.level
+        counts = np.array(self._place, np.int64)[documents] != NONE
+        self._judged = list(zip(documents[counts].tolist(), relevant[counts].tolist(), strict=True))
+        topics = np.searchsorted(self.retrieved.starts, documents, side="right") - 1
+        order = np.argsort(topics, kind="stable")
+        parts = np.split(order, np.searchsorted(topics[order], np.arange(1, len(self._topics))))
+        for topic, part in zip(self._topics, parts, strict=True):
+            own = part[counts[part]]
+            topic.judge_all([self._place[document] for document in documents[own].tolist()], relevant[own])
+            if outside := np.count_nonzero(relevant[part[~counts[part]]]):
+                topic.add_elsewhere(outside)
+
     def _forget(self, document: int) -> TopicState:
         """Remove a judgment from its topic."""
         grade = self._grades.pop(document)
@@ -510,8 +559,7 @@ class Session:
         by_topic = np.bincount(topics, minlength=len(self._topics))
 
         def work() -> Fit:
-            belief = prior.fitted(evidence)
-            return Fit(judged, belief, belief.probability, by_topic)
+            return Fit(judged, prior.fitted(evidence), by_topic)
 
         return work
 

@@ -93,6 +93,14 @@ class TopicState:
         self.judged.append(place)
         self._certain.append(place)
 
+    def judge_all(self, places: Sequence[int], relevant: NDArray[np.bool_]) -> None:
+        """Record which of several documents are relevant."""
+        self.changes += len(places)
+        self.probability[places] = relevant
+        self.unjudged[places] = False
+        self.judged.extend(places)
+        self._certain.extend(places)
+
     def undo(self, place: int, chance: float) -> None:
         """Make a document unjudged again, relevant with this probability."""
         self.changes += 1
@@ -151,10 +159,14 @@ class TopicState:
 
     def drawn_values(self, odds: DrawnOdds, draws: int, seed: Sequence[int]) -> NDArray[np.floating]:
         """(run, draw) Return values when the relevance of all unjudged documents is drawn."""
-        relevant = np.zeros((self.lists.size + 1, draws), np.float32)
-        relevant[:-1] = drawn_relevance(odds.of_topic(self.places, self.number), *seed, self.number)
-        known = (~self.unjudged[:-1]).nonzero()[0]
-        relevant[known] = self.probability[known, np.newaxis]
+        unjudged = self.unjudged[:-1]
+        if not unjudged.any():  # then all draws are alike
+            relevant = self.probability[:, np.newaxis].astype(np.float32)
+            return np.repeat(values_of_draws(self.form, self.lists, relevant, self.elsewhere), draws, axis=1)
+        relevant = np.repeat(self.probability.astype(np.float32)[:, np.newaxis], draws, axis=1)
+        documents = self.places.start + unjudged.nonzero()[0]
+        odds_of_unjudged = odds.of_topic(documents, self.number)
+        relevant[:-1][unjudged] = drawn_relevance(odds_of_unjudged, *seed, self.number, of=unjudged)
         return values_of_draws(self.form, self.lists, relevant, self.elsewhere)
 
     def _begin_terms(self) -> None:

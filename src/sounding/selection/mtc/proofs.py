@@ -1,0 +1,126 @@
+"""Find the pairs of runs whose order no further judgment can reverse: the stopping rule without probabilities.
+
+For relevant documents S and unjudged ones T, take the sum over pairs of documents in S of c_ij = a_ij - b_ij,
+minus everything that pairs with a document of T could still remove. No later judgment can close this gap, so
+a positive gap on a topic proves the order there (Carterette, Allan & Sitaraman 2006, equation 3: left side
+minus right side). Topics have different divisors, so for the mean over topics a gap that helps is divided by
+its largest possible divisor, and one that hurts by its smallest.
+
+With a_ij = min(a_i, a_j), what a pair of documents can remove is at most b_ij - min(m_ij, b_ij), where
+m_i = min(a_i, b_i) is the weight of a document at the lower of its two ranks. So the gap of two runs is
+
+    sum of the first over S - sum of the second over S and T + sum of both over S and T - sum of both over S,
+
+where "both" is a ranking that has each shared document at the lower of its two ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.workers import Progress
+from sounding.measures.forms import Form
+from sounding.runs.ranking import Counts, Values
+from sounding.runs.topic_lists import TopicLists
+from sounding.selection.mtc.moments import expected_sums
+from sounding.selection.mtc.weights import Beliefs
+
+ROUNDING = 1e-12  # a smaller gap may be zero: equal values are not proven to differ
+_BLOCK = 1 << 20  # shared documents of pairs processed at a time
+
+
+def proven_pairs(
+    form: Form,
+    lists: Sequence[TopicLists],
+    beliefs: Sequence[Beliefs],
+    elsewhere: Sequence[float],
+    pairs: Counts,
+    progress: Progress | None = None,
+) -> NDArray[np.bool_]:
+    """(run, other) Return whether the run's mean is above the other's, whatever the unjudged documents are.
+
+    Only these pairs (pair, 2), a run and another that it may be above, are checked. `progress` counts topics.
+    """
+    runs = len(lists[0].places)
+    run, other = pairs.T
+    relevant = [np.where(one.unjudged, 0.0, one.probability) for one in beliefs]
+    possible = [known + one.unjudged for known, one in zip(relevant, beliefs, strict=True)]
+    known, most = (
+        [expected_sums(form, *topic, 0.0).total for topic in zip(lists, chosen, strict=True)]
+        for chosen in (relevant, possible)
+    )
+    divisors = _divisors(form, beliefs, elsewhere)
+    # The sums of both runs are at least 0 and at most what they are among known documents: most pairs are
+    # decided without them.
+    at_least, at_most = np.zeros(len(pairs)), np.zeros(len(pairs))
+    for topic, of_topic in enumerate(divisors):
+        at_least += _divided(known[topic][run] - most[topic][other], of_topic)
+        at_most += _divided(known[topic][run] - known[topic][other], of_topic)
+    proven = at_least > ROUNDING
+    unclear = (~proven & (at_most > ROUNDING)).nonzero()[0]
+    run, other = pairs[unclear].T
+    gap = np.zeros(len(unclear))
+    for topic, of_topic in enumerate(divisors):
+        both = sums_of_both(form, lists[topic], possible[topic], pairs[unclear])
+        both -= sums_of_both(form, lists[topic], relevant[topic], pairs[unclear])
+        gap += _divided(known[topic][run] - most[topic][other] + both, of_topic)
+        if progress is not None:
+            progress(1)
+    proven[unclear] = gap > ROUNDING
+    result = np.zeros((runs, runs), np.bool_)
+    result[tuple(pairs[proven].T)] = True
+    return result
+
+
+def _divided(gap: Values, divisors: tuple[float, float]) -> Values:
+    least, most = divisors
+    return np.where(gap >= 0, gap / most, gap / least)
+
+
+def sums_of_both(form: Form, lists: TopicLists, relevant: Values, pairs: Counts) -> Values:
+    """(pair,) Return the sum of a ranking with each shared document at the lower of its two ranks.
+
+    `relevant` is 1 for the documents that count, 0 for others, with an extra 0 at the end.
+    """
+    runs, depth = lists.places.shape
+    rank = np.full((runs, lists.size + 1), depth, np.int32)  # `depth`: the run lacks the document
+    np.put_along_axis(rank, lists.places, np.arange(depth, dtype=np.int32)[np.newaxis], axis=1)
+    rank[:, relevant == 0] = depth
+    # Documents that count go to the front of each row, so that few columns are left.
+    chosen = relevant[lists.places] > 0
+    width = int(np.count_nonzero(chosen, axis=1).max(initial=0))
+    own = np.argsort(~chosen, axis=1, kind="stable")[:, :width]
+    documents = np.take_along_axis(lists.places, own, axis=1)
+    step = max(1, _BLOCK // max(depth, 1))
+    parts = [
+        _sums_of_pairs(form, rank, own, documents, pairs[begin : begin + step])
+        for begin in range(0, len(pairs), step)
+    ]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _sums_of_pairs(form: Form, rank: Counts, own: Counts, documents: Counts, pairs: Counts) -> Values:
+    depth = len(form.weights)
+    run, other = pairs.T
+    lower = np.maximum(rank[other[:, np.newaxis], documents[run]], own[run])
+    if not form.pairs:
+        weights = np.append(form.weights, 0.0)
+        return weights[lower].sum(axis=1)
+    place = lower + (depth + 1) * np.arange(len(pairs))[:, np.newaxis]
+    found = np.bincount(place.ravel(), minlength=len(pairs) * (depth + 1)).reshape(len(pairs), depth + 1)
+    number = np.cumsum(found[:, :-1], axis=1)
+    return (number * (number + 1) / 2) @ (form.weights - np.append(form.weights[1:], 0.0))
+
+
+def _divisors(
+    form: Form, beliefs: Sequence[Beliefs], elsewhere: Sequence[float]
+) -> list[tuple[float, float]]:
+    """(topic,) Return the smallest and largest N; with nothing relevant yet, one document must become so."""
+    known = np.array([float((one.probability[~one.unjudged] == 1).sum()) for one in beliefs])
+    known += np.array(elsewhere)
+    most = known + np.array([float(one.unjudged.sum()) for one in beliefs])
+    least = form.divisors(np.maximum(known, 1))
+    return list(zip(least.tolist(), np.maximum(form.divisors(most), least).tolist(), strict=True))

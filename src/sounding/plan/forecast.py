@@ -55,7 +55,8 @@ def outlook(
 
     def after(seed: int) -> float:
         grades = _grades(session, seed)
-        ahead = session.knowing([(document, float(grades[document])) for document in documents], seed)
+        judged = [(document, float(grades[document])) for document in documents]
+        ahead = session.knowing(judged, seed, near=True)
         return ahead.confidence().of_these(ahead.pairs())
 
     return Outlook(before, np.array(map_items(after, seeds, processes=processes, progress=progress)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol, TypeVar
@@ -29,6 +29,7 @@ AS_WRONG_AS_UNSURE = 40
 STEPS = 50
 ENOUGH = 1e-10  # stop when a step would improve the log likelihood by less, relative to it
 _BLOCK = 1 << 13  # documents processed at a time
+_ROWS = 512  # judgments processed at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,8 +74,8 @@ class DocumentPrior(Protocol):
     def learns(self) -> bool:
         """Whether judgments change it."""
 
-    def fitted(self, evidence: Evidence) -> Belief:
-        """Fit it to these judgments."""
+    def fitted(self, evidence: Evidence, near: Belief | None = None) -> Belief:
+        """Fit it to these judgments; `near` is a fit to nearly the same ones, to begin from."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,17 +112,18 @@ class RunWeights:
     features: Features
     learns: bool = True
 
-    def fitted(self, evidence: Evidence) -> Belief:
-        """Fit the weights to these judgments."""
+    def fitted(self, evidence: Evidence, near: Belief | None = None) -> Belief:
+        """Fit the weights to these judgments; `near` is a fit to nearly the same ones, to begin from."""
         runs = self.features.rows.shape[1] - 2
         center, spread = np.array([LEVEL, FUSED] + [RUN] * runs).T
         by_topic = np.argsort(self.features.topic[evidence.documents], kind="stable")
         documents = evidence.documents[by_topic]
         problem = _Problem(
-            self.features.rows[documents].astype(np.float64), self.features.topic[documents],
+            self.features.rows[documents], self.features.topic[documents],
             evidence.relevant[by_topic], center, spread**-2.0, self.features.topics,
         )  # fmt: skip
-        return RunWeightedBelief(self.features, *problem.solved())
+        begin = (near.weights, near.levels) if isinstance(near, RunWeightedBelief) else None
+        return RunWeightedBelief(self.features, *problem.solved(begin))
 
 
 def logistic(log_odds: NDArray[FloatT]) -> NDArray[FloatT]:
@@ -134,58 +136,75 @@ def logistic(log_odds: NDArray[FloatT]) -> NDArray[FloatT]:
 class _Problem:
     """A penalized logistic regression with one level per topic."""
 
-    rows: Matrix  # (judgment, feature)
+    rows: NDArray[np.float32]  # (judgment, feature)
     topic: Counts  # (judgment,) never decreasing
     relevant: NDArray[np.bool_]
     center: Values  # (feature,) prior mean of the weights
     precision: Values  # (feature,) prior precision of the weights
     topics: int
 
-    def log_odds(self, weights: Values, levels: Values) -> Values:
-        return self.rows @ weights + levels[self.topic]
+    def blocks(self) -> Iterator[tuple[slice, Matrix]]:
+        """Yield some judgments at a time, and their rows in double precision: they stay in the cache."""
+        for begin in range(0, len(self.rows), _ROWS):
+            block = slice(begin, begin + _ROWS)
+            yield block, self.rows[block].astype(np.float64)
 
-    def cost(self, weights: Values, levels: Values) -> float:
+    def log_odds(self, weights: Values, levels: Values) -> Values:
+        parts = [rows @ weights for _, rows in self.blocks()]
+        return np.concatenate([np.zeros(0), *parts]) + levels[self.topic]
+
+    def cost(self, odds: Values, weights: Values, levels: Values) -> float:
         """Return minus the penalized log likelihood."""
-        odds = self.log_odds(weights, levels)
         misfit = np.logaddexp(0, np.where(self.relevant, -odds, odds)).sum()
         away = self.precision @ (weights - self.center) ** 2 + levels @ levels * TOPIC_SPREAD**-2.0
         return float(misfit + away / 2)
 
-    def curvature(self, weights: Values, levels: Values) -> tuple[Values, Matrix, Matrix, Values]:
-        """Return the residuals and the second derivatives: of weights, between both, and of levels."""
-        chance = logistic(self.log_odds(weights, levels))
-        weighted = self.rows * (chance * (1 - chance))[:, np.newaxis]
-        among = self.rows.T @ weighted + np.diag(self.precision)
-        cross = np.zeros((self.topics, len(weights)))
-        here, first = np.unique(self.topic, return_index=True)
-        if len(here):
-            cross[here] = np.add.reduceat(weighted, first, axis=0)
-        own = np.bincount(self.topic, chance * (1 - chance), self.topics) + TOPIC_SPREAD**-2.0
-        return self.relevant - chance, among, cross, own
+    def derivatives(self, odds: Values) -> tuple[Values, Values, Matrix, Matrix, Values]:
+        """Return the residuals, their pull on the weights, and the second derivatives.
 
-    def solved(self) -> tuple[Values, Values, Matrix, Matrix, Values]:
+        These are of weights, between both, and of levels.
+        """
+        chance = logistic(odds)
+        left, spread = self.relevant - chance, chance * (1 - chance)
+        pull, among = np.zeros(len(self.center)), np.diag(self.precision)
+        cross = np.zeros((self.topics, len(self.center)))
+        for block, rows in self.blocks():
+            pull += left[block] @ rows
+            here, first = np.unique(self.topic[block], return_index=True)
+            for topic, begin, end in zip(here, first, [*first[1:], len(rows)], strict=True):
+                cross[topic] += spread[block][begin:end] @ rows[begin:end]
+            rows *= np.sqrt(spread[block])[:, np.newaxis]
+            among += rows.T @ rows
+        own = np.bincount(self.topic, spread, self.topics) + TOPIC_SPREAD**-2.0
+        return left, pull, among, cross, own
+
+    def solved(self, begin: tuple[Values, Values] | None) -> tuple[Values, Values, Matrix, Matrix, Values]:
         """Return the best weights and levels by Newton's method, and the parts of their posterior precision.
 
         A level affects only its own topic's documents, so all levels are eliminated first. A step that makes
         the fit worse is halved.
         """
-        weights, levels = self.center.copy(), np.zeros(self.topics)
-        cost = self.cost(weights, levels)
+        weights, levels = (self.center, np.zeros(self.topics)) if begin is None else begin
+        odds = self.log_odds(weights, levels)
+        cost = self.cost(odds, weights, levels)
         for _ in range(STEPS):
-            left, among, cross, own = self.curvature(weights, levels)
+            left, pull, among, cross, own = self.derivatives(odds)
             schur = among - cross.T @ (cross / own[:, np.newaxis])
-            pull = self.rows.T @ left - self.precision * (weights - self.center)
+            pull -= self.precision * (weights - self.center)
             topic_pull = np.bincount(self.topic, left, self.topics) - levels * TOPIC_SPREAD**-2.0
             step = np.linalg.solve(schur, pull - cross.T @ (topic_pull / own))
             topic_step = (topic_pull - cross @ step) / own
             gain = pull @ step + topic_pull @ topic_step
             if gain < ENOUGH * (1 + cost):
                 break
-            size = 1.0
-            while self.cost(weights + size * step, levels + size * topic_step) > cost - 1e-4 * size * gain:
+            before, size = (cost, weights, levels), 1.0
+            while True:
+                weights, levels = before[1] + size * step, before[2] + size * topic_step
+                odds = self.log_odds(weights, levels)
+                cost = self.cost(odds, weights, levels)
+                if not cost > before[0] - 1e-4 * size * gain:
+                    break
                 size /= 2
-            weights, levels = weights + size * step, levels + size * topic_step
-            cost = self.cost(weights, levels)
         return weights, levels, schur, cross, own
 
 

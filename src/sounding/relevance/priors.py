@@ -440,7 +440,7 @@ class _Fixed:
     probability: Values
     learns: bool = False
 
-    def fitted(self, evidence: Evidence) -> Belief:
+    def fitted(self, evidence: Evidence, near: Belief | None = None) -> Belief:
         return Independent(self.probability)
 
 
@@ -453,7 +453,7 @@ class _RateOfAlike:
     falling: bool  # never rises with the number of the group
     learns: bool = True
 
-    def fitted(self, evidence: Evidence) -> Belief:
+    def fitted(self, evidence: Evidence, near: Belief | None = None) -> Belief:
         group = self.group[evidence.documents]
         judged = np.bincount(group, minlength=self.groups)
         rates = smoothed_rates(np.bincount(group[evidence.relevant], minlength=self.groups), judged)

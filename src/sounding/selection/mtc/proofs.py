@@ -1,4 +1,4 @@
-"""Find the pairs of runs whose order no further judgment can reverse: the stopping rule without probabilities.
+"""Find the pairs of runs whose order no judgment can reverse: the stopping rule without probabilities.
 
 For relevant documents S and unjudged ones T, take the sum over pairs of documents in S of c_ij = a_ij - b_ij,
 minus everything that pairs with a document of T could still remove. No later judgment can close this gap, so

@@ -159,13 +159,15 @@ class Session:
         given: Sequence[tuple[int, float]] = (),
         elsewhere: Sequence[float] | None = None,
         like: Session | None = None,
+        near: Fit | None = None,
         **parameters: Any,
     ) -> None:
         """Start a session over the documents of these runs; for the parameters see `SessionParameters`.
 
         `given` are documents judged beforehand with their grades, and `elsewhere` counts for every topic the
         documents that are known to be relevant and that no run has. `like` is a session over the same runs
-        with the same parameters, which this one need not prepare again.
+        with the same parameters, which this one need not prepare again, and `near` a fit to nearly the same
+        judgments, from which the first fit begins.
         """
         self.retrieved, self.seed, self.parameters = retrieved, seed, SessionParameters(**parameters)
         self._ground = _Ground.of(retrieved, self.parameters) if like is None else like._ground
@@ -187,7 +189,7 @@ class Session:
         self._draws = KeptDraws(self.parameters.draws)
         self._note_all(self._given)
         self._beforehand = frozenset(self._grades)
-        self._fits = [self._fitted(len(self._judged) if self._prior.learns else 0)]
+        self._fits = [self._fitted(len(self._judged) if self._prior.learns else 0, near)]
         self._use()
         self._follow_scope()
 
@@ -355,12 +357,15 @@ class Session:
             relevant[topic.lists.documents] = np.where(topic.unjudged[:-1], own, known)
         return relevant
 
-    def knowing(self, more: Sequence[tuple[int, float]], seed: int) -> Session:
-        """Return another session that was given all judgments so far, and these too, from the beginning."""
+    def knowing(self, more: Sequence[tuple[int, float]], seed: int, *, near: bool = False) -> Session:
+        """Return another session that was given all judgments so far, and these too, from the beginning.
+
+        `near`: its fit begins from the present one, which is faster and gives the same but for rounding.
+        """
         given = [(document, grade) for document, grade in self._grades.items() if grade is not None]
         return Session(
             self.retrieved, seed=seed, given=[*given, *more], elsewhere=self._elsewhere, like=self,
-            **asdict(self.parameters),
+            near=self._fits[-1] if near else None, **asdict(self.parameters),
         )  # fmt: skip
 
     def up_to_date(self) -> Session:
@@ -548,7 +553,7 @@ class Session:
             self._log.append(["refit", self.version])
             self._use()
 
-    def _fitting(self, size: int) -> Callable[[], Fit]:
+    def _fitting(self, size: int, near: Fit | None = None) -> Callable[[], Fit]:
         prior, judged = self._prior, tuple(self._judged[:size])
         documents = np.array([document for document, _ in judged], np.int64)
         relevant = np.array([relevant for _, relevant in judged], np.bool_)
@@ -559,13 +564,13 @@ class Session:
         by_topic = np.bincount(topics, minlength=len(self._topics))
 
         def work() -> Fit:
-            return Fit(judged, prior.fitted(evidence), by_topic)
+            return Fit(judged, prior.fitted(evidence, None if near is None else near.belief), by_topic)
 
         return work
 
-    def _fitted(self, size: int) -> Fit:
+    def _fitted(self, size: int, near: Fit | None = None) -> Fit:
         """Fit the prior to the first `size` judgments."""
-        return self._fitting(size)()
+        return self._fitting(size, near)()
 
     def _use(self) -> None:
         """Mark all topics to get the probabilities of the current fit when they are next needed."""

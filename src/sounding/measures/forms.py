@@ -108,7 +108,7 @@ def values_of_draws(form: Form, lists: TopicLists, relevant: Draws, elsewhere: f
     Rankings are added up from the top, so that runs with relevant documents at the same ranks have the same
     value to the last bit. Documents that are relevant in no draw are skipped.
     """
-    order, places = _possible_documents(lists, relevant.any(axis=1))
+    order, places = _possible_documents(lists, np.asarray(relevant.any(axis=1)))
     weights = np.append(form.weights, 0).astype(relevant.dtype)[order]
     left = np.count_nonzero(places < lists.size, axis=1)
     by_length = np.argsort(-left, kind="stable")

@@ -32,6 +32,8 @@ from sounding.terminal.options import (
     say_answer,
     suggest,
     write_answer,
+    write_beginning,
+    write_rest,
     write_text,
 )
 
@@ -54,6 +56,12 @@ def run(options: PlanOptions) -> None:
     runs = find_runs(options.runs)
     if len(runs) < 2:
         raise click.UsageError(f"{runs[0]} alone makes no pair; give at least two runs")
+    begun = False
+
+    def begin(result: JudgingPlan) -> None:
+        nonlocal begun
+        begun = _begin(result, options)
+
     result = plan(
         judgments, runs, measure=options.measure,
         depth=options.depth, prior=options.prior, selection=options.selection,
@@ -63,24 +71,36 @@ def run(options: PlanOptions) -> None:
         completions=options.worlds,
         most=options.most, views=_views(options), pool_depth=options.pool_depth,
         info=read_info(options.info), seed=options.seed, policies=options.policies(),
-        run_format=options.run_format, jobs=options.jobs, bars=bars_for(options),
+        run_format=options.run_format, jobs=options.jobs, bars=bars_for(options), first=begin,
     )  # fmt: skip
-    _write(result, options)
+    _write(result, options, begun=begun)
     if options.chart is not None:
         for path in save_each(plan_charts(result), options.chart):
             remark(f"chart: {path}", quiet=options.quiet)
 
 
-def _write(result: JudgingPlan, options: PlanOptions) -> None:
-    """Write the answer, or the documents as a template to fill in."""
+def _begin(result: JudgingPlan, options: PlanOptions) -> bool:
+    """Print the headline and the ranking while the rest is simulated; False: nothing was printed."""
+    if options.wanted is not None or _views(options)[:1] != ["ranking"]:
+        return False
+    return write_beginning(Answer(_headline(result, options), _tables(result, options, "ranking")), options)
+
+
+def _headline(result: JudgingPlan, options: PlanOptions) -> str:
     proofs = bool({"ranking", "pairs"} & set(_views(options)))
+    return sentences.headline(result, options.seconds, proofs=proofs)
+
+
+def _write(result: JudgingPlan, options: PlanOptions, *, begun: bool) -> None:
+    """Write the answer, or the documents as a template to fill in; `begun`: some of it is printed already."""
     template = options.format_name == QRELS
     answer = Answer(
-        sentences.headline(result, options.seconds, proofs=proofs),
-        [] if template else _tables(result, options),
-        _notes(result, options),
-        _following(result, options),
-    )
+        _headline(result, options), [] if template else _tables(result, options),
+        _notes(result, options), _following(result, options),
+    )  # fmt: skip
+    if begun:
+        write_rest(replace(answer, tables=answer.tables[1:]), options)
+        return
     if not template:
         write_answer(answer, options)
         return
@@ -171,8 +191,8 @@ def _views(options: PlanOptions) -> list[View]:
     return list(VIEWS if options.wanted is not None else VIEWS[:-1])
 
 
-def _tables(result: JudgingPlan, options: PlanOptions) -> list[Table]:
-    """Return the tables: all for people, one for programs."""
+def _tables(result: JudgingPlan, options: PlanOptions, *only: View) -> list[Table]:
+    """Return the tables: all for people, one for programs; or `only` these."""
     people = options.format_name in PEOPLE
     brief = people and options.view is None
     every = {
@@ -181,7 +201,7 @@ def _tables(result: JudgingPlan, options: PlanOptions) -> list[Table]:
         "documents": lambda: tables.documents_table(result, brief=brief),
         "forecast": lambda: tables.forecast_table(result, options.seconds),
     }
-    views = _views(options)
+    views = only or _views(options)
     facts = tables.plan_facts(result, options.seconds)
     without = brief and result.forecasts is None  # a note says why
     return [replace(every[view](), facts=facts) for view in views if not (without and view == "forecast")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal
 
@@ -61,6 +61,7 @@ def plan(
     run_format: str | None = None,
     jobs: int | None = 1,
     bars: Bars = no_bars,
+    first: Callable[[JudgingPlan], None] | None = None,
 ) -> JudgingPlan:
     """Choose the documents to judge next, and compute how certain the ranking of the runs is.
 
@@ -68,7 +69,8 @@ def plan(
     are chosen, or `budget` documents in all. One of `pair`, `baseline`, `top` and `open_below` may limit the
     pairs of runs that matter. With `wanted`, judging is simulated until that confidence is reached, in
     several random completions of the judgments. `pool_depth` keeps the judgments that a pool of that depth
-    would contain. `views` are the parts of the result to compute.
+    would contain. `views` are the parts of the result to compute. `first` is called with the plan before
+    anything is simulated.
     """
     if wanted is not None and not 0.5 < wanted < 1:
         raise DataError(f"wanted is {wanted:g}; expected a confidence between 0.5 and 1")
@@ -92,6 +94,13 @@ def plan(
     believed = session.confidence()
     proven = _proven(session, believed, sure if {"ranking", "pairs"} & set(views) else np.inf, bars)
     stated = believed.stated(session.basis())
+    result = JudgingPlan(
+        session=session, confidence=stated, picks=tuple(picks), proven=proven, sure=sure, outlook=None,
+        wanted=wanted, most=most, forecasts=None, holds=None, unsaid=None, cut=read.cut, policies=policies,
+        seed=seed,
+    )  # fmt: skip
+    if first is not None:
+        first(result)
     seeds = [seed * completions + number + 1 for number in range(completions)]  # another seed has others
     ahead: Outlook | None = None
     forecasts: tuple[JudgingForecast, ...] | None = None
@@ -108,11 +117,7 @@ def plan(
     if held and read.qrels is not None:
         own = replace(policies, depth=depth, seed=seed)
         holding, unsaid = _holds(session, read.qrels, read.retrieved, own, jobs, bars)
-    return JudgingPlan(
-        session=session, confidence=stated, picks=tuple(picks), proven=proven, sure=sure, outlook=ahead,
-        wanted=wanted, most=most, forecasts=forecasts, holds=holding, unsaid=unsaid, cut=read.cut,
-        policies=policies, seed=seed,
-    )  # fmt: skip
+    return replace(result, outlook=ahead, forecasts=forecasts, holds=holding, unsaid=unsaid)
 
 
 def _session(retrieved: Retrieved, qrels: Qrels | None, parameters: SessionParameters, seed: int) -> Session:

@@ -165,7 +165,7 @@ def render_answer(
     wrap = prose or width
     lines = [fill_paragraph(note, wrap) if wrap else note for note in notes]
     headline = fill_paragraph(answer.headline, wrap) if wrap else answer.headline
-    parts = [f"{BOLD}{headline}{PLAIN}" if marks else headline, body.rstrip("\n")]
+    parts = [f"{BOLD}{headline}{PLAIN}" if marks and headline else headline, body.rstrip("\n")]
     parts += ["\n".join(lines)] if lines else []
     parts += [f"Next: {answer.next_command}"] if answer.next_command else []
     return "\n\n".join(part for part in parts if part) + "\n"

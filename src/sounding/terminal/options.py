@@ -154,12 +154,32 @@ def write_answer(answer: Answer, options: OutputOptions) -> None:
         for text in [answer.headline, *shown_notes(answer.notes, all_notes=options.notes)]:
             remark(text, quiet=options.quiet)
         return
-    text = render_answer(
-        replace(answer, tables=_with_schema(answer.tables, format_name)), format_name,
-        all_notes=options.notes, width=table_width(output), prose=prose_width(output),
-        marks=uses_color(output),
+    with_schema = replace(answer, tables=_with_schema(answer.tables, format_name))
+    write_text(_rendered(with_schema, options), output)
+
+
+def _rendered(answer: Answer, options: OutputOptions) -> str:
+    output = options.output
+    return render_answer(
+        answer, options.format_name, all_notes=options.notes, width=table_width(output),
+        prose=prose_width(output), marks=uses_color(output),
     )  # fmt: skip
-    write_text(text, output)
+
+
+def write_beginning(answer: Answer, options: OutputOptions) -> bool:
+    """Print the headline and the first tables of an answer before the rest is known.
+
+    False: the output is a file, or is written in one piece. `write_rest` prints what follows.
+    """
+    if options.format_name != "table" or options.output is not None:
+        return False
+    write_text(_rendered(answer, options), None)
+    return True
+
+
+def write_rest(answer: Answer, options: OutputOptions) -> None:
+    """Print the other tables of an answer that has begun, its notes and the next step."""
+    write_text("\n" + _rendered(replace(answer, headline=""), options), None)
 
 
 def say_answer(answer: Answer, options: OutputOptions) -> None:

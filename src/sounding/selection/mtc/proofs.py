@@ -102,7 +102,9 @@ def sums_of_both(form: Form, lists: TopicLists, relevant: Values, pairs: Counts)
     return np.concatenate([np.zeros(0), *parts])
 
 
-def _sums_of_pairs(form: Form, rank: Counts, own: Counts, documents: Counts, pairs: Counts) -> Values:
+def _sums_of_pairs(
+    form: Form, rank: NDArray[np.int32], own: Counts, documents: Counts, pairs: Counts
+) -> Values:
     depth = len(form.weights)
     run, other = pairs.T
     lower = np.maximum(rank[other[:, np.newaxis], documents[run]], own[run])

@@ -170,11 +170,11 @@ class Session:
         judgments, from which the first fit begins.
         """
         self.retrieved, self.seed, self.parameters = retrieved, seed, SessionParameters(**parameters)
-        self._ground = _Ground.of(retrieved, self.parameters) if like is None else like._ground
+        self._ground: _Ground = _Ground.of(retrieved, self.parameters) if like is None else like._ground
         ground, lists = self._ground, self._ground.lists
         self.form, self._prior = ground.form, ground.prior
         self._place, self._best_rank = ground.place, ground.best_rank
-        self._given = [[int(document), float(grade)] for document, grade in given]
+        self._given = [(int(document), float(grade)) for document, grade in given]
         self._elsewhere = [0.0] * len(lists) if elsewhere is None else [float(count) for count in elsewhere]
         self._log: list[list[Any]] = []
         self._grades: dict[int, float | None] = {}
@@ -220,7 +220,8 @@ class Session:
         """Return plain data from which `restored` builds the same session."""
         return {
             "strategy": "mtc", "seed": self.seed, "parameters": asdict(self.parameters),
-            "pool": fingerprint(self.retrieved), "given": self._given, "elsewhere": self._elsewhere,
+            "pool": fingerprint(self.retrieved),
+            "given": [[document, grade] for document, grade in self._given], "elsewhere": self._elsewhere,
             "log": [list(event) for event in self._log],
             "judgments": [[document, grade] for document, grade in self._grades.items()],
         }  # fmt: skip
@@ -509,14 +510,14 @@ class Session:
             self._judged.append((document, relevant))
         return topic
 
-    def _note_all(self, given: Sequence[Sequence[Any]]) -> None:
+    def _note_all(self, given: Sequence[tuple[int, float]]) -> None:
         """Store judgments made beforehand, all at once."""
         documents = np.array([document for document, _ in given], np.int64)
         grades = dict(given)
         if len(grades) < len(given) or ((documents < 0) | (documents >= len(self._place))).any():
             for document, grade in given:  # the error names the first that is wrong
                 self._grades[self._checked(document)] = grade
-        self._grades = grades
+        self._grades.update(grades)
         relevant = np.array([grade for _, grade in given], np.float64) >= self.form.level
         counts = np.array(self._place, np.int64)[documents] != NONE
         self._judged = list(zip(documents[counts].tolist(), relevant[counts].tolist(), strict=True))
@@ -527,7 +528,7 @@ class Session:
             own = part[counts[part]]
             topic.judge_all([self._place[document] for document in documents[own].tolist()], relevant[own])
             if outside := np.count_nonzero(relevant[part[~counts[part]]]):
-                topic.add_elsewhere(outside)
+                topic.add_elsewhere(float(outside))
 
     def _forget(self, document: int) -> TopicState:
         """Remove a judgment from its topic."""

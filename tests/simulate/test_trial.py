@@ -15,7 +15,7 @@ from sounding.evaluate.evaluation import evaluate
 from sounding.runs.retrieved import NONE, Retrieved
 from sounding.selection.mtc.session import Session
 from sounding.selection.strategies import make_strategy
-from sounding.simulate.trial import Truth, doublings, run_trial, values_so_far
+from sounding.simulate.trial import Truth, doublings, run_trial, trial_looks, values_so_far
 
 DEPTH = 6
 
@@ -109,20 +109,25 @@ def test_rows_say_how_things_stood() -> None:
     assert last.right == pytest.approx(sum(same[pair] for pair in claims) / len(claims))
 
 
-def test_another_strategy_chooses_and_the_session_is_told() -> None:
+def test_another_strategy_chooses_and_the_confidence_knows_its_judgments() -> None:
     retrieved = draw_runs(6)
     qrels = qrels_of(retrieved, dict(enumerate(draw_grades(6, retrieved))))
     session = Session(retrieved, depth=8)
     strategy = make_strategy("rank", retrieved)
-    run_trial(session, Truth.of(retrieved, qrels, session.form), [5], strategy=strategy)
-    chosen = [document for document, _ in session.state()["judgments"]]
+    truth = Truth.of(retrieved, qrels, session.form)
+    (look,) = trial_looks(session, truth, [5], strategy=strategy)
+    for document in look.documents:
+        session.judge(document, float(truth.grades[document]))
+    sure = session.up_to_date().confidence()
+    np.testing.assert_array_equal(look.confidence.not_above, sure.not_above)
+    np.testing.assert_array_equal(look.confidence.values, sure.values)
     again = make_strategy("rank", retrieved)
     wanted = []
     for _ in range(5):
         document = again.next()[0].document
         wanted.append(document)
         again.judge(document, 0.0)
-    assert chosen == wanted
+    assert look.documents == wanted
 
 
 def test_rows_end_where_nothing_is_left() -> None:

@@ -108,7 +108,7 @@ def values_of_draws(form: Form, lists: TopicLists, relevant: Draws, elsewhere: f
     Rankings are added up from the top, so that runs with relevant documents at the same ranks have the same
     value to the last bit. Documents that are relevant in no draw are skipped.
     """
-    order, places = _possible_documents(lists, np.asarray(relevant.any(axis=1)))
+    order, places = _possible_documents(lists, relevant.max(axis=1) > 0)
     weights = np.append(form.weights, 0).astype(relevant.dtype)[order]
     left = np.count_nonzero(places < lists.size, axis=1)
     by_length = np.argsort(-left, kind="stable")
@@ -123,7 +123,8 @@ def values_of_draws(form: Form, lists: TopicLists, relevant: Draws, elsewhere: f
             found *= number[:runs]
         found *= weights[column, :runs]
         total[:runs] += found
-    divisor = form.divisors(relevant.sum(axis=0, dtype=np.float64) + elsewhere).astype(relevant.dtype)
+    count = relevant.sum(axis=0).astype(np.float64)  # whole numbers: exact
+    divisor = form.divisors(count + elsewhere).astype(relevant.dtype)
     values = np.zeros_like(total)
     values[by_length] = np.divide(total, divisor, out=np.zeros_like(total), where=divisor > 0)
     return values

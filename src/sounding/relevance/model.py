@@ -222,7 +222,7 @@ class RunWeightedBelief:
     @property
     def probability(self) -> Values:
         """The posterior mean, by the usual approximation of the logistic-normal integral."""
-        factor = np.linalg.cholesky(self.schur)
+        factor = np.linalg.inv(np.linalg.cholesky(self.schur)).T  # its square is the covariance
         parts = [
             self._chances(slice(begin, begin + _BLOCK), factor)
             for begin in range(0, len(self.features.topic), _BLOCK)
@@ -234,7 +234,8 @@ class RunWeightedBelief:
         middle = rows @ self.weights + self.levels[topic]
         # A level depends on the weights: the part of each row that this does not explain, and its own spread.
         left = rows - (self.cross / self.own[:, np.newaxis])[topic]
-        spread = np.square(np.linalg.solve(factor, left.T)).sum(axis=0) + 1 / self.own[topic]
+        away = left @ factor
+        spread = np.einsum("ij,ij->i", away, away) + 1 / self.own[topic]
         return logistic(middle / np.sqrt(1 + np.pi / 8 * spread))
 
     def wider(self, judgments: int) -> float:

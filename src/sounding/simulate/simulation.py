@@ -18,7 +18,7 @@ from sounding.selection.mtc.session import session_parameters
 from sounding.selection.strategies import find_strategy, make_strategy
 from sounding.simulate.experiments import Reuse, list_pairs, normality_of_difference, reuse
 from sounding.simulate.result import Simulation, Trial
-from sounding.simulate.trial import TrialSetup, Truth, doublings, run_trial
+from sounding.simulate.trial import TrialSetup, Truth, doublings, trial_looks
 
 MTC = "mtc"
 ALSO_CALLED = {"pooling": "rank"}  # the paper's word for a pool that is deepened rank by rank
@@ -121,11 +121,14 @@ def _trial(setup: TrialSetup, name: str, seed: int, looks: Sequence[int], progre
         adaptive = "level" in find_strategy(kind).parameters
         level = {"level": session.form.level} if adaptive else {}
         strategy = make_strategy(kind, setup.retrieved, seed=seed, **level)
-    rows = run_trial(
-        session, setup.truth, looks, name=name, strategy=strategy, sure=setup.sure, progress=progress
+    seen = list(
+        trial_looks(
+            session, setup.truth, looks, name=name, strategy=strategy, sure=setup.sure, progress=progress
+        )
     )
-    documents = [document for document, _ in session.state()["judgments"]]
-    return Trial(name, seed, rows, documents, session.up_to_date().confidence())
+    if not seen:
+        return Trial(name, seed, [], [], session.confidence())
+    return Trial(name, seed, [look.row for look in seen], seen[-1].documents, seen[-1].confidence)
 
 
 def _reuse(setup: TrialSetup, judgments: int) -> list[Reuse]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple, TypeVar
 
@@ -137,6 +137,14 @@ def doublings(most: int) -> list[int]:
     return sorted({2**power for power in range(most.bit_length())} | {most}) if most > 0 else []
 
 
+class Look(NamedTuple):
+    """The state of a replay at a checkpoint."""
+
+    row: Checkpoint
+    documents: list[int]  # judged so far, in order
+    confidence: Confidence
+
+
 def run_trial(
     session: Session,
     truth: Truth,
@@ -147,29 +155,60 @@ def run_trial(
     sure: float = 0.95,
     progress: Progress | None = None,
 ) -> list[Checkpoint]:
-    """Judge as if the truth were not known; one row a checkpoint, the last where nothing is left to judge.
+    """Judge as `trial_looks` does, and return one row per checkpoint."""
+    looks = trial_looks(
+        session, truth, checkpoints, name=name, strategy=strategy, sure=sure, progress=progress
+    )
+    return [look.row for look in looks]
 
-    Checkpoints are numbers of judgments. Documents are those that `strategy` chooses, None: the session
-    itself. Either way the session is told all judgments, and its expected values and confidence are what is
-    reported, with the prior fitted to all judgments so far; what is chosen next does not depend on when it
-    was looked at.
+
+def trial_looks(
+    session: Session,
+    truth: Truth,
+    checkpoints: Sequence[int],
+    *,
+    name: str = "mtc",
+    strategy: Strategy | None = None,
+    sure: float = 0.95,
+    progress: Progress | None = None,
+) -> Iterator[Look]:
+    """Judge as if the truth were not known; one look per checkpoint, the last when nothing is left to judge.
+
+    Checkpoints are numbers of judgments. `strategy` chooses the documents; None: the session itself. Expected
+    values and confidence are those of a session whose prior is fitted to all judgments so far. What is chosen
+    next does not depend on the checkpoints.
     """
     judged = np.full(len(truth.grades), np.nan)
-    rows: list[Checkpoint] = []
-    number, last = 0, max(checkpoints, default=0)
-    for number, pick in enumerate(judging(strategy or session, truth.grades, last, progress), 1):
+    documents: list[int] = []
+    last, seen = max(checkpoints, default=0), 0
+
+    def look() -> Look:
+        now = session.up_to_date()
+        if strategy is not None:  # a session that chooses nothing need not follow each judgment
+            now = session.knowing([(one, float(truth.grades[one])) for one in documents], session.seed)
+        confidence = now.confidence()
+        row = _row(session, confidence, truth, judged, name, len(documents), sure)
+        return Look(row, list(documents), confidence)
+
+    for pick in judging(strategy or session, truth.grades, last, progress):
         judged[pick.document] = truth.grades[pick.document]
-        if strategy is not None:
-            session.judge(pick.document, float(truth.grades[pick.document]))
-        if number in checkpoints:
-            rows.append(_row(session, truth, judged, name, number, sure))
-    if number and number not in checkpoints:
-        rows.append(_row(session, truth, judged, name, number, sure))
-    return rows
+        documents.append(pick.document)
+        if len(documents) in checkpoints:
+            seen = len(documents)
+            yield look()
+    if len(documents) > seen:
+        yield look()
 
 
-def _row(session: Session, truth: Truth, judged: Values, name: str, number: int, sure: float) -> Checkpoint:
-    confidence = session.up_to_date().confidence()
+def _row(
+    session: Session,
+    confidence: Confidence,
+    truth: Truth,
+    judged: Values,
+    name: str,
+    number: int,
+    sure: float,
+) -> Checkpoint:
     plain, bpref = values_so_far(session, judged)
     accuracy, claimed, right = _scored(confidence, truth.values, sure)
     return Checkpoint(

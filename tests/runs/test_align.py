@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
+from sounding.data.fast.tokens import Tokens
 from sounding.data.tables import Qrels, Run
-from sounding.runs.align import align, apply_negative_policy, prepare, treat_unjudged
+from sounding.runs.align import _by_descending_id, align, apply_negative_policy, prepare, treat_unjudged
 from sounding.runs.ranking import Ranking
 
 Rows = list[tuple[str, str, float]]
@@ -195,3 +196,16 @@ def test_policies_refuse_what_does_not_exist() -> None:
         Policies(depth=0)
     with pytest.raises(DataError, match="ties average needs the whole ranking"):
         Policies(ties="average", depth=10)
+
+
+tied = st.lists(st.text("abé-", min_size=1, max_size=19), min_size=2, max_size=9, unique=True)
+
+
+@given(st.lists(tied, min_size=1, max_size=9))
+def test_tied_documents_are_sorted_downwards_by_the_bytes_of_their_ids(blocks: list[list[str]]) -> None:
+    docs = [doc for block in blocks for doc in block]
+    order = _by_descending_id(
+        Tokens.from_strings(docs).words().byteswap(), np.array([len(block) for block in blocks])
+    )
+    wanted = [doc for block in blocks for doc in sorted(block, key=str.encode, reverse=True)]
+    assert [docs[place] for place in order.tolist()] == wanted

@@ -45,7 +45,8 @@ def _natural_key(part: str) -> tuple[int, int, str, str]:
     if not part.isdecimal():
         return 1, 0, "", part
     # Not int(part): Python refuses numbers of more than 4,300 digits. Digits of other scripts count too.
-    number = "".join(str(int(digit)) for digit in part).lstrip("0")
+    number = part if part.isascii() else "".join(str(int(digit)) for digit in part)
+    number = number.lstrip("0")
     return 0, len(number), number, part
 
 

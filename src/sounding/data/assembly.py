@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -223,15 +224,15 @@ def _group(topic: Tokens, *, sort: bool = False) -> tuple[tuple[str, ...], Place
     """Return the topics, where each starts, and the row order that groups them (None: already grouped)."""
     if not len(topic):
         return (), np.zeros(1, np.int64), None
+    words = topic.words()
     changes = np.zeros(len(topic), np.bool_)
     changes[0] = True
-    for word in topic.words():
+    for word in words:
         changes[1:] |= word[1:] != word[:-1]
     heads = changes.nonzero()[0]
-    pieces = topic[heads].texts()
-    names = tuple(sorted(set(pieces), key=byte_order)) if sort else tuple(dict.fromkeys(pieces))
+    pieces, names = _topics_of_words(words.take(heads, axis=1).tobytes(), len(words), sort=sort)
     sizes = np.diff(heads, append=len(topic))
-    if names == tuple(pieces):
+    if names == pieces:
         return names, np.append(heads, len(topic)), None
     place = {text: number for number, text in enumerate(names)}
     codes = np.array([place[text] for text in pieces])
@@ -239,6 +240,16 @@ def _group(topic: Tokens, *, sort: bool = False) -> tuple[tuple[str, ...], Place
     order = np.argsort(np.repeat(small, sizes), kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(codes, sizes, len(names)))]).astype(np.int64)
     return names, starts, order
+
+
+@lru_cache(maxsize=2)  # the runs of a collection usually have the same topics
+def _topics_of_words(words: bytes, count: int, *, sort: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return texts of `count` words each, and every text once: in byte order or as they first appear."""
+    whole = np.frombuffer(words, np.uint64).reshape(count, -1).T.tobytes()
+    encoded = np.frombuffer(whole, f"S{8 * count}").tolist()
+    pieces = tuple(text.decode("utf-8", "surrogateescape") for text in encoded)
+    names = tuple(sorted(set(pieces), key=byte_order)) if sort else tuple(dict.fromkeys(pieces))
+    return pieces, pieces if names == pieces else names
 
 
 def _without_repeats(

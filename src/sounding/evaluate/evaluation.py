@@ -285,7 +285,7 @@ def _evaluate_run(
         name=run.name, tag=run.tag, source=run.source, values=values, texts=texts,
         judged=_judged_shares(ranking, measures), errors=errors,
         lengths=treat_unjudged(ranking, policies).retrieved, missing=ranking.missing,
-        ignored=sum(topic not in whole.table.topics for topic in run.topics),
+        ignored=int(np.count_nonzero(whole.table.numbers(run.topics) < 0)),
         ranking=PackedRanking.of(ranking, shelf) if uncertain else None,
         marks=None if marks is None else marks._replace(keys=shelf.keep(marks.keys)),
         judged_by_rank=ranking.judged_by_rank() if POOL_MEASURE in measures else np.empty(0, np.int64),

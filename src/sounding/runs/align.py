@@ -15,7 +15,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES, Compat, Negative, Policies, Ties
 from sounding.data.fast.keys import PairTable, pair_keys
-from sounding.data.fast.tokens import Tokens
+from sounding.data.fast.tokens import Words
 from sounding.data.tables import Places, Qrels, Run, single_precision
 from sounding.runs.ranking import Judgments, Ranking, Sampling, Strata, TieBlocks
 
@@ -247,7 +247,7 @@ def _order(run: Run, rows: Places, policies: Policies) -> tuple[Places, TieBlock
     order, positions, tied = _order_by_score(scores, run.starts)
     if policies.ties == "average":
         return _average_blocks(rows, positions, tied)
-    return _order_ties(run.docs, rows, order, positions, tied), None
+    return _order_ties(run, rows, order, positions, tied), None
 
 
 def _order_by_rank(run: Run) -> Places:
@@ -305,9 +305,7 @@ def _sorted_within(
     return falling[np.argsort(topic, kind="stable")]  # NumPy sorts 16-bit integers by radix
 
 
-def _order_ties(
-    docs: Tokens, rows: Places, order: Places, positions: Places, tied: NDArray[np.bool_]
-) -> Places:
+def _order_ties(run: Run, rows: Places, order: Places, positions: Places, tied: NDArray[np.bool_]) -> Places:
     """Return positions with tied documents in descending order of ids, like trec_eval."""
     found = positions.take(rows)
     in_block = tied.copy()
@@ -322,13 +320,36 @@ def _order_ties(
     size = np.diff(head, append=len(places))
     wanted = np.logical_or.reduceat(asked[places], head)  # blocks that contain a requested document
     places = places[np.repeat(wanted, size)]
-    block = np.repeat(np.arange(np.count_nonzero(wanted)), size[wanted])
     lines = order[places]
-    keys = [~word for word in reversed(docs[lines].order_keys())]
+    words = run.docs[lines].words() if run.words is None else run.words.take(lines, axis=1)
     settled = np.empty(len(order), np.int64)  # others are never requested
-    settled[lines[np.lexsort([*keys, block])]] = places
+    settled[lines[_by_descending_id(words.byteswap(inplace=True), size[wanted])]] = places
     found[among] = settled.take(rows.take(among))
     return found
+
+
+def _by_descending_id(words: Words, size: Places) -> Places:
+    """Return the order that sorts texts downwards within blocks of these sizes.
+
+    The words are those of the texts, first byte highest. Only blocks that are out of order are sorted.
+    """
+    rises = np.zeros(words.shape[1], np.bool_)  # whether a text comes after the one before it
+    for word in reversed(words):
+        rises[1:] &= word[1:] == word[:-1]
+        rises[1:] |= word[1:] > word[:-1]
+    first = np.cumsum(size) - size
+    rises[first] = False
+    mixed = np.logical_or.reduceat(rises, first)
+    order = np.arange(len(rises))
+    pairs = first[mixed & (size == 2)]  # most blocks are pairs, which are just swapped
+    order[pairs] += 1
+    order[pairs + 1] -= 1
+    longer = mixed & (size > 2)
+    rows = np.repeat(longer, size).nonzero()[0]
+    block = np.repeat(np.arange(np.count_nonzero(longer)), size[longer])
+    keys = [~word[rows] for word in reversed(words)]
+    order[rows] = rows[np.lexsort([*keys, block])]
+    return order
 
 
 def _average_blocks(rows: Places, positions: Places, tied: NDArray[np.bool_]) -> tuple[Places, TieBlocks]:

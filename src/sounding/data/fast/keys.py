@@ -6,6 +6,8 @@ by a comparison of the ids themselves, so a collision never causes a false match
 
 from __future__ import annotations
 
+from functools import lru_cache
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -14,15 +16,19 @@ from sounding.core.arrays import NDArray
 from sounding.data.fast.tokens import Places, Tokens, Words, digests, same_texts, same_words
 
 _U64 = np.uint64
-_FEW = 200  # few enough to be sorted quickly
 _SLOTS_A_KEY = 4  # most lookups end at the first slot, and a topic's slots fit in the cache
 
 
 def pair_keys(topics: tuple[str, ...], sizes: Places, doc_words: Words) -> Words:
     """Return the key of each row of a table that is grouped by topic."""
-    salts = digests(Tokens.from_strings(topics).words())
+    return digests(doc_words) ^ np.repeat(_salts(topics), sizes)
+
+
+@lru_cache(maxsize=2)  # the runs of a collection usually have the same topics
+def _salts(topics: tuple[str, ...]) -> Words:
+    """Return what distinguishes the keys of each topic."""
     # An odd factor keeps a topic's digest from canceling the same text as a document id.
-    return digests(doc_words) ^ np.repeat(salts * _U64(0x9FB21C651E98DF25), sizes)
+    return digests(Tokens.from_strings(topics).words()) * _U64(0x9FB21C651E98DF25)
 
 
 def repeated_rows(keys: Words, docs: Tokens) -> tuple[Places, Places]:
@@ -60,42 +66,15 @@ def _suspects(keys: Words) -> Places:
 
 
 def _twins(keys: Words) -> Words:
-    """Return the keys that occur more than once; only rows that lost their slot are checked again."""
-    row, winner = _rows_in_slots(keys)
-    losers = (winner != row).nonzero()[0]
-    lost = keys.take(losers)
-    same = keys.take(winner.take(losers)) == lost
-    found, others = (lost[same], lost[~same]) if same.any() else (lost[:0], lost)
-    if _FEW < len(others) < len(keys) >> 1:  # slots are faster than sorting while they separate most keys
-        return np.concatenate([found, _twins(others)])
-    ordered = np.sort(others)
-    return np.concatenate([found, ordered[1:][ordered[1:] == ordered[:-1]]])
+    """Return the keys that occur more than once; NumPy sorts whole numbers with vector instructions."""
+    ordered = np.sort(keys)
+    return ordered[1:][ordered[1:] == ordered[:-1]]
 
 
 def distinct_keys(keys: Words) -> int:
-    """Return the number of different keys.
-
-    The row that stays in a slot counts once, and so does each of the few other keys of that slot; only these
-    are sorted.
-    """
-    row, winner = _rows_in_slots(keys)
-    others = np.sort(keys.compress(keys.take(winner) != keys))
-    used = int(np.count_nonzero(winner == row))
-    return used + int(np.count_nonzero(others[1:] != others[:-1])) + (len(others) > 0)
-
-
-def _rows_in_slots(keys: Words) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return all row numbers, and for each row the one that stays in its slot.
-
-    Every row writes its number into the slot of a small table that its key selects, and overwrites others.
-    Equal keys share a slot, and few different keys do.
-    """
-    bits = max(4, (2 * len(keys)).bit_length())
-    slot = (keys >> _U64(64 - bits)).view(np.int64)
-    row = np.arange(len(keys), dtype=np.int32)
-    table = np.empty(1 << bits, np.int32)
-    table[slot] = row
-    return row, table.take(slot)
+    """Return the number of different keys."""
+    ordered = np.sort(keys)
+    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + (len(ordered) > 0)
 
 
 def _fill_slots(slot: Places, count: int) -> NDArray[np.int32]:
@@ -124,6 +103,7 @@ class PairTable(NamedTuple):
     slots: NDArray[np.int32]  # the row in each slot; the number of rows: empty
     first: Places  # (topic,) where its range begins
     shift: Words  # (topic,) the upper bits of a key select its slot within the range
+    known: dict[tuple[str, ...], Places]  # topics of a run -> their numbers, for the run that was asked last
 
     @staticmethod
     def build(topics: tuple[str, ...], sizes: Places, keys: Words, doc_words: Words) -> PairTable:
@@ -137,11 +117,17 @@ class PairTable(NamedTuple):
         slot = np.repeat(first, sizes) + (keys >> np.repeat(shift, sizes)).view(np.int64)
         places = {text: number for number, text in enumerate(topics)}
         slots = _fill_slots(slot, int(widths.sum()))
-        return PairTable(places, doc_words, np.append(keys, _U64(0)), slots, first, shift)
+        return PairTable(places, doc_words, np.append(keys, _U64(0)), slots, first, shift, {})
 
     def numbers(self, topics: tuple[str, ...]) -> Places:
         """Return the number of each topic in this table; -1 if it has none."""
-        return np.array([self.topics.get(text, -1) for text in topics], np.int64)
+        numbers = self.known.get(topics)
+        if numbers is None:
+            numbers = np.fromiter(map(self.topics.get, topics, repeat(-1)), np.int64, len(topics))
+            numbers.setflags(write=False)
+            self.known.clear()
+            self.known[topics] = numbers
+        return numbers
 
     def find(
         self,

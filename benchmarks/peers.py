@@ -8,11 +8,13 @@ itself, so that a fresh process costs what a user of that tool pays.
 
 from __future__ import annotations
 
+import gzip
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from time import perf_counter
+from typing import TextIO
 
 Row = tuple[str, str, str, float]  # run, measure, topic, value
 
@@ -21,11 +23,16 @@ TREC_NAMES = {
 }  # fmt: skip
 
 
+def opened(path: str) -> TextIO:
+    """Open a text file, compressed or not."""
+    return gzip.open(path, "rt") if path.endswith(".gz") else Path(path).open()
+
+
 def pytrec_eval(qrels: str, runs: list[str]) -> Iterator[Row]:
     """Its evaluator, fed by a reader that is a little faster than its own `parse_run`."""
     import pytrec_eval
 
-    with Path(qrels).open() as file:
+    with opened(qrels) as file:
         judgments = pytrec_eval.parse_qrel(file)
     evaluator = pytrec_eval.RelevanceEvaluator(judgments, _PYTREC_MEASURES)
     for run in runs:
@@ -41,7 +48,7 @@ def _ranking(run: str) -> dict[str, dict[str, float]]:
     ranking: dict[str, dict[str, float]] = {}
     current = ""
     scores: dict[str, float] = {}
-    with Path(run).open() as file:
+    with opened(run) as file:
         for line in file:
             topic, _, doc, _, score, _ = line.split()
             if topic != current:
@@ -78,6 +85,18 @@ def ranx(qrels: str, runs: list[str]) -> Iterator[Row]:
                 yield path, name, topic, float(value)
 
 
+def unit(qrels: str, runs: list[str]) -> Iterator[Row]:
+    """pytrec_eval with two measures: its CPU time is the unit in which commands are measured."""
+    import pytrec_eval
+
+    with opened(qrels) as file:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(file), {"map", "P.10"})
+    for run in runs:
+        for topic, values in evaluator.evaluate(_ranking(run)).items():
+            for name, value in values.items():
+                yield run, TREC_NAMES[name], topic, value
+
+
 def sounding(qrels: str, runs: list[str]) -> Iterator[Row]:
     """Two processes, as the command has them where it is not told."""
     import sounding
@@ -95,12 +114,13 @@ TOOLS: dict[str, Callable[[str, list[str]], Iterator[Row]]] = {
     "ir_measures": ir_measures,
     "ranx": ranx,
     "sounding": sounding,
+    "unit": unit,
 }
 
 
 def write(output: str, rows: Iterable[Row]) -> None:
     """The layout of `sounding evaluate --format csv`."""
-    stem = cache(lambda run: Path(run).stem)
+    stem = cache(lambda run: Path(run).name.removesuffix(".gz"))
     with Path(output).open("w") as file:
         file.write("run,measure,topic,value\n")
         file.writelines(f"{stem(run)},{name},{topic},{value!r}\n" for run, name, topic, value in rows)

@@ -16,8 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.run import sounding_program, table
-from benchmarks.timing import Sample, measure
+from benchmarks.timing import Sample, measure, program, table
 
 HERE = Path(__file__).resolve().parent
 DOCUMENTS = 1000  # of every topic
@@ -77,16 +76,16 @@ def write_collection(folder: Path, topics: int) -> None:
 
 def cases(folder: Path, millions: int) -> Iterator[Case]:
     """Conversion, then evaluation of text and Parquet on one process and on two."""
-    program, qrels = sounding_program(), str(folder / "qrels.txt")
+    ours, qrels = program(), str(folder / "qrels.txt")
     text, parquet = str(folder / "run.txt"), str(folder / "run.parquet")
     asked = [part for name in MEASURES for part in ("-m", name)]
     lines = millions * 1_000_000
-    yield Case("convert to Parquet", lines, [program, "convert", text, "-o", parquet, "--quiet"])
+    yield Case("convert to Parquet", lines, [ours, "convert", text, "-o", parquet, "--quiet"])
     for source, label in ((text, "text"), (parquet, "Parquet")):
         for jobs in (1, 2):
             yield Case(
                 f"evaluate, {label}, {jobs} process{'es' * (jobs > 1)}", lines,
-                [program, "evaluate", qrels, source, *asked, "--format", "csv", "--jobs", str(jobs)],
+                [ours, "evaluate", qrels, source, *asked, "--format", "csv", "--jobs", str(jobs)],
             )  # fmt: skip
 
 
@@ -107,9 +106,9 @@ def main() -> None:
             write_in_a_process_of_its_own(folder, millions * 1000)
         values = ""
         for case in cases(folder, millions):
-            sample, status, complaint = measure(case.arguments, folder / "out.csv", {})
-            if status:
-                sys.exit(f"{case.title}: {complaint}")
+            sample, failure = measure(case.arguments, folder / "out.csv", {})
+            if failure:
+                sys.exit(f"{case.title}: {failure}")
             found = (folder / "out.csv").read_text()
             values = values or found
             rows.append(row(case, sample, folder, "the same" if found in (values, "") else "DIFFERENT"))
@@ -136,7 +135,7 @@ def row(case: Case, sample: Sample, folder: Path, values: str) -> tuple[str, ...
     file = folder / ("run.parquet" if "Parquet" in case.title and "convert" not in case.title else "run.txt")
     return (
         case.title, f"{case.lines / 1e6:.0f}", f"{file.stat().st_size / 1e6:,.0f}", f"{sample.seconds:.2f}",
-        f"{sample.cpu:.2f}" if sample.cpu is not None else "",
+        f"{sample.cpu:.2f}",
         f"{case.lines / sample.seconds:,.0f}", f"{sample.peak_mb:,.0f}", values,
     )  # fmt: skip
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import statistics
+import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ class Sample:
     """One run of one command."""
 
     seconds: float
-    cpu: float | None  # seconds of all its processes together; None: not known of a part
+    cpu: float  # seconds of all its processes together
     peak_mb: float
 
 
@@ -38,14 +39,9 @@ class Timing:
         return min(sample.seconds for sample in self.samples)
 
     @property
-    def median(self) -> float:
-        """Seconds of the round in the middle."""
-        return statistics.median(sample.seconds for sample in self.samples)
-
-    @property
-    def cpu(self) -> float | None:
+    def cpu(self) -> float:
         """CPU seconds of the round that took fewest."""
-        return min((sample.cpu for sample in self.samples if sample.cpu is not None), default=None)
+        return min(sample.cpu for sample in self.samples)
 
     @property
     def peak_mb(self) -> float:
@@ -58,57 +54,68 @@ def whole(sample: Sample, _stdout: Path) -> Sample:
     return sample
 
 
+def second(sample: Sample, stdout: Path) -> Sample:
+    """The second time in a process that does its work twice and prints how long that took."""
+    return Sample(float(stdout.read_text().split()[-1]), sample.cpu, sample.peak_mb)
+
+
+def first(sample: Sample, stdout: Path) -> Sample:
+    """All of such a process but the second time."""
+    return Sample(sample.seconds - second(sample, stdout).seconds, sample.cpu, sample.peak_mb)
+
+
 @dataclass(slots=True, kw_only=True)
 class Command:
     """A command to run, what is timed of it, and where its output goes."""
 
     arguments: Sequence[str]
     stdout: Path
-    # What is timed, by name: from the whole process and what it printed to the part that is meant.
-    parts: Mapping[str, Callable[[Sample, Path], Sample]]
-    values: Path | None = None  # the values that it computed, where it computes any
+    parts: Mapping[str, Callable[[Sample, Path], Sample]]  # what is timed, by name
+    values: Path | None = None  # the values that it computed
     environment: Mapping[str, str] = field(default_factory=dict)
-    rounds: int | None = None  # no more than so many, for tools that take minutes
+    rounds: int | None = None  # at most
+    limit: float = 600  # seconds after which it is stopped
     timings: dict[str, Timing] = field(default_factory=dict)
     failure: str = ""
 
     def run(self) -> None:
-        """Start it afresh, wait, and keep what it took; a failure is kept and not tried again."""
+        """Run it and keep what it took; a failure is kept and not tried again."""
         if self.failure:
             return
-        sample, status, complaint = measure(self.arguments, self.stdout, self.environment)
-        if status:
-            self.failure = complaint or f"exit status {status}"
-            return
-        for label, part in self.parts.items():
-            self.timings.setdefault(label, Timing()).samples.append(part(sample, self.stdout))
+        sample, self.failure = measure(self.arguments, self.stdout, self.environment, self.limit)
+        if not self.failure:
+            for label, part in self.parts.items():
+                self.timings.setdefault(label, Timing()).samples.append(part(sample, self.stdout))
 
 
 def measure(
-    arguments: Sequence[str], stdout: Path, environment: Mapping[str, str]
-) -> tuple[Sample, int, str]:
-    """What one process took, its exit status, and the last line of its complaints.
+    arguments: Sequence[str], stdout: Path, environment: Mapping[str, str], limit: float = 600
+) -> tuple[Sample, str]:
+    """Return what one process took, and why it failed (empty: it did not).
 
-    The kernel starts to count a child's memory at the size of the process that started it. This
-    one has to stay small: it loads nothing but the standard library, and reads no values while
-    there is something left to measure.
+    The kernel starts to count a child's memory at the size of the process that started it. This one has to
+    stay small: it loads only the standard library, and reads no values while something is left to measure.
     """
     stderr = stdout.with_suffix(".stderr")
     with stdout.open("wb") as out, stderr.open("wb") as err:
         start = time.perf_counter()
         process = subprocess.Popen(
-            arguments,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
+            arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
             env={**os.environ, **KEEP_BYTE_CODE, **environment},
-        )
+        )  # fmt: skip
+        stop = threading.Timer(limit, process.terminate)  # sounding then ends its children as well
+        stop.start()
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
+        stop.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
-    complaints = stderr.read_text(errors="replace").splitlines()
     sample = Sample(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / MAXRSS_PER_MB)
-    return sample, process.returncode, complaints[-1] if complaints else ""
+    if not process.returncode:
+        return sample, ""
+    if seconds >= limit:
+        return sample, f"stopped after {limit:.0f} s"
+    complaints = stderr.read_text(errors="replace").splitlines()
+    return sample, complaints[-1] if complaints else f"exit status {process.returncode}"
 
 
 def interleave(commands: Iterable[Command], rounds: int) -> None:
@@ -118,3 +125,20 @@ def interleave(commands: Iterable[Command], rounds: int) -> None:
         for command in commands:
             if command.rounds is None or number < command.rounds:
                 command.run()
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their longest cell; the first one to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows
+    ]
+    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
+
+
+def program() -> str:
+    """The program `sounding` as pip installed it beside this interpreter."""
+    found = shutil.which("sounding", path=str(Path(sys.executable).parent)) or shutil.which("sounding")
+    if found is None:
+        sys.exit("the program sounding is not installed: pip install -e '.[bench]'")
+    return found

@@ -120,17 +120,18 @@ def steps(scratch: Path) -> Iterator[list[str]]:
 def growth(folder: Path, scratch: Path) -> str:
     """Return how commands grow with the number of runs, and with the number of topics."""
     place = sample(folder, "500-runs", "--topics 50 --groups 100 --systems 5 --length 200")
-    report = ("report", "-o", str(scratch / "growth.html"))
+    report: tuple[str, ...] = ("report", "-o", str(scratch / "growth.html"))
     runs = sorted(map(str, (place / "runs").iterdir()))
     sources = [[str(place / "qrels.txt"), *runs[:count]] for count in (129, 500)]
     rows = [["50 topics: CPU s", "129 runs", "500 runs", "times", "at most", "MB", ""]]
-    for words in (("evaluate", *AP), ("compare", *AP), report):
+    most_work: list[tuple[str, ...]] = [("evaluate", *AP), ("compare", *AP), report]
+    for words in most_work:
         rows.append(grown(words, sources, 10, scratch, 2 * LIMIT))
     shape = "--groups 5 --systems 2 --documents 60 --prevalence 0.1 --length 20 --pool-depth 10"
     places = [sample(folder, f"{count}-topics", f"--topics {count} {shape}") for count in (2500, 10000)]
     sources = [[str(place / "qrels.txt"), str(place / "runs")] for place in places]
     topics = [["10 runs: CPU s", "2,500 topics", "10,000", "times", "at most", "MB", ""]]
-    for words in (("evaluate", *AP), ("compare", *AP), ("audit",), ("depth", *AP), ("plan",), report):
+    for words in (*most_work, ("audit",), ("depth", *AP), ("plan",)):
         topics.append(grown(words, sources, 4 * LINEAR, scratch, LIMIT))
     return f"{table(rows)}\n\n{table(topics)}"
 

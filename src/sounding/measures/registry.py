@@ -228,6 +228,8 @@ class Measure:
 
     def seen(self, ranking: Ranking) -> Ranking:
         """Return the ranking that the kernel sees: fully relevant (`assessed`) and condensed, if so set."""
+        if not self.parameters:
+            return ranking
         if self.get("assessed"):
             ranking = ranking.assessed(self.full_grade)
         return ranking.condensed() if self.get("judged_only") else ranking
@@ -235,7 +237,7 @@ class Measure:
     @property
     def arguments(self) -> dict[str, Any]:
         """Every parameter of the kernel with its value, given or default."""
-        return {name: _thaw(self.get(name)) for name in self.definition.parameters}
+        return dict(_arguments(self))
 
     def __call__(self, ranking: Ranking) -> Values:
         """Compute one value for each topic of the ranking's judgments."""
@@ -259,6 +261,12 @@ class Measure:
         inside = ",".join(f"{key}={_literal(value)}" for key, value in own.items())
         text = f"{name}({inside})" if inside else name
         return text if at is None else f"{text}@{_literal(at)}"
+
+
+@cache
+def _arguments(measure: Measure) -> Mapping[str, Any]:
+    """Return the arguments of a measure; a campaign asks for them thousands of times."""
+    return {name: _thaw(measure.get(name)) for name in measure.definition.parameters}
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -30,12 +30,12 @@ def test_what_does_not_fit_is_said_in_a_line_each() -> None:
     ) == [
         "1 run (y) not in the info file: treated as not pooled",
         "1 run (x) without a group in the info file: each is treated as its own group",
-        "2 rows (gone, too) in the info file without a matching run, 1 of them pooled!",
+        "2 runs (gone, too) of the info file were not given, 1 of them pooled!",
     ]
     assert info_remarks(["a"], rows[:1], {"a": ROWS["a"]}) == []
     none_pooled = {name: replace(row, pooled=False) for name, row in ROWS.items()}
     last = info_remarks(["a", "x"], rows[:2], none_pooled, consequence="!")[-1]
-    assert last == "2 rows (gone, too) in the info file without a matching run, 0 of them pooled"
+    assert last == "2 runs (gone, too) of the info file were not given, 0 of them pooled"
 
 
 def test_many_names_are_cut_short() -> None:

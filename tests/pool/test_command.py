@@ -175,7 +175,7 @@ def test_what_does_not_fit_together_is_said_in_a_line_each(call: Call, tmp_path:
     assert err.splitlines()[1:4] == [
         f"1 run ({missing.split(chr(9))[0]}) not in the info file: treated as not pooled.",
         f"1 run ({run}) without a group in the info file: each is treated as its own group.",
-        "1 row (ghost) in the info file without a matching run, 1 of them pooled.",
+        "1 run (ghost) of the info file was not given, 1 of them pooled.",
     ]
 
 

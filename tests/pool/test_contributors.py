@@ -85,7 +85,7 @@ def test_what_does_not_fit_together_is_said_in_a_line_each() -> None:
     assert contributors.remarks == (
         "1 run (y) not in the info file: treated as not pooled",
         "1 run (x) without a group in the info file: each is treated as its own group",
-        "2 rows (a2, b2) in the info file without a matching run, 0 of them pooled",
+        "2 runs (a2, b2) of the info file were not given, 0 of them pooled",
     )
     assert contributors.groups == ("a", "b", "x", "y")
     assert contributors.contributing.tolist() == [True, True, True, False]

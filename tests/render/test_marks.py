@@ -515,7 +515,7 @@ def test_a_point_for_each_pair_of_lists_told_apart() -> None:
     assert [(row["judgments"], row["order"]) for row in points] == [
         (60, "equal in truth"), (20, "wrong"), (5, "right"),
     ]  # fmt: skip
-    assert "3 pairs of lists told apart, of 4." in set(texts(specification))
+    assert "3 pairs of lists separated, of 4." in set(texts(specification))
 
 
 def test_bars_of_a_histogram_have_an_area_of_one_and_those_far_out_are_in_the_last() -> None:

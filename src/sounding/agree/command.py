@@ -23,7 +23,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 @declare.options
 class AgreeOptions(declare.PolicyOptions, declare.FileOptions):
-    """What `sounding agree` is asked for."""
+    """The options of `sounding agree`."""
 
     qrels: tuple[str, ...] = declare.argument(nargs=-1, required=True, metavar="QRELS...")
     runs: tuple[str, ...] = declare.texts("Rank these runs: files, folders or globs.", metavar="RUN...")

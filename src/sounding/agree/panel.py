@@ -41,7 +41,7 @@ class LogCounts:
 
 
 def is_log(content: Content) -> bool:
-    """Whether lines of JSON are the events of a judgment log."""
+    """Return whether lines of JSON are the events of a judgment log."""
     line = first_record(content)
     return all(mark in line for mark in MARKS)
 

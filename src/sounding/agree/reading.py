@@ -244,7 +244,7 @@ def _by_assessor(rows: _Rows, by: By | None, *, alone: bool) -> list[_Rows]:
 
 
 def _is_trec(who: Sequence[str]) -> bool:
-    """Whether the column looks like TREC's iteration, a number that hardly ever says who judged."""
+    """Return whether the column looks like TREC's iteration, a number that hardly ever says who judged."""
     return all(name.isdigit() or name == "Q0" for name in set(who))
 
 
@@ -304,7 +304,7 @@ def _joined(columns: Sequence[Tokens]) -> Tokens:
 
 
 def _changes(columns: Sequence[NDArray[np.int64] | Words]) -> NDArray[np.bool_]:
-    """Where a row differs from the one before it in any column."""
+    """Return where a row differs from the one before it in any column."""
     changes = np.ones(len(columns[0]), np.bool_)
     changes[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
     return changes

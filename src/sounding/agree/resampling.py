@@ -325,7 +325,7 @@ class _Picks:
 
     @property
     def enumerated(self) -> bool:
-        """Whether all possible qrels are used, because there are no more than `samples`."""
+        """Return whether all possible qrels are used, because there are no more than `samples`."""
         return self.assessors**self.topics <= self.samples
 
     @property

@@ -1,4 +1,4 @@
-"""What `agree` says in words: the headline, notes, legends of tables, and reasons for missing values."""
+"""The sentences of `agree`: the headline, notes, legends of tables, and reasons for missing values."""
 
 from __future__ import annotations
 

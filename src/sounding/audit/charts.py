@@ -59,7 +59,7 @@ def pool_outcomes_by_depth(frame: polars.DataFrame) -> style.Chart:
 def ties_and_values(
     frame: polars.DataFrame, *, measure: str = "RBP(p=0.8)", taus: Mapping[str, float] | None = None
 ) -> style.Chart:
-    """How far another rule for tied scores moves every run, against how many of its scores are tied.
+    """Return how far another rule for tied scores moves every run, against how many of its scores are tied.
 
     Columns: `run`, `rule`, `tied_share` (0 to 1), `difference` (of the value, to that with ties by doc id).
     `taus` are Kendall's, by rule, between the orders of the runs.
@@ -193,7 +193,7 @@ def _kind_color(kinds: Sequence[str], title: str) -> alt.Color:
 
 
 def _parts(frame: polars.DataFrame, kinds: Sequence[str], total: int) -> str:
-    """How many documents each kind of run found, in words."""
+    """Return how many documents each kind of run found, in words."""
     counts = {kind: int(frame.filter(frame["kind"] == kind)["unique"].sum()) for kind in kinds}
     said = [
         f"{count:,} {kind} ({whole_percent(count / total)})" if count >= 0.01 * total else f"{count:,} {kind}"
@@ -253,7 +253,7 @@ def _mean_and_most(runs: Sequence[str], changes: Sequence[float]) -> str:
 
 @style.needs("part", "pool_share", "judged_share", "relevant_share")
 def shares_by_part(frame: polars.DataFrame) -> style.Chart:
-    """What each part of a collection has of pool and relevant documents, and how far it is judged.
+    """Return what each part of a collection has of pool and relevant documents, and how far it is judged.
 
     Columns: `part`, `pool_share` and `relevant_share` (of the whole), `judged_share` (of what runs retrieved
     of the part). Parts stand in the order of the frame.
@@ -336,7 +336,7 @@ def judged_share_by_depth(
 
 @style.needs("run", "value", "relevant", "nonrelevant", "unjudged")
 def judged_shares(frame: polars.DataFrame, *, measure: str = "AP") -> style.Chart:
-    """What every run retrieved, as shares judged relevant, judged not relevant, and unjudged.
+    """Return what every run retrieved, as shares judged relevant, judged not relevant, and unjudged.
 
     Columns: `run`, `value` (orders the runs, best first), `relevant`, `nonrelevant`, `unjudged` (shares
     that sum to 1).
@@ -439,7 +439,7 @@ def performance_against_rankings(frame: polars.DataFrame, *, performance: str = 
 def reinforcement(
     frame: polars.DataFrame, *, assessment: str = "A@1000", tau: float | None = None
 ) -> style.Chart:
-    """How far every run was judged against its overlap with the other pooled runs.
+    """Return how far every run was judged against its overlap with the other pooled runs.
 
     Columns: `run`, `overlap` (0 to 1), `assessment` (0 to 1); optional `kind` (a color and shape each).
     `tau` is Kendall's, between the two.
@@ -538,7 +538,7 @@ def _rankings(audit: Audit) -> polars.DataFrame:
 
 
 def _ties(audit: Audit) -> style.Chart:
-    """What rules for ties change, beside how many scores are tied."""
+    """Return what rules for ties change, beside how many scores are tied."""
     found = audit.ties()
     rules = found.rules[1:]
     frame = polars.concat(

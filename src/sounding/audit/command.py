@@ -19,7 +19,7 @@ SECTIONS = (
 
 @declare.options
 class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
-    """What `sounding audit` is asked for."""
+    """The options of `sounding audit`."""
 
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs

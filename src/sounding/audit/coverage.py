@@ -71,7 +71,7 @@ class PoolOutcomes:
 
 
 def coverage(runs: JudgedRuns) -> JudgedCoverage:
-    """What was judged of every run, at all depths."""
+    """Return what was judged of every run, at all depths."""
     lists = runs.retrieved.lists
     grades = runs.grades()
     judged = np.append(np.isfinite(grades), False)

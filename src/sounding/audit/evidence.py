@@ -57,12 +57,12 @@ class AuditEvidence:
 
     @property
     def has_pool(self) -> bool:
-        """Whether any run is known to have contributed to the judgments."""
+        """Return whether any run is known to have contributed to the judgments."""
         return self.runs.pool.known
 
     @property
     def strangers(self) -> bool:
-        """Whether runs and judgments have no document in common."""
+        """Return whether runs and judgments have no document in common."""
         return not np.isfinite(self.runs.grades()).any()
 
     @property
@@ -73,7 +73,7 @@ class AuditEvidence:
 
     @cached_property
     def only_relevant(self) -> bool:
-        """Whether the judgments seem to list relevant documents alone, so that they show no pool.
+        """Return whether the judgments seem to list relevant documents alone, so that they show no pool.
 
         Nearly all of them are relevant, and more documents of the pool's depth are unjudged than pools have
         at their ends.
@@ -96,11 +96,11 @@ class AuditEvidence:
         return self._once("values", lambda: self.runs.means(self.measures, self.runs.view()))
 
     def coverage(self) -> JudgedCoverage:
-        """What was judged of every run."""
+        """Return what was judged of every run."""
         return self._once("coverage", lambda: coverage(self.runs))
 
     def outcomes(self) -> PoolOutcomes:
-        """What shallower pools would have judged, and the pool as it is."""
+        """Return what shallower pools would have judged, and the pool as it is."""
         depths = tuple(depth for depth in self.depths() if depth <= self.runs.reach)
         return self._once("outcomes", lambda: pool_outcomes(self.runs, depths))
 

@@ -1,15 +1,14 @@
-"""What `sounding audit` does: read the files, compute the parts that are asked for, write them."""
+"""Run `sounding audit`: read the files, compute the parts that are asked for, write them."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from sounding.audit import tables
+from sounding.audit import sentences, tables
 from sounding.audit.auditing import DEFAULT_MEASURES, audit
 from sounding.audit.charts import audit_charts
 from sounding.audit.command import CHART_FORMATS, AuditOptions
@@ -30,6 +29,8 @@ from sounding.terminal.options import (
     prose_width,
     read_info,
     remark,
+    suggest,
+    uses_color,
     write_tables,
     write_text,
 )
@@ -56,7 +57,8 @@ def run(options: AuditOptions) -> None:
     _compute(found, wanted, options)
     _write(found, extras, wanted, options)
     if options.format_name in NO_NOTES:
-        for text in (*found.runs.remarks, f"policies: {policies.describe()}"):
+        changed = policies.changed()
+        for text in (*found.runs.remarks, *([sentences.policies_note(changed)] if changed else [])):
             remark(text, quiet=options.quiet)
     if options.chart is not None:
         _draw(found, extras, options.chart, options)
@@ -111,8 +113,8 @@ def _check_idle(options: AuditOptions) -> None:
     suffix = "" if options.chart is None else options.chart.suffix.lower().removeprefix(".")
     if suffix in CHART_FORMATS:
         raise click.UsageError(
-            f"--chart {options.chart}: expected a folder, for there are several charts; the format is"
-            f" --chart-format {suffix}"
+            f"--chart {options.chart}: expected a folder, because there are several charts; set the format"
+            f" with --chart-format {suffix}"
         )
 
 
@@ -186,16 +188,41 @@ def _write(found: Audit, extras: Extras, wanted: Sequence[str], options: AuditOp
     shown = [table for one in made.values() for table in one.tables]
     if format_name == "table" and statements:
         width = prose_width(output)
-        text = tables.verdict_text(found, statements, width)
+        marks = uses_color(output)
+        text = tables.verdict_text(found, statements, width, every=options.notes, bold=marks)
         if shown:
-            terminal = output is None and sys.stdout.isatty()
-            text += "\n" + render(shown, "table", width=width, marks=terminal)
+            text += "\n" + render(shown, "table", width=width, marks=marks)
+        else:
+            text += f"\nNext: {_next_command(found, statements, options)}\n"
         write_text(text, output)
     elif format_name in PEOPLE:
         top = [tables.verdict_table(found, statements, rounded=True)] if statements else []
         write_tables(tables.with_policies([*top, *shown], found), format_name, output)
     else:
         write_tables([_tidy(found, made, statements, options)], format_name, output)
+
+
+SECTION_OF = {  # what to look at if a claim does not hold
+    "pooled runs": "pool", "below the pool": "runs", "recall": "growth",
+    "runs like the pooled ones": "leave-out",
+}  # fmt: skip
+
+
+def _next_command(found: Audit, statements: Sequence[Statement], options: AuditOptions) -> str:
+    """Return what to type next: list the pooled runs, look at what limits the answer, or compare the runs."""
+    if found.strangers:
+        return suggest("check")
+    if not found.has_pool:
+        return (
+            suggest("compare", keep=("info",))
+            if options.info
+            else suggest("check", "--write-info", "info.tsv")
+        )
+    for one in statements:
+        if one.answer not in ("yes", "note") and one.about in SECTION_OF:
+            keep = ("info", "pool_depth", "measures", "new")
+            return suggest("audit", "--section", SECTION_OF[one.about], keep=keep)
+    return suggest("compare", keep=("info", "pool_depth"))
 
 
 def _tidy(
@@ -209,8 +236,8 @@ def _tidy(
         return verdict
     if options.format_name == "json":
         rows = {name: tables.tidy_section(one, found).rows() for name, one in made.items()}
-        told = {key: value for one in made.values() for key, value in one.facts.items()}
-        return replace(verdict, facts={**tables.facts(found), **told, "sections": rows})
+        more = {key: value for one in made.values() for key, value in one.facts.items()}
+        return replace(verdict, facts={**verdict.facts, **more, "sections": rows})
     return tables.tidy_sections(made, verdict)
 
 

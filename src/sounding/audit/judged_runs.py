@@ -52,7 +52,7 @@ class JudgedRuns(Regrading):
         return self.pool.depth or self.retrieved.depth
 
     def contributions(self) -> Retrieved:
-        """What the contributing runs put into the pool."""
+        """Return what the contributing runs put into the pool."""
         if not self.pool.known:
             raise DataError(
                 "none of these runs is known to have contributed to the judgments; list those that did"
@@ -188,7 +188,7 @@ def _like_pooled(unlisted: Retrieved, grades: Values, depth: int) -> list[str]:
 
 
 def _remarks(retrieved: Retrieved, rows: Rows, new: Flags, info: Mapping[str, RunInfo] | None) -> list[str]:
-    """What the info file leaves open: a line each."""
+    """Return what the info file leaves open: a line each."""
     if info is None:
         return ["no --info: every run counts as a group of its own, of unknown kind"]
     known = [

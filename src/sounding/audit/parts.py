@@ -105,7 +105,7 @@ def _read_parts(source: str) -> dict[str, str]:
 
 
 def parts_of_collection(runs: JudgedRuns, part: PartOf) -> Parts:
-    """What every part of the collection has in the pool of the contributing runs."""
+    """Return what every part of the collection has in the pool of the contributing runs."""
     pooled, seen = runs.contributions(), runs.retrieved.cut(runs.reach).best_ranks() > 0
     in_pool, known = pooled.best_ranks() > 0, np.isfinite(runs.grades())
     listed = seen.nonzero()[0]

@@ -1,4 +1,4 @@
-"""The sentences of `audit`: what statements claim, by which rule and why, and notes below the tables."""
+"""The sentences of `audit`: the headline, the claims with their rules and reasons, and notes."""
 
 from __future__ import annotations
 
@@ -15,112 +15,118 @@ NAMED = 5  # topics, runs or documents in a statement
 Claim = tuple[str, str]  # what is claimed, and its reasons with all of their figures
 
 
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
 # -- what weakens comparisons ------------------------------------------------------------------------
 
 NO_MANUAL_RUN = (
     "No manual run was pooled",
-    "Manual runs bring in relevant documents that automatic ones do not find (Voorhees 2002);"
-    " recall is overestimated without them.",
+    "Manual runs find relevant documents that automatic runs miss (Voorhees 2002). Without them recall is"
+    " overestimated.",
 )
 
 
 def undrawn(count: int, lines: int) -> Claim:
-    """Documents that are listed with the grade of what was pooled and not judged."""
+    """Warn of documents with grade -1, which were pooled but not judged."""
     return (
-        f"{count:,} of {lines:,} lines of the qrels have grade -1: not judged",
-        "Where the judgments are a sample, values are infAP's to estimate, and depth, growth and leaving"
-        " out tell little.",
+        f"{count:,} of {lines:,} lines of the qrels have grade -1 (not judged)",
+        "If the judgments are a sample, estimate values with infAP. Depth, growth and leave-out say little"
+        " about a sample.",
     )
 
 
 def only_relevant(relevant: int, judgments: int) -> Claim:
-    """Judgments that seem to list relevant documents alone."""
+    """Warn of judgments that seem to contain relevant documents only."""
     return (
-        f"Nearly all judgments are relevant ({relevant:,} of {judgments:,}): only relevant documents seem to"
-        " be listed",
-        "How deep was judged, what deeper pools hold and how far a run is judged does not show in them;"
-        " where judgments of other documents exist, give them too.",
+        f"Nearly all judgments are relevant ({relevant:,} of {judgments:,}): the qrels seem to list only"
+        " relevant documents",
+        "Such qrels do not show how deep the pool was or how much of a run was judged. Add the judgments of"
+        " nonrelevant documents if you have them.",
     )
 
 
 def holes(count: int, depth: int, named: Sequence[str]) -> Claim:
-    """Unjudged documents within the depth of the pool; `named` are the first of them."""
+    """Warn of unjudged documents within the depth of the pool; `named` are the first of them."""
     return (
-        f"{plural(count, 'document')} within the pool's depth of {depth} unjudged",
-        "Lost judgments, or pools of some topics that end above it (topic doc):"
+        f"{plural(count, 'document')} within the pool depth of {depth} {'is' if count == 1 else 'are'}"
+        " unjudged",
+        "Judgments were lost, or some topics were pooled less deeply. Topic and document:"
         f" {first_few(named, NAMED, count)}.",
     )
 
 
 def judged_elsewhere(outside: int, judged: int, reach: int) -> Claim:
-    """Judged documents that no pooled run brought in."""
+    """Warn of judged documents that no pooled run retrieved."""
     return (
         f"{outside:,} of {judged:,} judged documents are in no pooled run's first {reach}",
-        "Runs that are not here, or deeper pools of some topics, brought them in.",
+        "They come from runs that you did not give, or from topics that were pooled more deeply.",
     )
 
 
 def winners(topics: int, measure: str, groups: Sequence[str]) -> Claim:
-    """Topics on which leaving out one of these groups changes the best run."""
+    """Name the groups without whose documents another run would be the best of a topic."""
     return (
-        f"On {plural(topics, 'topic')} leaving out one group changes the best run",
-        f"By {measure}; left out: {first_few(groups, NAMED)}.",
+        f"Leaving out one group changes the best run of {plural(topics, 'topic')}",
+        f"By {measure}; groups: {first_few(groups, NAMED)}.",
     )
 
 
 def few_relevant(topics: Sequence[str], few: int) -> Claim:
-    """Topics with few relevant documents."""
+    """Warn of topics with few relevant documents."""
     return (
-        f"{plural(len(topics), 'topic')} with fewer than {few} relevant documents",
-        f"One document moves them far: {first_few(topics, NAMED)}.",
+        f"{plural(len(topics), 'topic')} {_have(len(topics))} fewer than {few} relevant documents",
+        f"One document changes their values much: {first_few(topics, NAMED)}.",
     )
 
 
 def many_relevant(topics: Sequence[str], depth: int) -> Claim:
-    """Topics with more relevant documents than the pool is deep."""
+    """Warn of topics with more relevant documents than the pool is deep."""
     return (
-        f"{plural(len(topics), 'topic')} with more relevant documents than the pool is deep ({depth})",
-        f"No run could have had them all pooled, and more are likely: {first_few(topics, NAMED)}.",
+        f"{plural(len(topics), 'topic')} {_have(len(topics))} more relevant documents than the pool is deep"
+        f" ({depth})",
+        f"More relevant documents are likely to be unjudged: {first_few(topics, NAMED)}.",
     )
 
 
 def short_runs(runs: Sequence[tuple[str, float]], median: float) -> Claim:
-    """Runs with short lists, and how many documents they have for a topic."""
+    """Warn of runs with short lists, and name their documents per topic."""
     names = [f"{run} {length:.0f}" for run, length in runs]
     return (
-        f"{plural(len(runs), 'run')} with short lists",
-        f"Such values stand still at deeper k; documents for a topic: {first_few(names, NAMED)}"
+        f"{plural(len(runs), 'run')} {_have(len(runs))} short lists",
+        f"Their values do not change at larger k. Documents per topic: {first_few(names, NAMED)}"
         f" (median of all runs {median:.0f}).",
     )
 
 
 def tied_scores(share: float, top: int, measure: str, tau: float) -> Claim:
-    """What the rule for tied scores does; tau NaN: not known."""
-    claim = "Whether the rule for tied scores matters is not known"
+    """Say whether the tie policy changes the ranking; tau NaN: not known."""
+    claim = "Whether the tie policy matters is not known"
     agreement = "is not defined" if np.isnan(tau) else f"is {tau:.3f}"
     return (
-        claim if np.isnan(tau) else "The rule for tied scores matters",
-        f"{whole_percent(share)} of lists have ties in the first {top}; tau of {measure} between order by doc"
-        f" id and order of lines {agreement}.",
+        claim if np.isnan(tau) else "The tie policy changes the ranking of the runs",
+        f"{whole_percent(share)} of the lists have tied scores in the top {top}. Tau by {measure} between"
+        f" ties by doc id and ties by line order {agreement}.",
     )
 
 
 def popular(depth: int, tau: float) -> Claim:
-    """Runs that come out better the more of them was judged."""
+    """Warn that runs score higher the more of them was judged."""
     return (
-        "Runs that were judged more come out better",
-        f"tau between MAP and assessment at {depth} is {tau:.3f}.",
+        "Runs that were judged more completely score higher",
+        f"Tau between MAP and A_p@{depth} is {tau:.3f}.",
     )
 
 
 # -- what a collection is fit for --------------------------------------------------------------------
 
-ONLY_RELEVANT = " Nearly all judgments are relevant: only relevant documents seem to be listed."
-UNLISTED = " That is what is listed as relevant; what else was judged does not show."
+ONLY_RELEVANT = " Nearly all judgments are relevant: the qrels seem to list only relevant documents."
+UNLISTED = " The qrels list only relevant documents, so what else was judged is not known."
 TOPICS_RULE = f"with care at best: fewer than {FEW_TOPICS} topics; no: one topic"
 UNJUDGED = {
-    "nonrelevant": "what is not judged counts as not relevant",
-    "condensed": "what is not judged is passed over, so that what is judged moves up",
+    "nonrelevant": "Unjudged documents count as not relevant",
+    "condensed": "Unjudged documents are removed, so judged ones move up",
 }  # by policy
 
 SAMPLE_RULE = "with care: judgments with strata or probabilities are a sample"
@@ -129,350 +135,381 @@ COMPARE_THESE = "Compare these runs by these judgments"
 COMPARE_BY_RECALL = "Compare pooled runs by AP, nDCG and other measures of recall"
 COMPARE_LIKE_POOLED = "Compare new runs that are like the pooled ones"
 LIST_POOLED_RUNS = " List the runs that were pooled with --info."
-ONE_TOPIC = " One topic proves nothing about runs: another may turn everything round."
-NO_GROWTH = "Where only relevant documents are listed there is no growth to extrapolate."
+ONE_TOPIC = " One topic proves nothing: the next one may reverse the result."
+NO_GROWTH = "The qrels list only relevant documents, so the growth of the pool cannot be extrapolated."
 NOTHING_TO_EXTRAPOLATE = (
-    "No relevant document was pooled, or the pool is one rank deep: nothing to extrapolate."
+    "No relevant document was pooled, or the pool is one rank deep, so nothing can be extrapolated."
 )
-ONE_CONTRIBUTED = "Only one run or group contributed: without it there are no judgments."
-BUT_ONLY_RELEVANT = " But only relevant documents seem to be listed."
-NO_SURER_THAN_POOLED = "The pooled runs themselves cannot be compared more surely than that."
+ONE_CONTRIBUTED = "Only one run or group was pooled: without it there are no judgments."
+BUT_ONLY_RELEVANT = " But the qrels seem to list only relevant documents."
+NO_SURER_THAN_POOLED = "The answer for pooled runs is no better."
 
 
 def sample(documents: int, undrawn: int, strata: int | None) -> Claim:
-    """Compare by estimates from a sample; `strata`: how many, None: chances are known in place of them."""
+    """Say how to compare runs if the judgments are a sample.
+
+    `strata` is the number of strata; None: the qrels have inclusion probabilities instead.
+    """
     how = f"in {strata} strata" if strata is not None and strata > 1 else "drawn from the whole pool"
     if strata is None:
-        how = "each with the chance that it had of being drawn"
-    left = f", and {undrawn:,} documents of the pool were not drawn (grade -1)" if undrawn else ""
+        how = "each with its inclusion probability"
+    left = f"; {undrawn:,} documents of the pool were not drawn (grade -1)" if undrawn else ""
     measures = "statAP" if strata is None else "xinfAP or statAP"
     return (
-        f"Compare runs by estimates from a sample alone, such as {measures}",
-        f"The judgments are a sample: {documents:,} documents, {how}{left}. What was not"
-        " drawn is not known to be anything, so depth, growth and leaving out tell nothing here; sounding"
-        f" evaluate -m {measures.split()[0]} --stats gives values with their errors.",
+        f"Compare runs only by measures that estimate from a sample, such as {measures}",
+        f"The judgments are a sample: {documents:,} documents, {how}{left}. Depth, growth and leave-out need"
+        f" a whole pool. Run sounding evaluate -m {measures.split()[0]} --stats for values with standard"
+        " errors.",
     )
 
 
 def no_common_document(retrieved: Sequence[str], judged: Sequence[str]) -> str:
-    """Why these runs and judgments do not belong together, with ids of both."""
+    """Say that runs and judgments share no document, with an id of each."""
     here = (
         f" Runs have ids such as {retrieved[0]}, the judgments {judged[0]}." if retrieved and judged else ""
     )
     return (
-        f"No document is in common: none of the {len(retrieved):,} that the runs retrieved for these topics"
-        f" is among the {len(judged):,} of the qrels. Are they of another collection, or are ids written"
-        f" otherwise?{here}"
+        f"Runs and qrels share no document: none of the {len(retrieved):,} retrieved documents is among the"
+        f" {len(judged):,} judged ones. Check that both belong to the same collection and spell ids"
+        f" alike.{here}"
     )
 
 
 def compare_pooled(depth: int) -> str:
-    """How deep pooled runs can be compared; 0: not known, or not at all."""
+    """Claim that pooled runs can be compared down to a depth; 0: not known, or not at all."""
     return f"Compare pooled runs at k of at most {depth}" if depth else "Compare pooled runs"
 
 
 def pooled_rule(shallow: int, most_holed: float, unpooled: float) -> str:
-    """When pooled runs can be compared."""
+    """State the rule for comparing pooled runs."""
     return (
         f"yes: a pool of depth {shallow} or more, at most {whole_percent(most_holed)} of its documents"
-        f" unjudged, and {FEW_TOPICS} topics or more; with care: less of these; no: more than"
-        f" {whole_percent(unpooled)} of even the first documents are unjudged, or one topic; not known: only"
-        " relevant documents are listed"
+        f" unjudged, and {FEW_TOPICS} topics or more; with care: less than that; no: more than"
+        f" {whole_percent(unpooled)} of the top-ranked documents are unjudged, or one topic; not known: the"
+        " qrels list only relevant documents"
     )
 
 
 def pool_and_topics(pool: str, topics: int) -> str:
-    """What comparisons of pooled runs rest on; `pool` describes it."""
+    """Describe pool and topics."""
     return f"{pool} {plural(topics, 'topic')}."
 
 
 def shallow_pool(depth: int) -> str:
-    """That a shallow pool tells little."""
-    return f" Values of the first {depth} rest on few documents each."
+    """Warn that a shallow pool says little."""
+    return f" Values at k = {depth} depend on few documents per topic."
 
 
 def topics_allow_no_more(topics: int) -> str:
-    """Why an answer is worse than the figure alone would give."""
-    return f" {plural(topics, 'topic')} allow{'s' * (topics == 1)} no more."
+    """Say that few topics limit an answer."""
+    return f" {plural(topics, 'topic')} {'is' if topics == 1 else 'are'} too few for a better answer."
 
 
 def depths_by_topic(least: float, most: float, median: float) -> str:
-    """How deep the pools of the topics are."""
-    return f" By topic the pool is {least:.0f} to {most:.0f} deep, median {median:.0f}."
+    """Give the pool depths of the topics."""
+    return f" The pool depth varies by topic from {least:.0f} to {most:.0f} (median {median:.0f})."
 
 
 def below_the_pool_rule(well: float, half: float) -> str:
-    """When runs can be compared below the depth of the pool."""
+    """State the rule for comparing runs below the pool depth."""
     return (
-        f"yes: {whole_percent(well)} judged or more, by the median of pooled runs; with care:"
+        f"yes: {whole_percent(well)} or more judged, in the median pooled run; with care:"
         f" {whole_percent(half)}; {TOPICS_RULE}"
     )
 
 
 def below_the_pool(deepest: int, median: float, least: float, most: float, unjudged: str) -> Claim:
-    """How much is judged of all that pooled runs have; `unjudged` is the policy."""
+    """Say how much of the whole lists of pooled runs is judged; `unjudged` is the policy."""
     return (
-        f"Compare pooled runs by P@{deepest} and whatever weighs all ranks alike",
-        f"Judged of what they have down to {deepest}: {whole_percent(median)} by the median run,"
-        f" {whole_percent(least)} to {whole_percent(most)}; {UNJUDGED[unjudged]}.",
+        f"Compare pooled runs by P@{deepest} and other measures that weigh all ranks equally",
+        f"{whole_percent(median)} of the top {deepest:,} is judged in the median run"
+        f" ({whole_percent(least)} to {whole_percent(most)}). {UNJUDGED[unjudged]}.",
     )
 
 
 def recall_rule(small: float, large: float) -> str:
-    """When runs can be compared by measures of recall."""
+    """State the rule for comparing runs by measures of recall."""
     return (
-        f"yes: twice the depth would add at most {whole_percent(small)} relevant documents, by"
-        f" Zobel's extrapolation; with care: {whole_percent(large)}; {TOPICS_RULE}"
+        f"yes: a pool twice as deep would add at most {whole_percent(small)} relevant documents (Zobel's"
+        f" extrapolation); with care: {whole_percent(large)}; {TOPICS_RULE}"
     )
 
 
 def to_come(known: int, late: int, more: float, likely: float, half: int) -> str:
-    """How many relevant documents a pool of twice the depth would add to those known.
+    """Say how many relevant documents a pool twice as deep would add to those known.
 
-    `more` by Zobel's extrapolation, `likely` by a Poisson fit; `late` came from below rank `half`.
+    `more` by Zobel's extrapolation, `likely` by a Poisson fit; `late` were found only below rank `half`.
     """
     return (
-        f"Twice the depth would add {more:,.0f} relevant documents ({whole_percent(more / known)}) by Zobel's"
-        f" extrapolation, {likely:,.0f} ({whole_percent(likely / known)}) by a Poisson fit; of the"
-        f" {known:,} pooled, {whole_percent(late / known)} came from below rank {half}."
+        f"A pool twice as deep would add {more:,.0f} relevant documents ({whole_percent(more / known)}) by"
+        f" Zobel's extrapolation, {likely:,.0f} ({whole_percent(likely / known)}) by a Poisson fit."
+        f" {whole_percent(late / known)} of the {known:,} known ones were found only below rank {half}."
     )
 
 
 def leave_out_rule(measure: str, small: float, large: float) -> str:
-    """When new runs that are like the pooled ones can be compared."""
+    """State the rule for comparing new runs that are like the pooled ones."""
     return (
-        f"yes: leaving a group out changes {measure} of its runs by at most {small:g}% on average;"
+        f"yes: leaving out a group changes {measure} of its runs by at most {small:g}% on average;"
         f" with care: {large:g}%; never better than for pooled runs"
     )
 
 
 def changes(measure: str, whole: LeaveOutSummary, kinds: Sequence[str], on_ten: bool) -> str:
-    """How much leaving groups out changes; `on_ten`: also on the topics with most relevant documents."""
+    """Say how much leaving groups out changes; `on_ten`: also on the topics with most relevant documents."""
     ten = f" ({whole.mean_percent_on_ten:.1f}% on the ten topics with most relevant documents)"
     return (
-        f"Without what only its group found, {measure} of a pooled run changes by {whole.mean_percent:.2f}%"
-        f" on average{ten if on_ten else ''}, at most {whole.max_percent:.2f}%"
-        f" ({whole.most_changed}), its rank by {whole.mean_places:.2f}, at most {whole.max_places}"
-        + (f"; {'; '.join(kinds)}." if kinds else ".")
+        f"Without the relevant documents that only its group found, {measure} of a pooled run changes by"
+        f" {whole.mean_percent:.2f}% on average{ten if on_ten else ''} and by {whole.max_percent:.2f}%"
+        f" at most ({whole.most_changed}). Its rank changes by {whole.mean_places:.2f} on average, by"
+        f" {whole.max_places} at most." + (f" By kind: {'; '.join(kinds)}." if kinds else "")
     )
 
 
 def changes_of_kind(kind: str, part: LeaveOutSummary) -> str:
-    """The same for the runs of a kind, in a few words."""
+    """Say how much leaving groups out changes the runs of a kind."""
     return f"{kind} runs {part.mean_percent:.2f}%, at most {part.max_percent:.2f}% ({part.most_changed})"
 
 
 def nothing_to_change(measure: str) -> str:
-    """That every run has 0."""
-    return f"{measure} of every pooled run is 0: there is nothing to change."
+    """Say that every run has 0."""
+    return f"{measure} of every pooled run is 0, so leaving out groups changes nothing."
 
 
 def absent_runs(outside: int, judged: int) -> str:
-    """That leaving out misleads where much came from runs that are not here."""
+    """Warn that leave-out misleads if many judged documents came from runs that were not given."""
     return (
-        f" But {outside:,} of {judged:,} judged documents came from runs that are not here, which may"
-        " have found the same."
+        f" But {outside:,} of {judged:,} judged documents came from runs that you did not give, so documents"
+        " may only seem unique."
     )
 
 
 def not_as_listed(unpooled: float) -> str:
-    """That runs were not pooled as listed."""
+    """Say that runs were not pooled as the info file says."""
     return (
-        f" But more than {whole_percent(unpooled)} of even the first documents of these runs are unjudged:"
-        " they were not pooled as listed."
+        f" But more than {whole_percent(unpooled)} of the first-ranked documents of these runs are unjudged,"
+        " so they were not pooled as listed."
     )
 
 
 def new_run_rule(well: float, half: float) -> str:
-    """When a new run can be compared."""
+    """State the rule for comparing a new run."""
     return (
-        f"yes: {whole_percent(well)} judged or more down to k; with care:"
+        f"yes: {whole_percent(well)} or more of the top k judged; with care:"
         f" {whole_percent(half)}, and as much as the lower quartile of left-out runs; never"
         " better than for pooled runs"
     )
 
 
 def compare_new_run(run: str, depth: int | None) -> str:
-    """Compare a new run, down to a depth where one is known."""
+    """Claim that a new run can be compared, down to a depth if one is known."""
     return f"Compare {run} with the others{f' at k of at most {depth}' if depth else ''}"
 
 
 def judged_of_new_run(shares: dict[int, float]) -> str:
-    """How much of a new run was judged, by depth."""
-    in_words = ", ".join(f"{whole_percent(share)} of the first {depth}" for depth, share in shares.items())
-    return f"Judged: {in_words}, mean over topics."
+    """Say how much of a new run was judged, by depth."""
+    in_words = ", ".join(f"{whole_percent(share)} of the top {depth}" for depth, share in shares.items())
+    return f"Judged: {in_words} (means over topics)."
 
 
 def usual_shares(shares: Sequence[float]) -> str:
-    """How much is judged of a pooled run whose group is left out."""
+    """Say how much of a pooled run is judged if its group is left out."""
     return (
-        f"A pooled run whose group is left out has {', '.join(map(whole_percent, shares))} (lower quartile)."
+        f"For a pooled run whose group is left out the shares are {', '.join(map(whole_percent, shares))}"
+        " (lower quartile)."
     )
 
 
 def first_unjudged(rank: float) -> str:
-    """Where the first unjudged document of a new run stands."""
-    return f"Its first unjudged document stands at rank {rank:.1f} on average."
+    """Give the mean rank of the first unjudged document of a new run."""
+    return f"Its first unjudged document is at rank {rank:.1f} on average."
 
 
 # -- the page of the verdict, and below the tables ---------------------------------------------------
 
-LISTED_ALONE = "Nearly all judgments are relevant: only relevant documents seem to be listed."
-NOTHING_GROWS = f"{LISTED_ALONE} Without a judged pool to grow there is nothing to extrapolate."
-RECALL_ALONE = f"{LISTED_ALONE} Judged means relevant here, so that assessment is a form of recall."
-ALL_JUDGED = "In the lists of contributing runs every document is judged."
+LISTED_ALONE = "Nearly all judgments are relevant: the qrels seem to list only relevant documents."
+NOTHING_GROWS = f"{LISTED_ALONE} So the growth of the pool cannot be extrapolated."
+RECALL_ALONE = f"{LISTED_ALONE} Judged means relevant here, so assessment is a form of recall."
+ALL_JUDGED = "Every document of every pooled run is judged."
 POOL_COLUMNS = (
-    "Means over contributing runs and topics, with standard deviations: relevant documents of a pool so"
-    " deep are those within a run's own first documents and those past them."
+    "Means over pooled runs and topics, with standard deviations. Of the relevant documents in a pool of this"
+    " depth: those in the run's top documents down to that depth, and those past it."
 )
 RUN_COLUMNS = (
-    "@k: share judged of the documents that a run has down to k, mean over topics. Then: mean rank of the"
-    " first unjudged document; shares of all documents retrieved, topics taken together; relevant"
-    " documents not retrieved; documents for a topic."
+    "@k: judged share of the run's top k, mean over topics. Then: mean rank of the first unjudged document;"
+    " shares of all retrieved documents, over all topics together; relevant documents not retrieved;"
+    " documents per topic."
 )
-CHANGED_WITHOUT = "Changed without: groups without whose unique documents another run is the best."
+CHANGED_WITHOUT = "Changed without: groups without whose unique documents another run would be the best."
 GROWTH_COLUMNS = (
-    "Means for a topic: relevant and judged documents of a pool so deep; new relevant ones at this depth;"
-    " their share of the documents that are new there."
+    "Means per topic: relevant and judged documents in a pool of this depth; relevant documents that are new"
+    " at this depth; their share of all documents that are new there."
 )
 UNIQUE_JUDGED = "Unique judged: all such documents, relevant or not."
-AS_DEEP = "No run of another group has them as deep, pooled or not."
+AS_DEEP = "Unique: no run of another group retrieved them as deep, pooled or not."
 
 
-def headline(source: str, topics: int, judgments: int, relevant: int, runs: int, groups: int) -> str:
-    """The size of the collection in a sentence."""
+def size(source: str, topics: int, judgments: int, relevant: int, runs: int, groups: int) -> str:
+    """Give the size of the collection in a sentence."""
     return (
         f"{source}: {plural(topics, 'topic')}, {plural(judgments, 'judgment')}, {relevant:,} of them"
         f" relevant; {plural(runs, 'run')} of {plural(groups, 'group')}."
     )
 
 
+FIRST = {  # what the headline says of each answer to the first claim
+    "yes": "Yes, this collection can be used to {}.",
+    "with care": "This collection can be used with care to {}.",
+    "no": "This collection cannot be used to {}.",
+    "not known": "It is not known whether this collection can be used to {}.",
+}
+OTHERS = {"with care": "Take care when you {}.", "no": "Do not {}."}
+
+
+def headline(claims: Sequence[tuple[str, str]]) -> str:
+    """Answer what the collection can be used for, from each claim and its answer, the main one first."""
+    (claim, answer), *others = [(text[0].lower() + text[1:], answer) for text, answer in claims]
+    parts = [FIRST[answer].format(claim)]
+    for kind, words in OTHERS.items():
+        limited = [text for text, other in others if other == kind]
+        parts += [words.format(_either(limited))] if limited else []
+    return " ".join(parts)
+
+
+def _either(claims: Sequence[str]) -> str:
+    """Join claims that begin with the same verb: `compare a, or b`."""
+    verb = claims[0].partition(" ")[0]
+    return ", or ".join([claims[0], *(text.removeprefix(f"{verb} ") for text in claims[1:])])
+
+
 def policies_note(policies: str) -> str:
-    """The policies, which are described."""
-    return f"Policies: {policies}."
+    """Name the policies that differ from the defaults."""
+    return f"Policies that differ from the defaults: {policies}."
 
 
 def more_sections(names: Sequence[str]) -> str:
-    """Which sections there are."""
-    return f"More: --section {', '.join(names)}; or --all."
+    """Name the sections that can be shown."""
+    return f"Details: --section {', '.join(names)}; or --all."
 
 
 def rows_shown(shown: int, rows: int) -> str:
-    """That only the first rows are shown."""
-    return f"{shown} of {rows} rows, the rest with --top N."
+    """Say that only the first rows are shown."""
+    return f"{shown} of {rows} rows; --top N shows more."
 
 
 def first_unjudged_on_average(rank: float) -> str:
-    """Where the first unjudged document of contributing runs stands."""
+    """Give the mean rank of the first unjudged document of pooled runs."""
     return (
-        "With all judgments, wherever they came from, the first unjudged document of a contributing run"
-        f" stands at rank {rank:.1f} on average."
+        "Counting all judgments, the first unjudged document of a pooled run is at rank"
+        f" {rank:.1f} on average."
     )
 
 
 def in_no_run(judged: int, reach: int) -> str:
-    """How many judged documents no contributing run brought in."""
-    return f"{judged:,} judged documents are in no contributing run's first {reach}."
+    """Say how many judged documents no pooled run retrieved."""
+    return f"{judged:,} judged documents are in no pooled run's top {reach}."
 
 
 def unjudged_in_pool(named: Sequence[str], most: int, count: int) -> str:
-    """The first unjudged documents of the pool, by topic and name."""
-    return f"Unjudged within the depth of the pool (topic doc): {first_few(named, most, count)}."
+    """Name the first unjudged documents of the pool."""
+    return f"Unjudged within the pool depth (topic and document): {first_few(named, most, count)}."
 
 
 def best_run_by(measure: str) -> str:
-    """By which measure a run is the best of a topic."""
+    """Name the measure that decides which run is the best of a topic."""
     return f"Best run by {measure}."
 
 
 def topic_columns(end: int) -> str:
-    """Explain the columns of topics that were pooled; lists end at a rank."""
+    """Explain the columns of topics that were pooled; `end` is the last rank of the lists."""
     return (
-        "Pool depth: to which contributing runs were pooled, single holes apart; judged depth: to which"
-        " all of them are judged; a dash: all that they have is. Second half: relevant documents from"
-        " below half of the depth. To come: relevant documents expected at twice the depth, by Zobel's"
-        " extrapolation; likely to come: by a Poisson fit. Remaining: Zobel's down to its last depth,"
-        f" behind which it gives none (a dash: never), or to the end of the lists at {end:,}."
+        "Pool depth: down to which the runs were pooled, ignoring single holes; judged depth: down to which"
+        " all of them are judged (a dash: completely). Second half: relevant documents from below half of"
+        " the depth. To come: relevant documents expected at twice the depth by Zobel's extrapolation; likely"
+        " to come: by a Poisson fit. Remaining: relevant documents that Zobel's law expects down to the depth"
+        f" at which it ends (a dash: it does not end), or to the end of the lists at {end:,}."
     )
 
 
 def second_half(late: int, relevant: int) -> str:
-    """How many relevant documents come from deep in the pool."""
+    """Say how many relevant documents come from deep in the pool."""
     return f"{late:,} of {relevant:,} relevant documents come from below half of the depth."
 
 
 def twice_as_deep(more: float, likely: float) -> str:
-    """What a pool twice as deep would add, by two laws, and how these came out where they were tried."""
+    """Say what a pool twice as deep would add by two laws, and how well these did on TREC-8."""
     return (
         f"A pool twice as deep would add about {more:,.0f} by Zobel's extrapolation, {likely:,.0f} by a"
-        " Poisson fit of C d^s (topic by topic: --section topics). Tried on TREC-8 from pools of depth 5"
-        " to 50, the first came out 5 to 37% too low, the second from 1% too low to 37% too high."
+        " Poisson fit of C d^s (topic by topic: --section topics). On TREC-8, from pools of depth 5 to 50,"
+        " the first was 5 to 37% too low; the second was between 1% too low and 37% too high."
     )
 
 
 def remaining(more: float, end: int, within: int, topics: int) -> str:
-    """How many relevant documents remain by Zobel's law, and on how many topics it ends in the lists."""
+    """Say how many relevant documents remain by Zobel's law, and on how many topics it ends in the lists."""
     return (
-        "Zobel's law has a last depth, behind which it gives no more relevant documents; it lies within the"
-        f" lists, the longest of which ends at {end:,}, on {within} of"
-        f" {plural(topics, 'topic')}. Down to there, or to the end of the lists, {more:,.0f}"
-        " remain. So far out neither law was ever tried, and the Poisson fit has no end."
+        f"Zobel's law expects {more:,.0f} more relevant documents in all. It ends at a depth below which it"
+        f" expects none: within the lists (at most {end:,} documents) on {within} of"
+        f" {plural(topics, 'topic')}; elsewhere the end of the lists counts. The law was never"
+        " tested this deep."
     )
 
 
 def part_columns(contributing: int, reach: int) -> str:
     """Explain the columns of parts of the collection."""
     return (
-        f"Pooled: documents that the {contributing} contributing runs brought into the pool;"
-        f" judged share: of the documents among the first {reach} of any run; relevant rate: of"
-        " the judged documents; runs: contributing runs that brought at least one."
+        f"Pooled: documents that the {contributing} pooled runs brought into the pool;"
+        f" judged share: of the documents in the top {reach} of any run; relevant rate: of"
+        " the judged documents; runs: pooled runs that brought at least one."
     )
 
 
 def title_words(overall: float) -> str:
     """Explain the shares of title words; `overall` is that of all relevant documents."""
     return (
-        "Mean share of a title's words that judged documents hold, by the best rank in a contributing run;"
-        f" all relevant documents: {whole_percent(overall)}."
+        "Mean share of a title's words that judged documents contain, by their best rank in a pooled run."
+        f" All relevant documents: {whole_percent(overall)}."
     )
 
 
 def without_words(texts: int, titles: int) -> str:
-    """What was left out for want of a text or a title."""
+    """Say what was skipped because a text or a title is missing."""
     return (
-        f"Left out: {texts:,} judged documents that the corpus does not hold,"
+        f"Skipped: {texts:,} judged documents that the corpus does not contain,"
         f" {titles} topics without a title."
     )
 
 
 def unique_documents(reach: int, unique: int, relevant: int) -> str:
-    """How many relevant documents one group alone has."""
+    """Say how many relevant documents only one group found."""
     return (
-        f"Relevant documents that one group alone has among the first {reach} of its pooled runs,"
-        f" by the kind of these: {unique:,} of {relevant:,}."
+        f"{unique:,} of {relevant:,} relevant documents are in the top {reach} of the pooled runs of one"
+        " group only. The table counts them by the kind of these runs."
     )
 
 
 def leave_out_columns(remove: str, among: str) -> str:
-    """Explain the columns of leaving out: which documents are lost, and among which runs they are unique."""
+    """Explain the columns of leave-out: which documents are lost, and among which runs they are unique."""
     lost = "relevant documents" if remove == "relevant" else "judgments"
-    others = "nobody else contributed" if among == "pooled" else "no other run has, pooled or not"
+    others = (
+        "no other run or group contributed" if among == "pooled" else "no other run retrieved, pooled or not"
+    )
     return (
-        f"Left out: {lost} that {others}. Changes are the value without them less the value"
-        " with them: a run that loses has a minus. %: mean and largest size of the changes of contributing"
-        " runs, whatever their signs, and the run that has it; signed: mean with the signs; change: mean size"
-        " in the measure itself. Places: mean and largest change of rank among contributing runs, all on the"
-        " judgments that are left. On ten: % on the ten topics with most relevant documents."
+        f"Removed: {lost} that {others}. A change is the value without them minus the value with them, so a"
+        " run that loses has a minus. %: mean and largest absolute change of the pooled runs, and the run"
+        " that changes most; signed: mean change with its sign; change: mean absolute change of the measure."
+        " Places: mean and largest change of rank among pooled runs by the remaining judgments. On ten: % on"
+        " the ten topics with most relevant documents."
     )
 
 
 def overlap_columns(depth: int, k: int, tau: float, group_tau: float) -> str:
     """Explain overlap and assessment, with their tau."""
     return (
-        f"Overlap: mean share of a run's first {depth} documents that another pooled run has there"
-        " too; group overlap: that a pooled run of another group has; assessment:"
-        f" A_p@{k}, judged documents down to {k} divided by {k}, however short the list."
-        f" tau of assessment with overlap: {_coefficient(tau)}; with overlap with other groups:"
+        f"Overlap: mean share of a run's top {depth} that another pooled run has in its top {depth}; group"
+        " overlap: the same for pooled runs of other groups; assessment:"
+        f" A_p@{k}, the judged documents in the top {k} divided by {k}, even for shorter lists."
+        f" Tau of assessment with overlap: {_coefficient(tau)}; with group overlap:"
         f" {_coefficient(group_tau)}."
     )
 
@@ -482,35 +519,36 @@ def _coefficient(value: float) -> str:
 
 
 def tie_rules(measure: str) -> str:
-    """What the rules for ties are."""
+    """Explain the tie policies that are compared."""
     return (
-        f"tau of {measure} between the orders of runs when ties go by doc id (trec), when lines stand"
-        " as they are in the file, and when tied documents are averaged. RBP without a level counts grades."
+        f"Tau by {measure} between the rankings of the runs under three tie policies: trec (by document id),"
+        " file (lines as they stand) and average (mean over tied documents). RBP without a level counts"
+        " grades."
     )
 
 
 def lists_with_ties(share: float, top: int, median: float) -> str:
-    """How many lists have ties, and the median share of tied documents there; NaN: none have."""
-    there = f"; there the median share of tied documents is {whole_percent(median)}"
+    """Say how many lists have ties, and the median share of tied documents there; NaN: none have."""
+    there = f"; the median share of tied documents in them is {whole_percent(median)}"
     return (
-        f"{whole_percent(share)} of lists have ties among their first {top} documents"
+        f"{whole_percent(share)} of the lists have ties in their top {top}"
         f"{'' if np.isnan(median) else there}."
     )
 
 
 def assessment_columns(draws: int, seed: int) -> str:
-    """Explain what stands beside MAP and needs no judgments."""
+    """Explain the columns beside MAP that need no judgments."""
     return (
-        "Assessment: A_p at k, judged documents down to k divided by k, however short the list. Random: MAP"
-        " with pseudo-judgments drawn from the pool (Soboroff et al. 2001),"
+        "Assessment: A_p@k, the judged documents in the top k divided by k, even for shorter lists. Random:"
+        " MAP with pseudo-judgments drawn from the pool (Soboroff et al. 2001),"
         f" mean of {draws} draws, seed {seed}. Popularity: overlap with the other runs (Aslam &"
         " Savell 2003)."
     )
 
 
 def random_not_known(collections: Sequence[str]) -> str:
-    """Which collections have no known pool to draw from."""
+    """Name the collections without a known pool to draw from."""
     return (
-        f"Random is not known of {', '.join(collections)}: no run is known to have contributed to a pool to"
-        " draw from."
+        f"Random is missing for {', '.join(collections)}: no run is known to have been pooled, so there is no"
+        " pool to draw from."
     )

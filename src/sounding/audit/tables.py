@@ -15,11 +15,11 @@ from sounding.audit.parts import Parts
 from sounding.audit.pseudo import Pseudo
 from sounding.audit.result import Audit
 from sounding.audit.title_bias import TitleBias
-from sounding.audit.verdict import Statement
+from sounding.audit.verdict import READING, Statement
 from sounding.core.lazy import polars
 from sounding.core.text import natural_places, wrap_lines
 from sounding.data.sources import plain_name
-from sounding.render.tables import Cell, Column, Table
+from sounding.render.tables import BOLD, PLAIN, Cell, Column, Table, shown_notes
 from sounding.runs.pool import depth_by_topic
 
 MARGIN = 11  # of statements: room for the longest answer
@@ -79,22 +79,28 @@ def known(value: float) -> float | None:
 # -- the verdict -----------------------------------------------------------------------------------
 
 
-def verdict_text(audit: Audit, statements: Sequence[Statement], width: int) -> str:
-    """The verdict as a page: an answer, a claim and its reasons, one after the other."""
+def verdict_text(
+    audit: Audit, statements: Sequence[Statement], width: int, *, every: bool = False, bold: bool = False
+) -> str:
+    """Return the verdict as a page: the headline, each claim with its answer and reasons, and cautions.
+
+    `every` shows all cautions and policies. `bold` uses the bold type of a terminal for the headline.
+    """
     width = min(max(width, NARROW) if width else WIDTH, WIDTH)  # some terminals say 0
-    lines = wrap_lines(headline(audit), width)
-    fit = [one for one in statements if one.answer != "note"]
-    notes = [one for one in statements if one.answer == "note"]
-    for title, group in (("", fit), ("Look out", notes)):
-        lines += ["", title] if title and group else [""] if group else []
-        for one in group:
-            if one.answer == "note":
-                lines += _hanging(f"{one.claim}. {one.why}".strip(), width, "- ")
-            else:
-                lines += _hanging(f"{one.claim}.", width, one.answer.ljust(MARGIN))
-                lines += _hanging(one.why, width, " " * MARGIN)
-    lines += ["", *wrap_lines(sentences.policies_note(audit.runs.policies.describe()), width)]
-    lines += wrap_lines(sentences.more_sections(list(sections(audit, Extras()))), width)
+    answer = "\n".join(wrap_lines(headline(statements), width))
+    lines = [f"{BOLD}{answer}{PLAIN}" if bold else answer, "", *wrap_lines(size(audit), width), ""]
+    for one in statements:
+        if one.answer != "note":
+            lines += _hanging(f"{one.claim}.", width, one.answer.ljust(MARGIN))
+            lines += _hanging(one.why, width, " " * MARGIN)
+    changed = audit.runs.policies.describe() if every else audit.runs.policies.changed()
+    noted = sorted((one for one in statements if one.answer == "note"), key=lambda one: one.about != READING)
+    cautions = [f"{one.claim}. {one.why}".strip() for one in noted]  # how files were read comes first
+    lines += [""] if cautions or changed else []
+    for text in shown_notes(cautions, all_notes=every):
+        lines += _hanging(text, width, "- ")
+    lines += wrap_lines(sentences.policies_note(changed), width) if changed else []
+    lines += ["", *wrap_lines(sentences.more_sections(list(sections(audit, Extras()))), width)]
     return "\n".join(lines) + "\n"
 
 
@@ -110,22 +116,28 @@ def verdict_table(audit: Audit, statements: Sequence[Statement], *, rounded: boo
     if rounded:
         told = [f"{one.value:.3g}" if np.isfinite(one.value) else None for one in statements]
         columns[names.index("value")] = Column("value", told, right=True)
-    return Table(columns, title="Verdict", notes=[headline(audit)], facts=facts(audit))
+    own = {"headline": headline(statements), **facts(audit)}
+    return Table(columns, title="Verdict", notes=[size(audit)], facts=own)
 
 
-def headline(audit: Audit) -> str:
-    """The size of the collection in a sentence."""
+def headline(statements: Sequence[Statement]) -> str:
+    """Answer in a sentence or two what the collection can be used for."""
+    return sentences.headline([(one.claim, one.answer) for one in statements if one.answer != "note"])
+
+
+def size(audit: Audit) -> str:
+    """Give the size of the collection in a sentence."""
     runs = audit.runs
     relevant = int(runs.judgments.relevant(runs.level).sum())
     groups = len({group for group, new in zip(runs.groups, runs.new, strict=True) if not new})
     old = int(np.count_nonzero(~runs.new))
-    return sentences.headline(
+    return sentences.size(
         runs.qrels.source, len(runs.topics), len(runs.judgments.grades), relevant, old, groups
     )
 
 
 def facts(audit: Audit) -> dict[str, Any]:
-    """What json says beside the rows."""
+    """Return what json says beside the rows."""
     runs = audit.runs
     return {
         "collection": {
@@ -151,7 +163,7 @@ GROWTH_SHOWN = (1, 2, 3, 5, 10, 20, 30, 50, 75, 100, 200, 500, 1000)
 
 
 def pool_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
-    """What pools of several depths would have judged (Lu et al. 2016, Table 4)."""
+    """Return what pools of several depths would have judged (Lu et al. 2016, Table 4)."""
     outcomes = audit.outcomes()
     frame = outcomes.frame
     text = {
@@ -185,7 +197,7 @@ def _holes(audit: Audit) -> list[str]:
 
 
 def runs_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
-    """How much of every run was judged, and what it found and missed."""
+    """Return how much of every run was judged, and what it found and missed."""
     runs, found, values = audit.runs, audit.coverage(), audit.values()
     depths = audit.depths()
     order = np.lexsort((np.arange(len(runs.runs)), -np.nan_to_num(values[:, 0], nan=-np.inf)))
@@ -297,7 +309,7 @@ def _remaining(growth: Growth) -> list[str]:
 
 
 def parts_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
-    """What each part of the collection gave to the pool."""
+    """Return what each part of the collection gave to the pool."""
     if extras.parts is None:
         raise ValueError("no parts were asked for")
     frame = extras.parts.frame
@@ -308,7 +320,7 @@ def parts_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
 
 
 def titles_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
-    """How many of the words of titles judged documents hold, by pool rank."""
+    """Return how many of the words of titles judged documents hold, by pool rank."""
     found = extras.titles
     if found is None:
         raise ValueError("no titles were asked for")
@@ -353,7 +365,7 @@ def unique_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
 
 
 def leave_out_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
-    """What leaving out each run, and each group, changes."""
+    """Return what leaving out each run, and each group, changes."""
     frames, rows = [], []
     ways: tuple[By, ...] = ("run", "group")
     for by in ways:
@@ -549,8 +561,8 @@ def tidy_sections(found: Mapping[str, AuditSection], verdict: Table) -> Table:
 
 
 def with_policies(tables: Sequence[Table], audit: Audit) -> list[Table]:
-    """The tables, with the policies and what is not known of runs below the last."""
-    last = tables[-1]
+    """Return the tables with remarks on the runs, and changed policies, below the last."""
+    last, changed = tables[-1], audit.runs.policies.changed()
     notes = [*last.notes, *(f"{text[0].upper()}{text[1:]}." for text in audit.runs.remarks)]
-    notes.append(sentences.policies_note(audit.runs.policies.describe()))
+    notes += [sentences.policies_note(changed)] if changed else []
     return [*tables[:-1], replace(last, notes=notes)]

@@ -33,6 +33,7 @@ class Statement:
     why: str  # the claim's reasons, with all of their figures
 
 
+READING = "runs"  # what a remark on how the files were read is about
 NOT_JUDGED = -1.0  # the grade of a document that was pooled and not judged
 STEADY_TIES = 0.95  # tau between two rules for tied scores
 FEW_RELEVANT = 5  # a topic with fewer moves in large steps
@@ -40,7 +41,7 @@ ASSESSED_ALIKE = 0.5  # tau between MAP and assessment: above it, much of what i
 
 
 def cautions(audit: AuditEvidence) -> Iterator[Statement]:
-    """What weakens comparisons, where there is any of it."""
+    """Yield what weakens comparisons, where there is any of it."""
     runs = audit.runs
     yield from _only_relevant(audit)
     if audit.has_pool:
@@ -59,9 +60,9 @@ def cautions(audit: AuditEvidence) -> Iterator[Statement]:
 
 
 def remarks(audit: AuditEvidence) -> Iterator[Statement]:
-    """What was noticed while the runs were read."""
+    """Yield what was noticed while the runs were read."""
     for text in audit.runs.remarks:
-        yield _note("runs", np.nan, "", (text[0].upper() + text[1:], ""))
+        yield _note(READING, np.nan, "", (text[0].upper() + text[1:], ""))
 
 
 def _undrawn(audit: AuditEvidence) -> Iterator[Statement]:
@@ -166,7 +167,7 @@ MOST_ABSENT = 0.5  # of the judged documents, from runs that are not here: leavi
 
 
 def verdict(audit: AuditEvidence) -> list[Statement]:
-    """What the collection is fit for, and what to beware of, most important first."""
+    """Return what the collection is fit for, and what to beware of, most important first."""
     if audit.sampled:
         return [_sample(audit), *remarks(audit)]
     if audit.strangers:
@@ -232,14 +233,14 @@ def _by_topics(audit: AuditEvidence) -> Answer:
 
 
 def _few_topics(audit: AuditEvidence, answer: Answer) -> str:
-    """Why an answer is worse than the figure alone would give."""
+    """Return why an answer is worse than the figure alone would give."""
     if _no_better(answer, _by_topics(audit)) == answer:
         return ""
     return sentences.topics_allow_no_more(len(audit.runs.topics))
 
 
 def _topic_depths(audit: AuditEvidence) -> str:
-    """What the topics' own depths add."""
+    """Return what the topics' own depths add."""
     depths, _ = depth_by_topic(audit.runs.pool, audit.runs.retrieved, audit.runs.grades())
     known = depths[np.isfinite(depths)]
     if not len(known) or known.max() == known.min():
@@ -367,7 +368,7 @@ def _usual_shares(audit: AuditEvidence, depths: list[int]) -> dict[int, float]:
 
 
 def _beside_new_run(audit: AuditEvidence, run: int, usual: list[float]) -> Iterator[str]:
-    """What to hold against the shares of a new run."""
+    """Yield what to hold against the shares of a new run."""
     if usual:
         yield sentences.usual_shares(usual)
     first = audit.coverage().first_unjudged[run]

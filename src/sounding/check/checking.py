@@ -43,7 +43,7 @@ class FileCheck:
 
     @property
     def total(self) -> int:
-        """How many problems the file has."""
+        """Return how many problems the file has."""
         return sum(problem.times for problem in self.problems) + self.more
 
 
@@ -80,7 +80,7 @@ def check(source: str | Path, *, kind: FileKind | None = None) -> FileCheck:
 
 
 def _other_kind(names: list[str]) -> str | None:
-    """What a file is that begins with these fields and is no input; None: it may be one.
+    """Return what a file is that begins with these fields and is no input; None: it may be one.
 
     A table that names runs or topics and, beside them, nothing that runs, qrels or topics have.
     """
@@ -93,7 +93,7 @@ def _other_kind(names: list[str]) -> str | None:
 
 
 def _belongs_to_input(name: str) -> bool:
-    """Whether a name is a column of runs or qrels, or is no name but a number."""
+    """Return whether a name is a column of runs or qrels, or is no name but a number."""
     roles = ("topic", "doc", "score", "rank", "grade", "pool_rank", "probability", "stratum")
     return any(fold_name(name) in NAMES[role] for role in roles) or not name or is_number(name)
 
@@ -173,7 +173,7 @@ def _check_qrels(content: Content) -> FileCheck:
 
 
 def _run_remarks(run: Run) -> list[str]:
-    """What is legal in a run and surprises people."""
+    """Return what is legal in a run and surprises people."""
     remarks = []
     inner = np.ones(len(run.scores), np.bool_)
     inner[run.starts[:-1][run.sizes > 0]] = False
@@ -199,7 +199,7 @@ def _run_remarks(run: Run) -> list[str]:
 
 
 def _rank_remarks(content: Content) -> list[str]:
-    """Whether the rank column, which only `--policy ties=rank` reads, says what the lines say."""
+    """Return whether the rank column, which only `--policy ties=rank` reads, says what the lines say."""
     strange = Problems(content.source)
     run = parse_run(content, strange, with_ranks=True)
     wrong = sum(problem.times for problem in strange.found if problem.text.startswith("rank "))
@@ -215,7 +215,7 @@ def _rank_remarks(content: Content) -> list[str]:
 
 
 def _length_remarks(content: Content) -> list[str]:
-    """How many lines of TREC's text have more than its six fields."""
+    """Return how many lines of TREC's text have more than its six fields."""
     if detect(content, content.source) != "trec":
         return []
     longer = split_fields(
@@ -227,7 +227,7 @@ def _length_remarks(content: Content) -> list[str]:
 
 
 def _qrels_remarks(qrels: Qrels) -> list[str]:
-    """What is legal in qrels and changes values."""
+    """Return what is legal in qrels and changes values."""
     remarks = []
     for count, text in (
         (int(np.count_nonzero(qrels.grades == -1)), "grade -1: pooled and not judged, by default"),

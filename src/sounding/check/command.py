@@ -12,7 +12,7 @@ from sounding.terminal import declare
 
 @declare.options
 class CheckOptions(declare.OutputOptions):
-    """What `sounding check` is asked for."""
+    """The options of `sounding check`."""
 
     files: tuple[str, ...] = declare.argument(nargs=-1, required=True, metavar="FILE...")
     kind: Literal["run", "qrels", "topics", "labels"] | None = declare.choice(

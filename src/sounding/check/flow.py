@@ -1,4 +1,4 @@
-"""What `sounding check` does: read each file, and list what is wrong with it."""
+"""Run `sounding check`: read each file, and list what is wrong with it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def finding_table(checks: Sequence[FileCheck], *, quiet: bool) -> Table:
     rows = [one for one in findings(checks) if not quiet or one.severity == "problem"]
     return Table(
         [
-            Column("", [one.severity for one in rows]),
+            Column("kind", [one.severity for one in rows]),
             Column("files", [one.files for one in rows]),
             Column("count", [one.count for one in rows]),
             Column("what", [one.text for one in rows]),
@@ -133,7 +133,7 @@ def _lines(file: FileCheck, quiet: bool) -> str:
 
 
 def _repeated(problem: Problem) -> str:
-    """How often a problem occurs and in which other lines, where it is more than once."""
+    """Return how often a problem occurs and in which other lines, where it is more than once."""
     if problem.times == 1:
         return ""
     others = sorted({*problem.lines[1:]} - {problem.line})

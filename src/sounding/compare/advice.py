@@ -106,7 +106,7 @@ class Advice:
 
     @property
     def head(self) -> str:
-        """What to do, without the reasons."""
+        """Return what to do, without the reasons."""
         return self.sentence.partition(":")[0]
 
     def __str__(self) -> str:
@@ -265,7 +265,7 @@ RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
 
 
 def _shares(s: Situation) -> str:
-    """How much of both was judged; where lists are short, how much of what they have."""
+    """Return how much of both was judged; where lists are short, how much of what they have."""
     text = f"judged to {s.shares.depth}: {whole_percent(s.shares.a)} and {whole_percent(s.shares.b)}"
     for run, returned in ((s.run_a, s.returned_a), (s.run_b, s.returned_b)):
         if returned is not None:

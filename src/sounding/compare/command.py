@@ -13,7 +13,7 @@ from sounding.terminal.help import GroupedCommand
 
 @declare.options
 class CompareOptions(declare.PolicyOptions, declare.ReadingOptions):
-    """What `sounding compare` is asked for."""
+    """The options of `sounding compare`."""
 
     qrels: str | None = declare.argument(required=False)
     runs: tuple[str, ...] = declare.argument(nargs=-1, metavar="RUN...")

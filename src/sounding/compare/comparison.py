@@ -459,7 +459,7 @@ def _too_many(scores: Scores, pairs: Pairs) -> bool:
 def evaluations(
     measures: Sequence[Measure], policies: Policies, *, bounded: bool = True
 ) -> dict[Policies, tuple[Measure, ...]]:
-    """What to evaluate under which policies: the measures themselves, and what stands beside them.
+    """Return what to evaluate under which policies: the measures themselves, and what stands beside them.
 
     One evaluation is enough unless unjudged documents are removed (A_p counts them) or ties averaged
     (the first unjudged rank has no average). Bounds come along where they can be had and are wanted.

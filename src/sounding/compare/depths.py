@@ -42,7 +42,7 @@ def at_depths(texts: Sequence[str | Measure], depths: Sequence[int]) -> tuple[Me
 
 
 def _no_depth(text: str | Measure) -> str:
-    """Why a measure gets no depth, and what to write; the text must name a measure."""
+    """Return why a measure gets no depth, and what to write; the text must name a measure."""
     measure, *_ = parse_measures([text])
     if measure.definition.at == "k" and measure.k is not None:
         plain = "".join(str(measure).rsplit(f"@{measure.k}", 1))
@@ -83,7 +83,7 @@ class Moves:
 
     @property
     def moved(self) -> int:
-        """How many pairs are in another case at the deeper depth."""
+        """Return how many pairs are in another case at the deeper depth."""
         return int(self.counts.sum() - np.trace(self.counts))
 
 
@@ -154,13 +154,13 @@ def _cause(comparison: Comparison, shallow: int, deep: int, pair: int) -> tuple[
 
 
 def _performance_change(comparison: Comparison, shallow: int, deep: int, pair: int) -> str:
-    """What became of the difference in performance; empty: significant as before, or as little."""
+    """Return what became of the difference in performance; empty: significant as before, or as little."""
     before, after = (bool(comparison.performance_tests[place].significant[pair]) for place in (shallow, deep))
     return "" if before == after else sentences.significance_changes(after)
 
 
 def _assessment_change(comparison: Comparison, shallow: int, deep: int, pair: int) -> tuple[str, bool]:
-    """What became of the difference in assessment, and whether one run fell behind."""
+    """Return what became of the difference in assessment, and whether one run fell behind."""
     tests = comparison.assessment_tests
     before, after = (bool(tests[place].significant[pair]) for place in (shallow, deep))
     if before == after:
@@ -207,7 +207,7 @@ def _clarity(tests: PairTests) -> NDArray[np.float64]:
 
 
 def has_scenarios(comparison: Comparison) -> bool:
-    """Whether the pool is known: listed, or recognized by what is judged."""
+    """Return whether the pool is known: listed, or recognized by what is judged."""
     pool = comparison.pool
     return pool is not None and (not pool.guessed or bool(pool.contributing.any()))
 

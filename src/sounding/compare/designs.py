@@ -101,7 +101,7 @@ def design_runs(
 def _designed(
     scores: Scores, measure: Measure, pairs: Pairs, procedure: Procedure, comparisons: int
 ) -> Design:
-    """What the topics allow by one measure, where so many comparisons share alpha."""
+    """Return what the topics allow by one measure, where so many comparisons share alpha."""
     try:
         return design(
             values_of(scores, measure), pairs, alpha=procedure.alpha, comparisons=comparisons,

@@ -182,7 +182,7 @@ def _counted(two: Listings) -> NDArray[np.bool_]:
 
 
 def _least_number(difference: float, weight: Values, margin: float) -> int | None:
-    """How many judgments bring the least that a run's lead can be past 0; None: all together do not.
+    """Return how many judgments bring the least that a run's lead can be past 0; None: all together do not.
 
     `difference` and `weight` are the run's less the other's. A document that would help the run is found
     relevant, and any other not: either way the least grows by the weight that it allowed for.
@@ -193,7 +193,7 @@ def _least_number(difference: float, weight: Values, margin: float) -> int | Non
 
 
 def _greedy_number(measure: Measure, two: Listings, open_docs: _OpenDocuments, side: int) -> int | None:
-    """How many judgments, in the order of weights, bring the bounds to this side of 0.
+    """Return how many judgments, in the order of weights, bring the bounds to this side of 0.
 
     Judging more documents never widens the bounds, so the number is found by bisection.
     """

@@ -1,4 +1,4 @@
-"""What `sounding compare` does: check what was asked for, compare the runs, write what was found."""
+"""Run `sounding compare`: check what was asked for, compare the runs, write what was found."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ class CompareRequest:
 
     @property
     def people(self) -> bool:
-        """Whether people read the output."""
+        """Return whether people read the output."""
         return self.options.format_name in PEOPLE
 
     @property
     def counts_only(self) -> bool:
-        """Whether cases are counted by depth, and no pair is shown."""
+        """Return whether cases are counted by depth, and no pair is shown."""
         options = self.options
         return bool(self.depths) and not (options.each_pair or options.pair or options.matrix)
 

@@ -70,7 +70,7 @@ class GateRow:
 
     @property
     def name(self) -> str:
-        """What is compared, as sentences begin."""
+        """Return what is compared, as sentences begin."""
         return f"{self.candidate} against {self.baseline}, {self.measure}"
 
 
@@ -93,7 +93,7 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing fails."""
+        """Return whether nothing fails."""
         return not self.failures
 
     @property

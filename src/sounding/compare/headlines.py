@@ -69,8 +69,9 @@ def _against(comparison: Comparison, number: int, baselines: Sequence[str]) -> s
     frame = f"({_frame(comparison)})"
     behind = f", {worse:,} worse" if worse else ""
     if len(baselines) > 1:
-        who = f"{len(better):,} of {pairs:,} comparisons with {named} are significantly better"
-        text = f"{who} by {measure}, {worse:,} worse {frame}."
+        baselined = " or ".join(baselines) if len(baselines) == 2 else named
+        who = f"In {len(better):,} of {pairs:,} comparisons with {baselined} the run is significantly better"
+        text = f"{who} by {measure}, in {worse:,} it is worse {frame}."
     elif not better:
         worse_runs = f"; {worse:,} {'is' if worse == 1 else 'are'} worse" if worse else ""
         text = f"No run is significantly better than {named} by {measure}{worse_runs} {frame}."

@@ -84,7 +84,7 @@ class PairByMeasure:
         return self.comparison.advice(self.number, 0).replace(listed, sentences.LISTED_BELOW)
 
     def facts(self) -> Iterator[tuple[str, str]]:
-        """What the verdict rests on: a name, and a text for it."""
+        """Yield what the verdict rests on: a name, and a text for it."""
         tests, a = self.tests, self.a
         if tests.reasons[0]:
             yield "not tested", tests.reasons[0]
@@ -111,14 +111,14 @@ class PairByMeasure:
             yield from self._equivalence(tests.equivalence)
 
     def _equivalence(self, equivalence: Equivalence) -> Iterator[tuple[str, str]]:
-        """Whether the two are as good, and whether the first is no worse, within the margin."""
+        """Yield whether the two are as good, and whether the first is no worse, within the margin."""
         margin, alpha = equivalence.margin, self.tests.alpha
         yield "equivalence", sentences.equivalent(margin, equivalence.p_adjusted[0], alpha)
         p = equivalence.noninferior_p_adjusted[0]
         yield "non-inferiority", sentences.noninferior(self.a, margin, p, alpha)
 
     def _judged(self) -> str:
-        """How much of both runs was judged, whether that differs, and why it may be little."""
+        """Return how much of both runs was judged, whether that differs, and why it may be little."""
         comparison, number = self.comparison, self.number
         shares = np.nanmean(comparison.assessment[self.runs, number], axis=1)
         short = [
@@ -136,7 +136,7 @@ class PairByMeasure:
         return "".join([text, *short, *lacking])
 
     def _settled(self) -> str:
-        """Whether the order holds, with the limits of the difference and how they were found."""
+        """Return whether the order holds, with the limits of the difference and how they were found."""
         bounds = self.comparison.bounds[self.number]
         if bounds is None or np.isnan(bounds.lower[0]):
             return sentences.SETTLED_NOT_KNOWN

@@ -119,7 +119,7 @@ def check_names(names: Sequence[str], places: Sequence[Place], run_format: str |
 
 
 def _unnamed(place: Place) -> bool:
-    """Whether a run must be read to know what it is called."""
+    """Return whether a run must be read to know what it is called."""
     source, name = place
     return name is None and not (
         isinstance(source, Run) or (isinstance(source, str | Path) and str(source) != STDIN)

@@ -140,7 +140,7 @@ class Comparison(Displayed):
         return np.divide(np.nansum(both, axis=2), counted, out=none, where=(counted > 0) & tested)
 
     def settled(self, measure: int, pair: int) -> bool | None:
-        """Whether no completion of the judgments can reverse the pair; None: not known."""
+        """Return whether no completion of the judgments can reverse the pair; None: not known."""
         bounds = self.bounds[measure]
         if bounds is None or np.isnan(bounds.lower[pair]):
             return None
@@ -226,7 +226,7 @@ class Comparison(Displayed):
         return {name: found[name] for name in (*COLUMNS, *MARGIN_COLUMNS, *HOLDS_COLUMNS) if name in found}
 
     def _decisions(self, rows: Rows) -> dict[str, list[Any]]:
-        """Which runs by which measure, and what was concluded."""
+        """Return which runs by which measure, and what was concluded."""
         names = [self.names(pair) for _, pair in rows]
         return {
             "run_a": [a for a, _ in names],
@@ -261,7 +261,7 @@ class Comparison(Displayed):
         return np.stack([bounds.lower, bounds.upper])
 
     def advice(self, measure: int, pair: int) -> str:
-        """What to do about one pair, in a sentence; where there was nothing to test, why."""
+        """Return what to do about one pair, in a sentence; where there was nothing to test, why."""
         return self._advice(measure, pair, *self._needed([(measure, pair)]))
 
     def _needed(self, rows: Rows) -> list[int | None]:
@@ -278,7 +278,7 @@ class Comparison(Displayed):
         return str(advise(self._situation(measure, pair, needed)))
 
     def situations(self, rows: Rows) -> list[Situation]:
-        """What is known of (measure, pair) rows, as rules for advice ask for it."""
+        """Return what is known of (measure, pair) rows, as rules for advice ask for it."""
         return [self._situation(*row, needed) for row, needed in zip(rows, self._needed(rows), strict=True)]
 
     def _situation(self, measure: int, pair: int, needed: int | None) -> Situation:

@@ -134,8 +134,8 @@ def _uneven(comparison: Comparison) -> Iterator[str]:
     if parts and len(comparison.pairs) > 1:  # of one pair the headline says so
         pairs = plural(len(comparison.pairs), "pair")
         yield (
-            f"Judging is uneven in these of {pairs}, marked weak: {', '.join(parts)}. One run was judged"
-            " significantly more completely than the other."
+            f"Of {pairs} these are weak: {', '.join(parts)}. In a weak pair one run was judged significantly"
+            " more completely than the other."
         )
 
 
@@ -200,7 +200,7 @@ def how_valued(comparison: Comparison) -> list[str]:
 
 
 def cases_in_words(comparison: Comparison) -> str:
-    """How many pairs are in which case, in a sentence for each measure."""
+    """Say how many pairs are in which case, in a sentence for each measure."""
     parts = []
     for measure, counts, bounds in zip(
         comparison.measures, comparison.counts().tolist(), comparison.bounds, strict=True
@@ -216,7 +216,7 @@ def cases_in_words(comparison: Comparison) -> str:
 
 
 def advice_notes(comparison: Comparison) -> list[str]:
-    """Where the correction changes cases: that advice is on each pair by itself."""
+    """Say where the correction changes cases: that advice is on each pair by itself."""
     other = int(np.count_nonzero(comparison.cases != comparison.own_cases))
     if not other:
         return []
@@ -227,7 +227,7 @@ def advice_notes(comparison: Comparison) -> list[str]:
 
 
 def floor_notes(comparison: Comparison) -> list[str]:
-    """How many p are the smallest that the draws can show, for programs."""
+    """Say how many p are the smallest that the draws can show, for programs."""
     tests = comparison.performance_tests
     floors = sum(int(np.count_nonzero(one.floor_drawn)) for one in tests)
     if not floors:
@@ -237,7 +237,7 @@ def floor_notes(comparison: Comparison) -> list[str]:
 
 
 def floor_legend(comparison: Comparison, shown: bool) -> list[str]:
-    """What the mark of such a p means, where people see one."""
+    """Say what the mark of such a p means, where people see one."""
     return [f"{FLOOR} marks the smallest p that {_draws(comparison)} can show."] if shown else []
 
 
@@ -246,7 +246,7 @@ def _draws(comparison: Comparison) -> str:
 
 
 def settled_basis(comparison: Comparison) -> dict[str, str | None] | None:
-    """What settled rests on: which unjudged documents may be relevant; None where nothing is known."""
+    """Say what settled rests on: which unjudged documents may be relevant; None where nothing is known."""
     if all(bounds is None for bounds in comparison.bounds):
         return None
     policies = comparison.policies
@@ -356,7 +356,7 @@ def slice_notes(sliced: SlicedPairs) -> Iterator[str]:
 
 
 def documents_listed(run_a: str, run_b: str) -> str:
-    """What lists the documents of a pair, as advice goes on."""
+    """Say what lists the documents of a pair, as advice goes on."""
     return f"; --pair {run_a} {run_b} --documents FILE lists them."
 
 
@@ -397,7 +397,7 @@ def wins(run: str, tests: PairTests) -> str:
 
 
 def judged(depth: int, a: tuple[str, float], b: tuple[str, float], compared: str) -> str:
-    """How much of two runs was judged, and how that compares."""
+    """Say how much of two runs was judged, and how that compares."""
     (run_a, share_a), (run_b, share_b) = a, b
     return (
         f"of the first {depth} documents {whole_percent(share_a)} of {run_a}'s and"
@@ -406,17 +406,17 @@ def judged(depth: int, a: tuple[str, float], b: tuple[str, float], compared: str
 
 
 def short_list(run: str, returned: float) -> str:
-    """That a run has short lists, with the judged share of what they have."""
+    """Say that a run has short lists, with the judged share of what they have."""
     return f"; {run} has short lists, and {whole_percent(returned)} of what it returned was judged"
 
 
 def lacks_topics(run: str, topics: int) -> str:
-    """That a run lacks topics."""
+    """Say that a run lacks topics."""
     return f"; {run} lacks {plural(topics, 'topic')}, which count{'s' * (topics == 1)} as not judged"
 
 
 def differ(tests: PairTests) -> str:
-    """Whether a pair was judged differently, as far as the test can tell."""
+    """Say whether a pair was judged differently, as far as the test can tell."""
     if tests.significant[0]:
         return "a significant difference"
     if tests.constant[0]:
@@ -429,24 +429,24 @@ def differ(tests: PairTests) -> str:
 
 
 def case_of(case: int, run: str | None) -> str:
-    """What a case means; `run` is significantly better, None: neither is."""
+    """Say what a case means; `run` is significantly better, None: neither is."""
     return f"{case}, {strength(case)}: {'' if run is None else f'{run} is '}{MEANING[case]}"
 
 
 def pair_settled(answer: str | None, low: str, high: str, policies: Policies, kind: str) -> str:
-    """Whether the order holds, with the limits of the difference and how they were found."""
+    """Say whether the order holds, with the limits of the difference and how they were found."""
     limits = f"is {low}" if low == high else f"lies between {low} and {high}"
     when = which_completions(policies) or "whatever the unjudged documents are"
     return f"{answer or 'not known'}: the difference {limits} {when} ({HOW_BOUNDED[kind]})"
 
 
 def equivalent(margin: float, p: float, alpha: float) -> str:
-    """Whether two runs are as good, within the margin."""
+    """Say whether two runs are as good, within the margin."""
     return f"the two are {_shown(p, alpha)}within {margin:g} of each other: equivalence p {p_phrase(p)}"
 
 
 def noninferior(run: str, margin: float, p: float, alpha: float) -> str:
-    """Whether a run is no worse, within the margin."""
+    """Say whether a run is no worse, within the margin."""
     return f"{run} is {_shown(p, alpha)}less than {margin:g} worse: non-inferiority p {p_phrase(p)}"
 
 
@@ -473,22 +473,22 @@ def below(measure: str, mean: float, limit: float) -> str:
 
 
 def passed(comparisons: int, conditions: Sequence[str]) -> str:
-    """That nothing fails."""
+    """Say that nothing fails."""
     return f"passed: {plural(comparisons, 'comparison')}, none {' or '.join(conditions)}"
 
 
 def worse(difference: float, p: float, alpha: float) -> str:
-    """That a candidate is significantly worse."""
+    """Say that a candidate is significantly worse."""
     return f"significantly worse by {-difference:.4f} (adjusted p {p_phrase(p)}, alpha {alpha:g})"
 
 
 def worse_untested(difference: float, reason: str) -> str:
-    """That a candidate is worse, and why that was not tested."""
+    """Say that a candidate is worse, and why that was not tested."""
     return f"worse by {-difference:.4f}, and not tested: {reason}"
 
 
 def inferior(difference: float, margin: float, p: float, alpha: float) -> str:
-    """That a candidate may be worse by more than the margin."""
+    """Say that a candidate may be worse by more than the margin."""
     return (
         f"not shown to be less than {margin:g} worse: difference {difference:+.4f}"
         f" (non-inferiority p {p_phrase(p)}, alpha {alpha:g})"
@@ -496,7 +496,7 @@ def inferior(difference: float, margin: float, p: float, alpha: float) -> str:
 
 
 def weak_case(case: int | None, run: str) -> str:
-    """Which weak case it is; `run` is ahead."""
+    """Say which weak case it is; `run` is ahead."""
     if case not in MEANING:
         return "a weak case"
     return f"a weak case: {f'{run} is ' if case in (3, 4) else ''}{MEANING[case]}"
@@ -508,7 +508,7 @@ PLAN_FOLLOWED = "The plan is followed."
 
 
 def deviates(deviation: str) -> str:
-    """How what was done deviates from the plan."""
+    """Say how what was done deviates from the plan."""
     return f"Deviates from the plan: {deviation}."
 
 
@@ -516,12 +516,12 @@ def deviates(deviation: str) -> str:
 
 
 def left_out(measures: Sequence[Measure]) -> str:
-    """That measures have no mean over topics to compare."""
+    """Say that measures have no mean over topics to compare."""
     return f"Left out because they have no mean over topics to compare: {', '.join(map(str, measures))}."
 
 
 def margin_without_use(margin: float) -> str:
-    """That a margin changes no count of cases."""
+    """Say that a margin changes no count of cases."""
     return f"The margin {margin:g} changes no case: --each-pair shows what it tells."
 
 
@@ -529,17 +529,17 @@ def margin_without_use(margin: float) -> str:
 
 
 def lists_end(run: str, length: float) -> str:
-    """That a run can hardly find anything more."""
+    """Say that a run can hardly find anything more."""
     return f"{run} is frozen: its lists end after {length:.0f} documents"
 
 
 def significance_changes(after: bool) -> str:
-    """What became of the difference in performance."""
+    """Say what became of the difference in performance."""
     return f"the difference in performance {'becomes' if after else 'is no longer'} significant"
 
 
 def falls_behind(run: str, depth: int, share: float, other: float) -> str:
-    """That less of a run was judged than of the other from this depth on."""
+    """Say that less of a run was judged than of the other from this depth on."""
     return (
         f"assessment of {run} falls behind ({whole_percent(share)} of its first {depth} judged,"
         f" {whole_percent(other)} of the other's)"
@@ -547,7 +547,7 @@ def falls_behind(run: str, depth: int, share: float, other: float) -> str:
 
 
 def moves_shown(shown: int, moves: int) -> str:
-    """How many of the moves are shown, and what the columns beside them are."""
+    """Say how many of the moves are shown, and what the columns beside them are."""
     some = "" if shown == moves else f"{shown} of {plural(moves, 'move')}, the rest with --top N. "
     return f"{some}Judged: of the documents down to the second depth, for run_a and for run_b. Why:"
 
@@ -556,12 +556,12 @@ def moves_shown(shown: int, moves: int) -> str:
 
 
 def power_of_t(test: str) -> str:
-    """That power is not that of the test which was asked for."""
+    """Say that power is not that of the test which was asked for."""
     return f"Power is that of the paired t test; that of the test {test} is not computed."
 
 
 def too_few_to_split(topics: int) -> str:
-    """That halves of the topics are too small for their error rates to mean anything; empty: they are not."""
+    """Say that halves of the topics are too small for meaningful error rates; empty: they are not."""
     if topics >= LEAST_SPLIT:
         return ""
     return (
@@ -571,7 +571,7 @@ def too_few_to_split(topics: int) -> str:
 
 
 def how_split(splits: int) -> str:
-    """What error rates are of."""
+    """Say what error rates are of."""
     return (
         f"Two disjoint sets of so many topics, {splits} splits: share of claims that the other set"
         " reverses, by the difference that a claim requires."

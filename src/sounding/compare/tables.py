@@ -47,7 +47,7 @@ def short_names(runs: Sequence[str], widest: int | None) -> dict[str, str]:
 
 
 def p_name(tests: PairTests) -> str:
-    """What the adjusted p is called: plain p where there was nothing to adjust for."""
+    """Return what the adjusted p is called: plain p where there was nothing to adjust for."""
     single = len(tests.pairs) == 1 and tests.correction != OWN
     return "p" if tests.correction == "none" or single else "adjusted p"
 
@@ -80,7 +80,7 @@ def yes_or_no(cell: bool | None) -> str | None:
 
 
 def facts(comparison: Comparison) -> dict[str, Any]:
-    """What JSON says beside the rows."""
+    """Return what JSON says beside the rows."""
     first = comparison.performance_tests[0]
     return {
         "policies": asdict(comparison.policies),
@@ -214,7 +214,7 @@ def _significant(comparison: Comparison, rows: Rows) -> dict[int, Tone]:
 
 
 def _size_columns(comparison: Comparison, rows: Rows, found: Cells, *, full: bool) -> Iterator[Column]:
-    """How large the differences are, and how sure that is."""
+    """Yield how large the differences are, and how sure that is."""
     tests = comparison.performance_tests
     good = _significant(comparison, rows)
     if full or not comparison.same_topics:
@@ -239,7 +239,7 @@ def _size_columns(comparison: Comparison, rows: Rows, found: Cells, *, full: boo
 
 
 def _trust_columns(comparison: Comparison, found: Cells) -> Iterator[Column]:
-    """How far the differences can be trusted: assessment, case, what is settled, and what holds."""
+    """Yield how far the differences can be trusted: assessment, case, what is settled, and what holds."""
     yield Column("assessment", found["assessment_difference"], optional=5)
     weak: dict[int, Tone] = {
         place: "weak" for place, strength in enumerate(found["strength"]) if strength == "weak"
@@ -343,7 +343,7 @@ def tidy_slices(sliced: SlicedPairs, top: int | None = None) -> Table:
 
 
 def _advice_cells(found: Cells, short: Mapping[str, str]) -> list[str]:
-    """What to do, which is enough in a table; why is told where there is room."""
+    """Return what to do, which is enough in a table; why is told where there is room."""
     advice = [_shortened(text.partition(":")[0], short) for text in found["advice"]]
     return [
         text if own == case else f"{text} (alone: case {own})"

@@ -21,7 +21,7 @@ class CleaningOptions:
 
 @declare.options
 class ConvertOptions(CleaningOptions, declare.WorkerOptions):
-    """What `sounding convert` is asked for."""
+    """The options of `sounding convert`."""
 
     files: tuple[str, ...] = declare.argument(nargs=-1, required=True, metavar="FILE...")
     output: str = declare.option(

@@ -137,7 +137,7 @@ def convert(
 
 
 def _shape(source: str | Path, content: Content | None, form: str | None) -> _Shape:
-    """What a file's beginning tells; `content` is all of it, where it is not large."""
+    """Return what a file's beginning tells; `content` is all of it, where it is not large."""
     head = read_head(source) if content is None else content
     known = form or detect(head, source)
     if known == "parquet":
@@ -307,7 +307,7 @@ def _write_table(blocks: Iterator[Run], tag: str, path: Path, *, with_ranks: boo
 
 
 def _of_the_system(error: Exception) -> Exception:
-    """What the system said where Polars could not write; otherwise the same error."""
+    """Return what the system said where Polars could not write; otherwise the same error."""
     found = re.search(r"\(os error (\d+)\)", str(error))
     return error if found is None else OSError(int(found[1]), os.strerror(int(found[1])))
 

@@ -1,4 +1,4 @@
-"""What `sounding convert` does: name the targets, convert file by file, say how large they are."""
+"""Run `sounding convert`: name the targets, convert file by file, say how large they are."""
 
 from __future__ import annotations
 

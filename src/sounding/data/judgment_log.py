@@ -40,7 +40,7 @@ class Act(Protocol):
 
     @property
     def kind(self) -> str:
-        """What was done."""
+        """Return what was done."""
 
     @property
     def sequence(self) -> int:

@@ -140,8 +140,9 @@ def info_remarks(
     pooled = sum(row.pooled for row in absent)
     if pooled or (absent and grouped):
         remarks.append(
-            f"{named([row.run for row in absent], 'row')} in the info file without a matching run,"
-            f" {pooled} of them pooled{consequence if pooled else ''}"
+            f"{named([row.run for row in absent], 'run')} of the info file"
+            f" {'was' if len(absent) == 1 else 'were'} not given, {pooled:,} of them"
+            f" pooled{consequence if pooled else ''}"
         )
     return remarks
 

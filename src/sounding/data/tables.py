@@ -140,7 +140,7 @@ class Qrels:
 
     @property
     def sampling(self) -> dict[str, Numbers | Places]:
-        """What is known about how documents were selected for judging, by column name."""
+        """Return what is known about how documents were selected for judging, by column name."""
         columns = {
             "pool_rank": self.pool_ranks, "probability": self.probabilities, "method": self.methods,
             "stratum": self.strata,

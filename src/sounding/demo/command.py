@@ -13,7 +13,7 @@ DEFAULT_SEED = 1
 
 @declare.options
 class DemoOptions:
-    """What `sounding demo` is asked for."""
+    """The options of `sounding demo`."""
 
     folder: Path | None = declare.argument(
         metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path)

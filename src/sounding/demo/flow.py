@@ -133,13 +133,13 @@ def gather(collection: Collection, folder: Path) -> DemoEvidence:
 
 
 def observations(evidence: DemoEvidence) -> list[str]:
-    """What the table shows, in sentences; one that does not hold for this collection is left out."""
+    """Return what the table shows, in sentences; one that does not hold for this collection is left out."""
     found = (unjudged_documents(evidence), hidden_worth(evidence), swapped_pair(evidence), depth(evidence))
     return [sentence for sentence in found if sentence is not None]
 
 
 def unjudged_documents(evidence: DemoEvidence) -> str | None:
-    """Who has unjudged documents among the first that the leading measure looks at."""
+    """Return who has unjudged documents among the first that the leading measure looks at."""
     new, pooled = evidence.runs(pooled=False), evidence.runs(pooled=True)
     if not new or not pooled:
         return None
@@ -155,7 +155,7 @@ def unjudged_documents(evidence: DemoEvidence) -> str | None:
 
 
 def hidden_worth(evidence: DemoEvidence) -> str | None:
-    """How far the new run that gains most would rise if everything were judged."""
+    """Return how far the new run that gains most would rise if everything were judged."""
     new, pooled = evidence.runs(pooled=False), evidence.runs(pooled=True)
     change = evidence.change()
     if not new or not pooled:
@@ -196,7 +196,7 @@ def swapped_pair(evidence: DemoEvidence) -> str | None:
 
 
 def depth(evidence: DemoEvidence) -> str | None:
-    """How much less is known deeper than the pool goes."""
+    """Return how much less is known deeper than the pool goes."""
     pooled = evidence.runs(pooled=True)
     if not pooled:
         return None
@@ -258,7 +258,7 @@ def anew_table(rows: dict[str, list[Checkpoint]]) -> Table:
 
 
 def anew_sentence(rows: dict[str, list[Checkpoint]]) -> str:
-    """What the table shows, in words."""
+    """Return what the table shows, in words."""
     last = rows["mtc"][-1]
     whole = round(last.judgments / last.cost)
     return (
@@ -358,7 +358,7 @@ def last_lines(made: Report, by_truth: Comparison, written: bool, folder: Path) 
 
 
 def against_truth(comparison: Comparison, by_truth: Comparison) -> str:
-    """How many weak and how many strong conclusions by the first measure the truth contradicts."""
+    """Return how many weak and how many strong conclusions by the first measure the truth contradicts."""
     ours, theirs = conclusions(comparison), conclusions(by_truth)
     wrong = [theirs[pair] != better for pair, better in ours.items()]
     strong = comparison.strong[0].tolist()

@@ -51,7 +51,7 @@ class Person:
 
 
 def is_demo(folder: Path) -> bool:
-    """Whether a folder holds a demo that was made before; another project there is refused."""
+    """Return whether a folder holds a demo that was made before; another project there is refused."""
     if not (folder / FILE).exists():
         return False
     if not (folder / PEOPLE).exists():
@@ -168,7 +168,7 @@ def judging_demo(folder: Path, port: int | None) -> None:
 
 
 def judging_lines(project: Project, people: Sequence[Person]) -> list[str]:
-    """What there is, who can sign in, and what to do with it."""
+    """Return what there is, who can sign in, and what to do with it."""
     folder = project.folder
     width = max(len(person.name) for person in people)
     told = (

@@ -126,7 +126,7 @@ def stability_over_k(
 
 @style.needs("measure", "k", "rank", "weight")
 def rank_weights(frame: polars.DataFrame) -> style.Chart:
-    """How much the document at each rank counts when evaluation stops at k, one line a k.
+    """Return how much the document at each rank counts when evaluation stops at k, one line a k.
 
     Columns: `measure`, `k`, `rank`, `weight`. Measures stand side by side; both axes are log scales, and
     weights below 0.00001 are cut off.
@@ -182,7 +182,7 @@ def volatility(
     threshold: float = style.VERY_CLOSE,
     pool_depth: int | None = None,
 ) -> style.Chart:
-    """How far the orders of the runs at any two depths agree (Lu et al., Figs. 5 to 7).
+    """Return how far the orders of the runs at any two depths agree (Lu et al., Figs. 5 to 7).
 
     Columns: `k1`, `k2`, `agreement`; optional `measure` (of k1) and `other` (of k2; else the same), a pane
     for each pair of them. A line parts the cells that reach the threshold from those that do not.
@@ -290,7 +290,7 @@ def _border(cells: polars.DataFrame, threshold: float) -> polars.DataFrame:
 
 @style.needs("measure", "depth", "agreement")
 def agreement_by_pool_depth(frame: polars.DataFrame, *, coefficient: str = style.TAU) -> style.Chart:
-    """How far a shallower pool orders the runs as the full pool does, one line a measure.
+    """Return how far a shallower pool orders the runs as the full pool does, one line a measure.
 
     Columns: `measure`, `depth`, `agreement`; optional `lower` and `upper`.
     """
@@ -301,7 +301,7 @@ def agreement_by_pool_depth(frame: polars.DataFrame, *, coefficient: str = style
 
 @style.needs("measure", "share", "agreement")
 def agreement_by_share_kept(frame: polars.DataFrame, *, coefficient: str = style.TAU) -> style.Chart:
-    """How far a part of the judgments orders the runs as all of them do, one line a measure.
+    """Return how far a part of the judgments orders the runs as all of them do, one line a measure.
 
     Columns: `measure`, `share` (0 to 1), `agreement`; optional `lower` and `upper`.
     """

@@ -14,7 +14,7 @@ VIEWS = ("pair", "each_run", "volatility", "agreement", "weights", "pools", "sub
 
 @declare.options
 class DepthOptions(declare.PolicyOptions, declare.ReadingOptions):
-    """What `sounding depth` is asked for."""
+    """The options of `sounding depth`."""
 
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs

@@ -105,7 +105,7 @@ def joined(parts: Sequence[Separation]) -> Separation:
 
 
 def is_quick(procedure: Procedure) -> bool:
-    """Whether a thousand depths are tested in seconds: paired t tests."""
+    """Return whether a thousand depths are tested in seconds: paired t tests."""
     return procedure.test == "t"
 
 

@@ -79,7 +79,7 @@ class DepthStudy(Displayed):
         return RunIndex(self.runs, self.rankings.tags).place(name)
 
     def place(self, k: int) -> int:
-        """Where a depth stands among those that are looked at."""
+        """Return where a depth stands among those that are looked at."""
         return int(np.searchsorted(self.ks, k))
 
     def reference_measures(self) -> tuple[Measure, ...]:

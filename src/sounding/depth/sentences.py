@@ -1,4 +1,4 @@
-"""What `depth` says in words: the headline, findings by the guidelines of Lu et al., notes and legends."""
+"""The sentences of `depth`: the headline, findings by the guidelines of Lu et al., notes and legends."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ def not_drawn(coefficient: str) -> str:
 def notes_on(
     rankings: Rankings, procedure: Procedure, depths: Sequence[int], measures: Sequence[OverDepth]
 ) -> Iterator[str]:
-    """What a reader should be warned of."""
+    """Say what a reader should be warned of."""
     topics = len(rankings.judgments.topics)
     if topics < FEW_TOPICS:
         yield f"With only {plural(topics, 'topic')} (fewer than {FEW_TOPICS}), differences may be chance."
@@ -314,7 +314,7 @@ def notes_on(
 
 
 def _beyond_the_lists(deepest: int, depths: Sequence[int], measures: Sequence[OverDepth]) -> Iterator[str]:
-    """Which depths no list reaches."""
+    """Say which depths no list reaches."""
     beyond = [f"k = {k:,}" for k in depths if k > deepest]
     beyond += dict.fromkeys(
         f"reference {one.reference_name}" for one in measures if one.reference_depth > deepest
@@ -324,7 +324,7 @@ def _beyond_the_lists(deepest: int, depths: Sequence[int], measures: Sequence[Ov
 
 
 def _not_tested(one: OverDepth, depths: Sequence[int]) -> Iterator[str]:
-    """How many pairs differ by the same on every topic, at the chosen depths."""
+    """Say how many pairs differ by the same on every topic, at the chosen depths."""
     counts = {k: int(one.separation.constant[one.separation.ks.index(k)]) for k in depths}
     constant = [f"{count:,} at {k}" for k, count in counts.items() if count]
     if constant:

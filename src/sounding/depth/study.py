@@ -229,7 +229,7 @@ def references(
 
 
 def needs_pool_ranks(measures: Sequence[Measure], reference: Measure | int | None) -> bool:
-    """Whether a measure, or the one that they are held against, asks for the pool of every depth."""
+    """Return whether a measure, or the one that they are held against, asks for the pool of every depth."""
     asked = [*measures, *([reference] if isinstance(reference, Measure) else [])]
     return any(
         measure.get("norm") == "c"

@@ -92,7 +92,7 @@ def tidy_table(found: DepthStudy, *, every_k: bool) -> Table:
 
 
 def facts(found: DepthStudy, findings: Sequence[Finding]) -> dict[str, Any]:
-    """What JSON says beside the rows."""
+    """Return what JSON says beside the rows."""
     return {
         "policies": asdict(found.policies),
         "test": {
@@ -400,7 +400,7 @@ _WEIGHTS_TITLE = "Weight of each rank in a measure cut at k"
 
 
 def _no_weights(found: DepthStudy) -> str:
-    """Which measures give no rank a weight of its own; empty: none."""
+    """Return which measures give no rank a weight of its own; empty: none."""
     lacking = [one.name for one in found.measures if rank_weights(one.measure, 1) is None]
     return sentences.no_weights(lacking) if lacking else ""
 

@@ -45,7 +45,7 @@ class Agreeing:
 
     @property
     def is_distance(self) -> bool:
-        """Whether the coefficient falls as orderings agree better, so that no threshold fits it."""
+        """Return whether the coefficient falls as orderings agree better, so that no threshold fits it."""
         return find_coefficient(self.coefficient).identical != 1
 
 

@@ -13,7 +13,7 @@ from sounding.terminal.help import GroupedCommand
 
 @declare.options
 class EvaluateOptions(declare.PolicyOptions, declare.ReadingOptions):
-    """What `sounding evaluate` is asked for."""
+    """The options of `sounding evaluate`."""
 
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs

@@ -191,13 +191,13 @@ def _without_failures(
 
 
 def _shown_name(place: Place) -> str:
-    """What messages call a run: its name, or where it came from."""
+    """Return what messages call a run: its name, or where it came from."""
     source = place.source.source if isinstance(place.source, Run) else place.source
     return str(place.name or source)
 
 
 def _some_are_large(sources: Sequence[Place], run_format: str | None) -> bool:
-    """Whether some run is to be read in parts."""
+    """Return whether some run is to be read in parts."""
     named = [source for source, _ in sources]
     return some_may_be_large(named) and any(is_large(source, run_format) for source in named)
 
@@ -236,7 +236,7 @@ def _outside_each(rows: Sequence[RunValues], rankings: Sequence[Ranking], polici
 
 
 def _found(table: Run | Qrels, earlier: PairTable) -> NDArray[np.bool_]:
-    """Which rows of a table the earlier judgments hold."""
+    """Return which rows of a table the earlier judgments hold."""
     topic = np.repeat(earlier.numbers(table.topics), table.sizes)
     rows, _ = earlier.find(topic, table.pair_keys(), table.docs)
     found = np.zeros(len(table.docs), np.bool_)

@@ -1,4 +1,4 @@
-"""What `sounding evaluate` does: read the files, compute the values, write them."""
+"""Run `sounding evaluate`: read the files, compute the values, write them."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def _print_failures(failures: Sequence[str]) -> None:
 
 
 def _failure(run: str, error: SoundingError) -> str:
-    """What is wrong with a run, with its name in front."""
+    """Return what is wrong with a run, with its name in front."""
     text = " ".join(str(error).splitlines())
     return text if text.startswith(run) else f"{run}: {text}"
 

@@ -102,7 +102,7 @@ class ResultsFolder:
         write_file(self._path(place), stream.getvalue())
 
     def _read(self, place: Place) -> RunValues | None:
-        """What a file holds of a run; None where there is none, or where it is of something else."""
+        """Return what a file holds of a run; None where there is none, or where it is of something else."""
         path = self._path(place)
         try:
             frame = polars.read_parquet(path)
@@ -183,7 +183,7 @@ def results_folder(
 
 
 def _ending(settings: str) -> str:
-    """How the names of all files of one evaluation end."""
+    """Return how the names of all files of one evaluation end."""
     return f"{settings[:_DIGITS]}.parquet"
 
 
@@ -233,7 +233,7 @@ class Evaluation:
         return 1 if self.some is None else steps_to_read(place[0], self.run_format)
 
     def of_topics(self, run: Run, known: Qrels) -> RunValues:
-        """What some topics of a run give."""
+        """Return what some topics of a run give."""
         if self.some is None:
             raise DataError(f"{run.source}: this run must be read whole")
         return self.some(run, known)
@@ -267,7 +267,7 @@ def evaluate_each(
     jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> list[RunValues | SoundingError]:
-    """What each run gives, or why it could not; what a folder holds already is taken from it."""
+    """Return what each run gives, or why it could not; what a folder holds already is taken from it."""
     held = {} if folder is None else folder.held(sources)
     if progress:
         progress(sum(asked.steps(sources[run]) for run in held))
@@ -283,7 +283,7 @@ def _evaluated(
     progress: Progress | None,
     kept: Callable[[Place, RunValues], None] | None,
 ) -> list[RunValues | SoundingError]:
-    """What each run gives, or why it could not; runs that are not large are read whole."""
+    """Return what each run gives, or why it could not; runs that are not large are read whole."""
     pieces: list[_Piece] = []
     outcomes: dict[int, RunValues | SoundingError] = {}
     for run, place in enumerate(sources):
@@ -357,7 +357,7 @@ def _part_values(part: Part, place: Place, asked: Evaluation) -> _PartValues:
 def _outcome(
     place: Place, mine: Sequence[tuple[_Piece, Any]], asked: Evaluation
 ) -> RunValues | SoundingError:
-    """What a run gave, from what its pieces gave."""
+    """Return what a run gave, from what its pieces gave."""
     for _, made in mine:
         if isinstance(made, SoundingError):
             return made

@@ -55,7 +55,7 @@ class Scores(Displayed):
         return mean_over_topics(self.judged)
 
     def beside(self) -> dict[str, NDArray[np.float64]]:
-        """What stands beside every value, by column: (run, measure, topic) each; NaN: not known."""
+        """Return what stands beside every value, by column: (run, measure, topic) each; NaN: not known."""
         if self.bounds is not None:
             return {name: getattr(self.bounds, name) for name in BOUNDS}
         if self.expected is not None:
@@ -64,7 +64,7 @@ class Scores(Displayed):
         return {}
 
     def beside_mean(self) -> dict[str, NDArray[np.float64]]:
-        """What stands beside every mean over topics: (run, measure) each."""
+        """Return what stands beside every mean over topics: (run, measure) each."""
         whole = replace(
             self,
             bounds=None if self.bounds is None else self.bounds.over_topics(self.measures),
@@ -299,7 +299,7 @@ class OpenPairs(NamedTuple):
 def count_open_pairs(
     value: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
 ) -> OpenPairs:
-    """How many pairs of runs have bounds that overlap; of equal ones, which need not stay so."""
+    """Return how many pairs of runs have bounds that overlap; of equal ones, which need not stay so."""
     order = np.argsort(-value, kind="stable")
     order = order[~np.isnan(value[order])]
     value, lower, upper = value[order], lower[order], upper[order]

@@ -1,4 +1,4 @@
-"""What evaluate says in words: the headline, and the notes beside the values."""
+"""The sentences of `evaluate`: the headline, and the notes beside the values."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ def _best(cells: list[float]) -> frozenset[int]:
 
 
 def facts(scores: Scores) -> dict[str, object]:
-    """What JSON says beside the rows."""
+    """Return what JSON says beside the rows."""
     measures = list(map(str, scores.measures))
     return {
         "policies": asdict(scores.policies),

@@ -9,7 +9,7 @@ from sounding.terminal import declare
 
 @declare.options
 class MeasuresOptions(declare.OutputOptions):
-    """What `sounding measures` is asked for."""
+    """The options of `sounding measures`."""
 
     names: tuple[str, ...] = declare.argument(nargs=-1, metavar="[MEASURE]...")
     max_residual: tuple[float, ...] = declare.option(

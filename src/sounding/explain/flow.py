@@ -1,4 +1,4 @@
-"""What `sounding measures` does: look measures up in the registry, and write what it says of them."""
+"""Run `sounding measures`: look measures up in the registry, and write what it says of them."""
 
 from __future__ import annotations
 

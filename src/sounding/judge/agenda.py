@@ -78,20 +78,20 @@ class Agenda:
 
     @property
     def settings(self) -> Settings:
-        """What the project was set up with."""
+        """Return what the project was set up with."""
         if self._settings is None:
             raise DamagedError("the log does not begin with the settings of a project; is this its database?")
         return self._settings
 
     @property
     def all_lists(self) -> Retrieved:
-        """What the runs retrieved, also for topics that are not in use."""
+        """Return what the runs retrieved, also for topics that are not in use."""
         if self._all_lists is None:
             self._all_lists = self._read()
         return self._all_lists
 
     def in_use(self, topic: str) -> bool:
-        """Whether a topic is judged by its order and counts: neither a candidate nor dropped."""
+        """Return whether a topic is judged by its order and counts: neither a candidate nor dropped."""
         return self.statuses.get(topic, IN_USE) == IN_USE
 
     def order(self, topic: str) -> Order:
@@ -134,7 +134,7 @@ class Agenda:
         return TopicSample(documents=documents, in_force=in_force)
 
     def draws(self, topic: str, order: Order) -> tuple[int, ...]:
-        """How many runs there were at the end of each draw but the last of a sample of a topic."""
+        """Return how many runs there were at the end of each draw but the last of a sample of a topic."""
         since = min((one.first for one in self._adoptions_of(topic, order)), default=len(self.runs))
         return tuple(stay.runs for stay in self._stays.get(topic, ()) if stay.runs >= max(since, 1))
 
@@ -151,7 +151,7 @@ class Agenda:
                 self._check_draw(self.order(topic), retrieved.of_topics([number]), ())
 
     def is_sampled(self, topic: str) -> bool:
-        """Whether some order of a topic was a sample."""
+        """Return whether some order of a topic was a sample."""
         return self._sample_order(topic) is not None
 
     def take(self, event: Event) -> None:
@@ -197,14 +197,14 @@ class Agenda:
         return [adoption for adoption in found if adoption is not None]
 
     def _last_run(self, topic: str, sample: Order) -> int:
-        """How many runs a sample that gave way has: those that came after it did are no part of it."""
+        """Return how many runs a sample that gave way has: those that came after it did are no part of it."""
         came = max((one.last for one in self._adoptions_of(topic, sample)), default=0)
         others = {stay.runs for stay in self._stays.get(topic, ()) if stay.rule != sample.rule}
         gone = {end for end in self.draws(topic, sample) if end >= came}  # and it did not come back
         return min(gone & others, default=len(self.runs))
 
     def _of_topic(self, topic: str) -> Retrieved:
-        """What the runs have of one topic: each is drawn apart from the others, in use or not."""
+        """Return what the runs have of one topic: each is drawn apart from the others, in use or not."""
         return self.all_lists.of_topics([self.all_lists.topics.index(topic)])
 
     def _draw(self, sample: Order, alone: Retrieved, draws: Sequence[int]) -> TopicQueues:

@@ -63,13 +63,13 @@ class Database(Protocol):
         """Write a copy of everything as it stands at one moment."""
 
     def kind(self) -> str:
-        """Which database it is, and how it keeps what is being written."""
+        """Return which database it is, and how it keeps what is being written."""
 
     def refuse(self, why: str) -> StoreError:
         """Record nothing from now on, and give this reason; returns the error to raise."""
 
     def damage(self) -> list[str]:
-        """What is wrong with the files of the database, a sentence each."""
+        """Return what is wrong with the files of the database, a sentence each."""
 
     def erase(self) -> AbstractContextManager[Statements]:
         """As `write`; what is deleted or overwritten leaves the files as well: see `holds_erased`."""

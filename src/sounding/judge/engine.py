@@ -73,7 +73,7 @@ class Engine:
 
     @property
     def settings(self) -> Settings:
-        """What the project was set up with."""
+        """Return what the project was set up with."""
         return self._replay.settings
 
     def catch_up(self) -> int:
@@ -104,7 +104,7 @@ class Engine:
 
     @contextmanager
     def _up_to_date(self) -> Iterator[JudgingState]:
-        """Where judging stands by now, for this thread alone."""
+        """Yield where judging stands by now, for this thread alone."""
         with self._lock:
             self.catch_up()
             yield self._replay
@@ -275,7 +275,7 @@ class Engine:
         return sorted(found, key=lambda one: (one.settled.judged, one.topic, one.doc))
 
     def ahead(self, assessor: str, topic: str) -> Ahead:
-        """What is still to come for an assessor in a topic."""
+        """Return what is still to come for an assessor in a topic."""
         with self._lock:
             return self._replay.ahead(assessor, topic)
 
@@ -285,7 +285,7 @@ class Engine:
             return self._replay.order(topic)
 
     def in_use(self, topic: str) -> bool:
-        """Whether a topic is judged by its order and counts: neither a candidate nor dropped."""
+        """Return whether a topic is judged by its order and counts: neither a candidate nor dropped."""
         with self._lock:
             return self._replay.in_use(topic)
 
@@ -395,7 +395,7 @@ class Engine:
             return self._replay.all_lists.topics if self._replay.runs else ()
 
     def brings(self, topic: str, doc: str) -> bool:
-        """Whether some run has a document for a topic."""
+        """Return whether some run has a document for a topic."""
         with self._lock:
             if not self._replay.runs or topic not in self._replay.all_lists.topics:
                 return False
@@ -415,19 +415,19 @@ class Engine:
         return missing_from(corpus, pairs)
 
     def why_no_ranking(self) -> str:
-        """Why the runs cannot be ranked, as a sentence; empty: they can."""
+        """Return why the runs cannot be ranked, as a sentence; empty: they can."""
         with self._up_to_date() as replay:
             if not replay.runs:
                 return "There are no runs yet."
             return "" if replay.ready else "No topic that the runs have is in use."
 
     def counts(self) -> Counts:
-        """How much is judged, whether the runs can be ranked or not."""
+        """Return how much is judged, whether the runs can be ranked or not."""
         with self._up_to_date() as replay:
             return counts_of(replay)
 
     def live(self) -> Live:
-        """How sure the ranking is now; for organizers only. Judging goes on while it is worked out."""
+        """Return how sure the ranking is now; for organizers only. Judging goes on while it is worked out."""
         with self._up_to_date() as replay:
             work = live_work(replay)
         return work()

@@ -37,7 +37,7 @@ from sounding.judge.serving import is_address, last_address
 from sounding.judge.settings import Order, Settings, parse_parameters, parse_scale
 from sounding.judge.store import Store
 from sounding.judge.verify import verify
-from sounding.render.tables import Table, json_text
+from sounding.render.tables import SCHEMA_VERSION, Table, json_text
 from sounding.terminal.declare import OutputOptions, by_suffix
 from sounding.terminal.options import (
     PEOPLE,
@@ -243,7 +243,8 @@ def status(options: command.StatusOptions) -> None:
         raise DataError(views["topics"].notes[0])  # the reason why the runs are not ranked
     if view is None and layout == "json":
         both = {name: {**table.facts, "rows": table.rows()} for name, table in views.items()}
-        write_text(json_text(both, indent=1), options.output)
+        body = {"schema": f"sounding/judge-status/{SCHEMA_VERSION}", **both}
+        write_text(json_text(body, indent=1), options.output)
         return
     _write(options, *([views[view]] if view else views.values()))
 

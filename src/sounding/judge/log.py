@@ -67,7 +67,7 @@ class EventLog(Tables):
         return [event_of(row) for row in self._rows(sql.AUDITS, assessor=expert)]
 
     def has_key(self, assessor: str, key: str) -> bool:
-        """Whether somebody has used a key for some act."""
+        """Return whether somebody has used a key for some act."""
         return bool(self._rows(sql.EVENT_OF_KEY, assessor=assessor, key=key))
 
     def last_sequence(self) -> int:
@@ -75,7 +75,7 @@ class EventLog(Tables):
         return self.last_event().sequence
 
     def last_event(self) -> Last:
-        """Which event is the last."""
+        """Return which event is the last."""
         with self._database.read() as run:
             return last_event(run)
 
@@ -88,7 +88,7 @@ class Last(NamedTuple):
 
 
 def last_event(run: Statements) -> Last:
-    """Which event is the last; a transaction asks for it once."""
+    """Return which event is the last; a transaction asks for it once."""
     if "sequence" not in run.known:
         rows = run(sql.LAST_EVENT)
         run.known["sequence"], run.known["time"] = (rows[0]["sequence"], rows[0]["time"]) if rows else (0, 0)
@@ -181,7 +181,7 @@ def _expect_what_judging_asks(run: Statements, assessor: str, topic: str, doc: s
 
 
 def _says_the_same(last: Event, submission: Submission) -> bool:
-    """Whether a judgment would add nothing to the last one of its assessor, which stands."""
+    """Return whether a judgment would add nothing to the last one of its assessor, which stands."""
     chosen_alike = submission.selection in (None, last.selection)
     return chosen_alike and (last.grade, last.comment) == (submission.grade, submission.comment)
 
@@ -261,7 +261,7 @@ def earlier_receipt(
 
 
 def is_void(run: Statements, assessor: str, topic: str, doc: str | None, key: str) -> bool:
-    """Whether an undo with this key has found nothing before; for another one it is a conflict."""
+    """Return whether an undo with this key has found nothing before; for another one it is a conflict."""
     rows = run(sql.VOID_KEY, assessor=assessor, key=key)
     if rows and (rows[0]["topic"], doc and rows[0]["doc"]) != (topic, doc):
         raise _key_of_another(key, "an undo")

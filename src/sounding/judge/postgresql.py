@@ -253,7 +253,7 @@ class PostgresDatabase:
         self._identity = identity or self._identity
 
     def _identity_by(self, connection: Connection) -> Row | None:
-        """What tells the database apart from others of its name; None: this user may not know."""
+        """Return what tells the database apart from others of its name; None: this user may not know."""
         with suppress(self._psycopg.Error):
             return _rows(connection, sql.IDENTITY, {})[0]
         return None
@@ -270,7 +270,7 @@ class PostgresDatabase:
             ) from error
 
     def _has_refused(self, error: psycopg.Error) -> bool:
-        """Whether the server itself has said no, and not merely fallen silent or been stopped."""
+        """Return whether the server itself has said no, and not merely fallen silent or been stopped."""
         code = error.sqlstate or ""
         ended = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
         silent = ended or not code or code.startswith(("08", "57"))
@@ -335,7 +335,7 @@ def _gives_rows(statement: str) -> bool:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Whether a remark of psycopg is more than the error that is raised as well."""
+    """Return whether a remark of psycopg is more than the error that is raised as well."""
     return not str(record.msg).startswith("error ignored")
 
 

@@ -46,12 +46,12 @@ class Counts:
         return TopicCounts(*map(sum, zip(*self.topics.values(), strict=True)))
 
     def of(self, topic: str) -> TopicCounts:
-        """How far a topic is, whether it counts or not."""
+        """Return how far a topic is, whether it counts or not."""
         return self.topics.get(topic) or self.unused.get(topic) or TopicCounts()
 
 
 def counts_of(replay: JudgingState) -> Counts:
-    """How much is judged where a replay stands."""
+    """Return how much is judged where a replay stands."""
     used = set(replay.retrieved.topics if replay.ready else ())
     grades: dict[str, list[float | None]] = {topic: [] for topic in used}
     unsettled = dict.fromkeys(used, 0)
@@ -101,7 +101,7 @@ class Live(Counts):
 
     @property
     def stated(self) -> Confidence:
-        """What people are told of the confidence: no chances where the basis is too thin."""
+        """Return what people are told of the confidence: no chances where the basis is too thin."""
         return self.confidence.stated(self.basis)
 
 
@@ -137,7 +137,7 @@ def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> GradedCo
 def agreements(
     given: Iterable[Opinion], scale: Sequence[float], names: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """How well each two assessors agree on the documents that both could judge, where there are any.
+    """Return how well each two assessors agree on the documents that both could judge, where there are any.
 
     Kappa is None where fewer than `FEWEST` speak for it, or where chance alone would give as much.
     """
@@ -166,5 +166,5 @@ def agreements(
 
 
 def opinion_of(one: StandingJudgment) -> Opinion:
-    """What a judgment that stands says."""
+    """Return what a judgment that stands says."""
     return one.assessor, one.pair, one.grade

@@ -68,7 +68,7 @@ class Event:
 
     @property
     def undid(self) -> Undone | None:
-        """What the event took back: a first judgment, the change of one, a skip; None: nothing.
+        """Return what the event took back: a first judgment, the change of one, a skip; None: nothing.
 
         A change goes back to the judgment before it, whose grade and comment the event has: `restores`, in
         `detail`, says which.
@@ -137,7 +137,7 @@ class User:
 
     @property
     def erased(self) -> bool:
-        """Whether nothing but the pseudonym is left of the user."""
+        """Return whether nothing but the pseudonym is left of the user."""
         return self.name == self.pseudonym and self.password_hash is None and not self.active
 
 
@@ -168,17 +168,17 @@ class Topic:
 
     @property
     def in_use(self) -> bool:
-        """Whether the topic is judged by an order and counts."""
+        """Return whether the topic is judged by an order and counts."""
         return self.status == IN_USE
 
     @property
     def candidate(self) -> bool:
-        """Whether the topic is still being developed."""
+        """Return whether the topic is still being developed."""
         return self.status == CANDIDATE
 
     @property
     def dropped(self) -> bool:
-        """Whether nobody is to judge the topic any more."""
+        """Return whether nobody is to judge the topic any more."""
         return self.status == DROPPED
 
 
@@ -227,7 +227,7 @@ class StandingJudgment:
 
     @property
     def pair(self) -> Pair:
-        """What the judgment is about."""
+        """Return what the judgment is about."""
         return self.topic, self.doc
 
 
@@ -281,7 +281,7 @@ class SearchEntry:
 
 
 def is_relevant(grade: float | None, level: float) -> bool:
-    """Whether a grade is at least the lowest relevant one; None: there is no grade."""
+    """Return whether a grade is at least the lowest relevant one; None: there is no grade."""
     return grade is not None and grade >= level
 
 
@@ -296,7 +296,7 @@ def topic_of(row: Mapping[str, Any]) -> Topic:
 
 
 def selection_of(row: Mapping[str, Any]) -> Selection | None:
-    """How the document of a row was selected; None: the row is of no document."""
+    """Return how the document of a row was selected; None: the row is of no document."""
     return None if row["policy"] is None else Selection(**{name: row[name] for name in sql.SELECTION})
 
 

@@ -96,7 +96,7 @@ class TantivyIndex:
         return [int(searcher.doc(address)[NUMBER][0]) for _, address in hits]
 
     def count(self, terms: Sequence[Term], *, every: bool) -> int:
-        """How many documents have every term, or any."""
+        """Return how many documents have every term, or any."""
         return int(self._index.searcher().search(self._queries(terms, every), 1, count=True).count)
 
     def _queries(self, terms: Sequence[Term], every: bool) -> tantivy.Query:
@@ -179,7 +179,7 @@ def build_corpus(
 
 
 def index_folder(path: Path) -> Path:
-    """Where tantivy keeps the words of a corpus file; SQLite keeps them in the file itself."""
+    """Return where tantivy keeps the words of a corpus file; SQLite keeps them in the file itself."""
     return path.with_name(f"{path.name}.tantivy")
 
 
@@ -261,7 +261,7 @@ def _with_marks(text: str) -> str:
 
 
 def _searchable_text(document: Document) -> str:
-    """What a search looks at: all of a text, and of HTML the title and what can be read."""
+    """Return what a search looks at: all of a text, and of HTML the title and what can be read."""
     title, rest = split_title(document)
     return f"{title}\n{plain(rest)}" if is_html(rest) else document.text
 
@@ -308,7 +308,7 @@ class Corpus:
         return [row["number"] for row in self._rows(sql.FIND, query=_fts5_query(terms, every), limit=limit)]
 
     def _count(self, terms: list[Term], *, every: bool) -> int:
-        """How many documents fit: a small part of the work of finding the best of them."""
+        """Return how many documents fit: a small part of the work of finding the best of them."""
         if self._index is not None:
             return self._index.count(terms, every=every)
         return int(self._rows(sql.COUNT_FOUND, query=_fts5_query(terms, every))[0]["count"])
@@ -399,7 +399,7 @@ def shortened(text: str, length: int) -> str:
 
 
 def _snippet(text: str, words: list[str]) -> str:
-    """What stands around the first of the words, in one line; the beginning where none is found."""
+    """Return what stands around the first of the words, in one line; the beginning where none is found."""
     found = [
         match.start()
         for word in words

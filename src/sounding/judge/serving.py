@@ -52,7 +52,7 @@ def remember_address(folder: Path, address: str) -> None:
 
 
 def last_address(folder: Path) -> str | None:
-    """Where a project was served last; None: nowhere yet, or nobody knows."""
+    """Return where a project was served last; None: nowhere yet, or nobody knows."""
     try:
         text = (folder / FILE).read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
@@ -81,7 +81,7 @@ def answering(folder: Path, cookie: str) -> str | None:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a server: http:// or https://, and a name."""
+    """Return whether a text is the address of a server: http:// or https://, and a name."""
     try:
         parts = urlsplit(text)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

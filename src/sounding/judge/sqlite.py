@@ -66,7 +66,7 @@ class NotSharedError(Exception):
 
 
 def obstacle(path: Path) -> str:
-    """Why no write-ahead log is kept here; empty: one is.
+    """Return why no write-ahead log is kept here; empty: one is.
 
     A log needs memory that all its processes share, which those of two machines do not.
     """
@@ -105,7 +105,7 @@ def connect(path: Path, seconds: float) -> tuple[sqlite3.Connection, bool]:
 
 
 def lacks(path: Path, table: str) -> bool:
-    """Whether a file can be read as a database, and has no such table. Nothing is written to it."""
+    """Return whether a file can be read as a database, and has no such table. Nothing is written to it."""
     address = _address(path, "mode=ro&immutable=1" if _is_at_rest(path) else "mode=ro")
     try:
         with closing(sqlite3.connect(address, uri=True)) as connection:
@@ -133,7 +133,7 @@ def refuse_log(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def keeps_log(connection: sqlite3.Connection) -> bool:
-    """Whether a file has a write-ahead log now."""
+    """Return whether a file has a write-ahead log now."""
     return str(connection.execute("PRAGMA journal_mode").fetchone()[0]) == "wal"
 
 
@@ -254,7 +254,7 @@ class SqliteDatabase:
         return StoreError(f"{self.place}: {why}")
 
     def damage(self) -> list[str]:
-        """What is wrong with the file, a sentence each."""
+        """Return what is wrong with the file, a sentence each."""
         with self.read() as run:
             found = [str(next(iter(dict(row).values()))) for row in run(sql.INTEGRITY)]
         return [f"{self.place}: {problem}" for problem in found if problem != "ok"]
@@ -275,7 +275,7 @@ class SqliteDatabase:
         self._empty_log(ERASING_SECONDS)
 
     def holds_erased(self) -> bool:
-        """Whether the log may hold what was erased."""
+        """Return whether the log may hold what was erased."""
         return self._erased.exists()
 
     def _empty_log(self, seconds: float) -> None:
@@ -353,7 +353,7 @@ def _keep_private(path: Path) -> None:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file stands at a path; None: none does."""
+    """Return which file stands at a path; None: none does."""
     with suppress(OSError):
         found = path.stat()
         return found.st_dev, found.st_ino

@@ -83,11 +83,11 @@ class Opinions:
 
     @property
     def selections(self) -> dict[str, Selection | None]:
-        """How the document came to every assessor."""
+        """Return how the document came to every assessor."""
         return {who: history[-1].selection for who, history in self.given.items()}
 
     def verdict(self, feed: Feed) -> CountedGrade:
-        """What the document counts as."""
+        """Return what the document counts as."""
         if feed == "adjudicated" and self.adjudicated.judged:
             return self.adjudicated
         if not self.given:
@@ -103,11 +103,11 @@ class Opinions:
 
     @property
     def differ(self) -> bool:
-        """Whether assessors gave different grades; who could not judge it has no vote."""
+        """Return whether assessors gave different grades; who could not judge it has no vote."""
         return len({grade for grade in self.grades.values() if grade is not None}) > 1
 
     def unsettled(self, feed: Feed) -> bool:
-        """Whether assessors differ, so that only an organizer can say what the document counts as."""
+        """Return whether assessors differ, so that only an organizer can say what the document counts as."""
         return feed == "adjudicated" and not self.adjudicated.judged and self.differ
 
     @property
@@ -117,13 +117,13 @@ class Opinions:
 
     @property
     def selection(self) -> Selection | None:
-        """How the document came to be judged first, other than by an audit."""
+        """Return how the document came to be judged first, other than by an audit."""
         given = (selection for selection in self.selections.values() if not is_audit(selection))
         return next(given, self.withdrawn)
 
 
 def is_audit(selection: Selection | None) -> bool:
-    """Whether an expert graded a document anew that others have judged."""
+    """Return whether an expert graded a document anew that others have judged."""
     return selection is not None and selection.policy == AUDIT
 
 
@@ -177,7 +177,7 @@ class JudgingState(Agenda):
 
     @property
     def retrieved(self) -> Retrieved:
-        """What the runs retrieved for topics in use."""
+        """Return what the runs retrieved for topics in use."""
         return self._pool.retrieved
 
     @property
@@ -252,15 +252,15 @@ class JudgingState(Agenda):
         return graded
 
     def count_judged(self) -> int:
-        """How many documents are judged, and settled, for topics in use that some run has."""
+        """Return how many documents are judged, and settled, for topics in use that some run has."""
         return sum(self._gives_out(pair[0]) and not self.unsettled(pair) for pair in self.verdicts)
 
     def unsettled(self, pair: Pair) -> bool:
-        """Whether a document that is judged waits for an organizer to settle it."""
+        """Return whether a document that is judged waits for an organizer to settle it."""
         return self.verdicts[pair].grade is None and self.opinions[pair].unsettled(self.settings.feed)
 
     def left(self, topic: str) -> int:
-        """How many documents nobody has judged that the order would still bring."""
+        """Return how many documents nobody has judged that the order would still bring."""
         if not self._gives_out(topic):
             return 0
         number = self._pool.topics[topic]
@@ -271,7 +271,7 @@ class JudgingState(Agenda):
         return size - self._pool.judged[number]
 
     def has_been_judged(self, topic: str, doc: str) -> bool:
-        """Whether a judgment of a document stands, or an organizer has settled it."""
+        """Return whether a judgment of a document stands, or an organizer has settled it."""
         opinions = self.opinions.get((topic, doc))
         return opinions is not None and (bool(opinions.given) or opinions.adjudicated.judged)
 
@@ -309,7 +309,7 @@ class JudgingState(Agenda):
         )
 
     def again(self, topic: str) -> int:
-        """How many documents are judged by fewer people than are to judge each."""
+        """Return how many documents are judged by fewer people than are to judge each."""
         return len(self._thin.get(topic, {})) if self._gives_out(topic) else 0
 
     def can_finish(self, topic: str, assessors: Set[str]) -> bool:
@@ -327,7 +327,7 @@ class JudgingState(Agenda):
         return self._fit[1] if self._fit is not None and self._fit[0] == event else None
 
     def _gives_out(self, topic: str) -> bool:
-        """Whether some run has the topic, and it is in use."""
+        """Return whether some run has the topic, and it is in use."""
         return self.ready and topic in self._pool.topics
 
     @property
@@ -361,7 +361,7 @@ class JudgingState(Agenda):
             self._adopt(event.detail["fit"])
 
     def _put_off(self, assessor: str, topic: str) -> dict[str, Selection]:
-        """What an assessor put off in a topic, in the order of the last time for each."""
+        """Return what an assessor put off in a topic, in the order of the last time for each."""
         skips = self._skips.get((assessor, topic), {})
         newest = sorted((max(times), doc) for doc, times in skips.items())
         return {doc: skips[doc][last] for last, doc in newest}

@@ -112,11 +112,11 @@ class Store(PeopleTables, log.EventLog):
 
     @property
     def place(self) -> str:
-        """Where the database is, without a password."""
+        """Return where the database is, without a password."""
         return self._database.place
 
     def kind(self) -> str:
-        """Which database it is, and how it keeps what is being written."""
+        """Return which database it is, and how it keeps what is being written."""
         return self._database.kind()
 
     def close(self) -> None:
@@ -154,7 +154,7 @@ class Store(PeopleTables, log.EventLog):
             raise
 
     def damage(self) -> list[str]:
-        """What is wrong with the database itself, a sentence each; nothing: it is whole."""
+        """Return what is wrong with the database itself, a sentence each; nothing: it is whole."""
         return self._database.damage()
 
     def write_back(self) -> None:
@@ -327,7 +327,7 @@ class Store(PeopleTables, log.EventLog):
         return [records.standing_of(row) for row in self._rows(statement, **given)]
 
     def progress(self, assessor: str, level: float) -> list[records.AssessorProgress]:
-        """How far an assessor is with every topic begun; relevant is what has at least this grade."""
+        """Return how far an assessor is with every topic begun; relevant is what has at least this grade."""
         rows = self._rows(sql.PROGRESS, assessor=assessor)
         grades: dict[str, dict[float | None, int]] = {}
         for row in rows:
@@ -341,11 +341,11 @@ class Store(PeopleTables, log.EventLog):
         ]  # fmt: skip
 
     def judged_by(self, assessor: str, topic: str) -> int:
-        """How many judgments of an assessor stand for a topic."""
+        """Return how many judgments of an assessor stand for a topic."""
         return int(self._rows(sql.JUDGED_BY, assessor=assessor, topic=topic)[0]["judged"])
 
     def judgments_given(self) -> Counter[str]:
-        """How many judgments of each assessor stand."""
+        """Return how many judgments of each assessor stand."""
         rows = self._rows(sql.JUDGMENTS_OF_ASSESSORS)
         return Counter({row["assessor"]: int(row["judged"]) for row in rows})
 
@@ -447,7 +447,7 @@ class Store(PeopleTables, log.EventLog):
         return [(row["topic"], row["assessor"]) for row in self._rows(sql.ASSIGNMENTS)]
 
     def was_assigned(self, topic: str, assessor: str) -> bool:
-        """Whether an assessor is to judge a topic, or was at any time before."""
+        """Return whether an assessor is to judge a topic, or was at any time before."""
         return bool(self._rows(sql.WAS_ASSIGNED, topic=readable(topic), assessor=assessor))
 
     def topics_by(self, author: str) -> list[records.Topic]:
@@ -473,7 +473,7 @@ class Store(PeopleTables, log.EventLog):
         return [(topic, ready[assessor]) for topic, assessor in self.assignments() if assessor in ready]
 
     def topics_given(self) -> Counter[str]:
-        """How many topics everybody is to judge, by pseudonym; who can judge nothing has none."""
+        """Return how many topics everybody is to judge, by pseudonym; who can judge nothing has none."""
         return Counter(assessor.pseudonym for _, assessor in self.assigned())
 
     # ---- runs
@@ -535,7 +535,7 @@ class Store(PeopleTables, log.EventLog):
             after = rows[-1]["sequence"]
 
     def setting(self, name: str) -> str | None:
-        """What may change while people judge: instructions, the title of the project."""
+        """Return what may change while people judge: instructions, the title of the project."""
         rows = self._rows(sql.SETTING, name=name)
         return rows[0]["value"] if rows else None
 
@@ -581,7 +581,7 @@ def _free_offers(
 
 
 def _is_free(holders: Sequence[Row], assessor: str, overlap: int) -> bool:
-    """Whether an assessor may have a document that those have who are given."""
+    """Return whether an assessor may have a document that those have who are given."""
     sharing = {row["assessor"] for row in holders if row["policy"] != records.AUDIT}
     return len(sharing) < overlap and all(row["assessor"] != assessor for row in holders)
 

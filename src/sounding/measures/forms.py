@@ -32,7 +32,7 @@ class Form:
 
     @property
     def pairs(self) -> bool:
-        """Whether two relevant documents also add the weight of the lower one, as in AP."""
+        """Return whether two relevant documents also add the weight of the lower one, as in AP."""
         return self.divided_by == "relevant"
 
     @property

@@ -128,21 +128,21 @@ class FirstScreen:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether any interval is known."""
+        """Return whether any interval is known."""
         return any(one.low == one.low for one in self.standings)
 
     @property
     def has_reference(self) -> bool:
-        """Whether the runs are compared with one run."""
+        """Return whether the runs are compared with one run."""
         return any(one.against for one in self.standings)
 
     @property
     def has_outlook(self) -> bool:
-        """Whether it is known of any run what more judging would change."""
+        """Return whether it is known of any run what more judging would change."""
         return any(one.outlook.of for one in self.standings)
 
     def x(self, value: float) -> float:
-        """Where a value stands on an axis from 0 to WIDTH that holds the rows shown at first."""
+        """Return where a value stands on an axis from 0 to WIDTH that holds the rows shown at first."""
         rows = [one for one in self.standings if one.shown]
         ends = [end for one in rows for end in (one.value, one.low, one.high) if end == end]
         low, high = min(ends), max(ends)
@@ -205,14 +205,14 @@ class _Screen:
 
     @cached_property
     def pair_of(self) -> Mapping[tuple[int, int], int]:
-        """Where the comparison has a pair of runs, in either order."""
+        """Return where the comparison has a pair of runs, in either order."""
         if self.comparison is None:
             return {}
         pairs = self.comparison.pairs.tolist()
         return {key: place for place, (a, b) in enumerate(pairs) for key in ((a, b), (b, a))}
 
     def differ(self, a: int, b: int) -> bool | None:
-        """Whether two runs differ significantly; None: that was not, or could not be, tested."""
+        """Return whether two runs differ significantly; None: that was not, or could not be, tested."""
         pair = self.pair_of.get((a, b))
         if pair is None or self.comparison is None or not self.comparison.cases[self.row, pair]:
             return None
@@ -225,7 +225,7 @@ class _Screen:
 
     @cached_property
     def beaten(self) -> int:
-        """How many runs are significantly worse than the leader."""
+        """Return how many runs are significantly worse than the leader."""
         return sum(self.differ(self.order[0], run) is True for run in self.order[1:])
 
     @cached_property
@@ -276,16 +276,16 @@ class _Screen:
 
     @property
     def limit(self) -> str:
-        """Why nothing could be significant; empty: something could."""
+        """Return why nothing could be significant; empty: something could."""
         return "" if self.comparison is None else self.comparison.performance_tests[self.row].limit
 
     @cached_property
     def lead(self) -> sentences.Lead | None:
-        """What is known of the two runs in question; None: they were not compared."""
+        """Return what is known of the two runs in question; None: they were not compared."""
         return None if self.in_question is None else self.lead_of(*self.in_question)
 
     def lead_of(self, first: int, second: int) -> sentences.Lead | None:
-        """What is known of two runs, the better one first; None: they were not compared."""
+        """Return what is known of two runs, the better one first; None: they were not compared."""
         pair = self.pair_of.get((first, second))
         if self.comparison is None or pair is None:
             return None
@@ -305,7 +305,7 @@ class _Screen:
 
     @cached_property
     def only_relevant(self) -> bool:
-        """Whether no document was judged not relevant, as with clicks or one label a topic.
+        """Return whether no document was judged not relevant, as with clicks or one label a topic.
 
         Then a run with more relevant documents has more judged ones too, which is no bias.
         """
@@ -319,7 +319,7 @@ class _Screen:
     # -- the answer ----------------------------------------------------------------------------------
 
     def answer(self) -> str:
-        """Who wins, in a sentence."""
+        """Return who wins, in a sentence."""
         runs, first = self.scores.runs, self.scores.runs[self.order[0]]
         if len(runs) == 1:
             return sentences.one_run(first, str(self.measure), float(self.means[self.order[0]]))
@@ -352,7 +352,7 @@ class _Screen:
         return sentences.highest(self.scores.runs[self.order[0]], sharing, str(self.measure), value)
 
     def reason(self) -> str:
-        """Why, and whether more judging would change it."""
+        """Return why, and whether more judging would change it."""
         if len(self.scores.runs) == 1:
             return ""
         if self.comparison is None:
@@ -363,7 +363,7 @@ class _Screen:
         return "" if self.lead is None else sentences.lead(self.lead)
 
     def caution(self) -> str:
-        """What not to conclude."""
+        """Return what not to conclude."""
         if self.comparison is None or self.limit:
             return ""
         if self.focus is not None:
@@ -402,7 +402,7 @@ class _Screen:
 
     @property
     def separated(self) -> bool:
-        """Whether the leader differs significantly from every other run; with a baseline, from that.
+        """Return whether the leader differs significantly from every other run; with a baseline, from that.
 
         On a page about a run: whether that run differs significantly from every other.
         """
@@ -413,7 +413,7 @@ class _Screen:
         return bool(self.beaten) and not self.tied
 
     def tone(self) -> Tone:
-        """How sure the answer is, as a color."""
+        """Return how sure the answer is, as a color."""
         if self.lead is None or self.limit:
             return "open"
         if not self.separated:
@@ -516,7 +516,7 @@ class _Screen:
         return groups
 
     def _outlook(self, run: int) -> RunOutlook:
-        """How many of the conclusions about the run would very likely stand."""
+        """Return how many of the conclusions about the run would very likely stand."""
         holds = None if self.comparison is None else self.comparison.holds
         if self.comparison is None or holds is None:
             return RunOutlook(stand=0, of=0)
@@ -525,7 +525,7 @@ class _Screen:
         return RunOutlook(stand=int(np.count_nonzero(known >= SURE)), of=len(known))
 
     def _against(self, run: int) -> str:
-        """How the run compares with the reference; empty: it was not tested against it."""
+        """Return how the run compares with the reference; empty: it was not tested against it."""
         if self.reference is None or run == self.reference:
             return ""
         differs = self.differ(run, self.reference)
@@ -534,7 +534,7 @@ class _Screen:
         return "better" if self.means[run] > self.means[self.reference] else "worse"
 
     def note(self) -> str:
-        """What brackets and intervals mean, with the method."""
+        """Return what brackets and intervals mean, with the method."""
         if self.comparison is None:
             return ""
         tests = self.comparison.performance_tests[self.row]
@@ -555,7 +555,7 @@ class _Screen:
         return depth if depth <= DEEP else SHALLOW
 
     def facts(self) -> Iterator[Fact]:
-        """What is missing: judgments, pool, topics."""
+        """Yield what is missing: judgments, pool, topics."""
         share = float(np.nanmean(self.judged)) if np.isfinite(self.judged).any() else float("nan")
         label = sentences.judged_label(None if self.comparison is None else self.comparison.depths[self.row])
         yield Fact(label=label, value=whole_percent(share), share=share)
@@ -578,7 +578,7 @@ class _Screen:
         return None if self.comparison is None else self.comparison.pool
 
     def _topics_needed(self, pair: tuple[int, int] | None = None) -> TopicsNeeded | None:
-        """How many topics would separate two runs, those in question unless others are named.
+        """Return how many topics would separate two runs, those in question unless others are named.
 
         None: they differ significantly, were not tested, or have the same mean.
         """
@@ -684,7 +684,7 @@ class _Screen:
         return not isinstance(audited, MissingPart) and audited.runs.runs == self.scores.runs
 
     def _unjudged(self, runs: list[int], depth: int) -> int:
-        """How many documents in the top of these runs nobody has judged; 0 where that is not known."""
+        """Return how many documents in the top of these runs nobody has judged; 0 where that is not known."""
         if isinstance(self.report.audit, MissingPart):
             return 0
         audited = self.report.audit.runs
@@ -693,7 +693,7 @@ class _Screen:
         return int(np.count_nonzero(np.isnan(audited.grades()[documents])))
 
     def _positions(self, runs: list[int], depth: int) -> int:
-        """How many documents the top of these runs has, counted once for every run."""
+        """Return how many documents the top of these runs has, counted once for every run."""
         if isinstance(self.report.audit, MissingPart):
             return 0
         return int(np.count_nonzero(self.report.audit.runs.retrieved.lists[runs, :, :depth] >= 0))

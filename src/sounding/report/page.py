@@ -15,6 +15,7 @@ from sounding.render.html import html_table
 from sounding.render.save import OPTIONS, POLICY, vega_scripts
 from sounding.render.style import require_charts
 from sounding.render.tables import (
+    SCHEMA_VERSION,
     UNKNOWN,
     Cell,
     Column,
@@ -134,7 +135,7 @@ def _columns(whole: Table, data: Table) -> list[dict[str, Any]]:
 
 
 def _is_number(text: str) -> bool:
-    """Whether a script can read the number off the text; what is not known stands last anyway."""
+    """Return whether a script can read the number off the text; what is not known stands last anyway."""
     return text == UNKNOWN or text.removeprefix("-").replace(".", "", 1).isdecimal()
 
 
@@ -214,7 +215,7 @@ def _unknown(cell: Cell) -> bool:
 
 
 def _lines(screen: FirstScreen) -> list[str]:
-    """What the first screen says beside the leaderboard, a paragraph each."""
+    """Return what the first screen says beside the leaderboard, a paragraph each."""
     facts = "; ".join(f"{fact.label}: {fact.value}" for fact in screen.facts)
     verdict = " ".join(filter(None, (screen.answer, screen.reason, screen.caution)))
     return [
@@ -257,7 +258,7 @@ def _latex(report: ReportPage) -> str:
 
 
 def _json(report: ReportPage) -> str:
-    body: dict[str, Any] = dict(report.facts)
+    body: dict[str, Any] = {"schema": f"sounding/report/{SCHEMA_VERSION}", **report.facts}
     body["summary"] = [
         {
             "measure": screen.measure, "answer": screen.answer, "reason": screen.reason,

@@ -190,7 +190,7 @@ def _pairs(report: Report) -> Iterator[Shown]:
 
 
 def _is_unknown(column: Column) -> bool:
-    """Whether no cell of a column is known, as the chances of few runs."""
+    """Return whether no cell of a column is known, as the chances of few runs."""
     return bool(column.cells) and all(cell is None or cell != cell for cell in column.cells)
 
 

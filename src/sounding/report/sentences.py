@@ -72,7 +72,7 @@ class Lead:
 
     @property
     def equal(self) -> bool:
-        """Whether both have the same mean."""
+        """Say whether both have the same mean."""
         return self.difference < SAME
 
 
@@ -395,31 +395,30 @@ def pairs(comparison: Comparison) -> Iterator[str]:
         tested = one + two + three + four
         if not tested:
             continue
-        yield (
-            f"{measure}: {three + four:,} of {plural(tested, 'pair')} differ significantly."
-            f" In {four:,} of them the better run was also judged more completely (case 4)."
-        )
+        parts = [f"{measure}: {three + four:,} of {plural(tested, 'pair')} differ significantly."]
+        if four:
+            parts.append(f"In {four:,} of them the better run was also judged more completely (case 4).")
         bounds = comparison.bounds[number]
         if bounds is not None:
-            final = int(np.count_nonzero(bounds.final))
-            yield _open_orders(str(measure), len(bounds.final) - final, len(bounds.final))
+            parts.append(_open_orders(int(np.count_nonzero(~np.asarray(bounds.final))), len(bounds.final)))
         if holds is not None and not holds.reason:
             known = holds.conclusion[number][np.isfinite(holds.conclusion[number])]
             stand = int(np.count_nonzero(known >= SURE))
-            yield (
-                f"{measure}: {stand:,} of {len(known):,} conclusions would very likely (95%+) stand if"
+            parts.append(
+                f"{stand:,} of {len(known):,} conclusions would very likely (95%+) stand if"
                 f" {holds.until_in_words} were judged."
             )
+        yield " ".join(parts)
     if holds is not None:
         yield f"Whether conclusions would stand is not known: {holds.reason}." if holds.reason else NEIGHBORS
     yield from comparison.notes
 
 
-def _open_orders(measure: str, reversible: int, pairs: int) -> str:
+def _open_orders(reversible: int, pairs: int) -> str:
     """Say how many orders of two runs are not known to be final."""
     if not reversible:
-        return f"{measure}: no further judgment can reverse the order of any pair."
-    return f"{measure}: further judgments may still reverse {reversible:,} of {plural(pairs, 'order')}."
+        return "No further judgment can reverse the order of any pair."
+    return f"Further judgments may still reverse the order of {reversible:,} of {plural(pairs, 'pair')}."
 
 
 def holds_not_known(reason: str) -> str:

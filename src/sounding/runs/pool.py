@@ -53,12 +53,12 @@ class Pool:
 
     @property
     def known(self) -> bool:
-        """Whether any run is known to have contributed."""
+        """Return whether any run is known to have contributed."""
         return bool(self.contributing.any())
 
     @property
     def source(self) -> str:
-        """How the contributing runs are known: `guessed` or `listed`."""
+        """Return how the contributing runs are known: `guessed` or `listed`."""
         return "guessed" if self.guessed else "listed"
 
     def notes(self) -> list[str]:

@@ -42,7 +42,7 @@ def _collection_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @declare.options
 class SampleOptions(CollectionParameters):
-    """What `sounding sample` is asked for."""
+    """The options of `sounding sample`."""
 
     folder: Path = declare.argument(metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
     _parameters: ClassVar[declare.Declaration] = _collection_options

@@ -1,4 +1,4 @@
-"""What `sounding sample` does: draw a collection and write its files."""
+"""Run `sounding sample`: draw a collection and write its files."""
 
 from __future__ import annotations
 

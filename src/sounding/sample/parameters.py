@@ -60,7 +60,7 @@ class CollectionParameters:
 
     @property
     def pooled_groups(self) -> int:
-        """How many groups contribute to the pool."""
+        """Return how many groups contribute to the pool."""
         return max(1, self.groups * 4 // 5) if self.contributors is None else self.contributors
 
 
@@ -72,5 +72,5 @@ DEFAULTS = CollectionParameters()
 
 
 def option_name(parameter: str) -> str:
-    """How a parameter is called on the command line."""
+    """Return how a parameter is called on the command line."""
     return f"--{parameter.replace('_', '-')}"

@@ -35,7 +35,7 @@ class Collection:
 
     @property
     def summary(self) -> str:
-        """What the collection holds, in one line."""
+        """Return what the collection holds, in one line."""
         relevant = int((self.qrels.grades > 0).sum())
         return (
             f"{len(self.runs)} runs, {self.parameters.topics} topics,"

@@ -295,7 +295,7 @@ def _as_systems_see_it(systems: _Systems, latent: Floats, rng: np.random.Generat
 
 
 def _lengths(length: int, short: Flags, rng: np.random.Generator) -> Places:
-    """How many documents each system retrieves for a topic."""
+    """Return how many documents each system retrieves for a topic."""
     share = np.where(short, rng.uniform(SHORTEST, LONGEST, len(short)), 1)
     return np.maximum(1, length * share).astype(np.int64)
 
@@ -312,7 +312,7 @@ def _points(systems: _Systems, values: Floats) -> Places:
 def _run(
     name: str, system: int, topics: tuple[str, ...], simulated: list[_SimulatedTopic], documents: Tokens
 ) -> Run:
-    """What one system retrieved for all topics."""
+    """Return what one system retrieved for all topics."""
     rows = [topic.retrieved[system] for topic in simulated]
     return Run(
         name=name,

@@ -200,7 +200,7 @@ class Queue(ABC):
 
     @property
     def urgency(self) -> float:
-        """How much sooner its next document should be judged than those of other topics."""
+        """Return how much sooner its next document should be judged than those of other topics."""
         return 0.0
 
     @property

@@ -14,7 +14,7 @@ VIEWS = ("curves", "values", "topics", "documents", "differences", "pairs", "lea
 
 @declare.options
 class SimulateOptions(declare.SessionOptions):
-    """What `sounding simulate` is asked for."""
+    """The options of `sounding simulate`."""
 
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs

@@ -49,5 +49,5 @@ class Simulation:
 
     @property
     def seeds(self) -> int:
-        """How many seeds the trials have."""
+        """Return how many seeds the trials have."""
         return len({trial.seed for trial in self.trials})

@@ -1,0 +1,561 @@
+"""Write the JSON schema of each command's output: `python -m sounding.explain.schemas FOLDER`.
+
+A JSON output is an object with `schema`, facts about the whole output, and `rows`. A key has one
+meaning in all commands, so most keys are described once, in FIELDS.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sounding.render.tables import SCHEMA_VERSION
+from sounding.selection.strategies import STRATEGIES
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+TYPES = {
+    "s": "string", "n": "number", "i": "integer", "b": "boolean", "o": "object", "a": "array", "0": "null",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """The JSON output of a command."""
+
+    title: str
+    always: str  # facts that are always present, separated by blanks
+    sometimes: str = ""  # facts that depend on the options
+    rows: str = ""  # columns of `rows`, of all views together
+    # columns named after a measure, a run or a rank
+    patterns: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, str] = field(default_factory=dict)  # more lists of rows, and their columns
+    own: Mapping[str, str] = field(default_factory=dict)  # fields with a meaning of their own
+
+
+# Name: letters of the types, then the meaning.
+FIELDS: Mapping[str, str] = {
+    # facts
+    "schema": "s The name and version of this schema.",
+    "headline": "s The answer in one or two sentences.",
+    "next": "s0 The command to type next.",
+    "notes": "a Notes, the most important first.",
+    "rows": "a The table: one object per row.",
+    "policies": "o Every policy and its value.",
+    "level": "n The lowest grade that counts as relevant.",
+    "remarks": "a What was noticed while the files were read.",
+    "seed": "i The seed of all random draws.",
+    "parameters": "os Parameters of the strategy.",
+    "sure": "n The confidence that counts as sure.",
+    "truth": "s What the values would be if all these documents were judged.",
+    "findings": "a Cautions (guidelines of Lu, Moffat & Culpepper 2016): guideline, heed, text.",
+    "guideline": "s The guideline.",
+    "heed": "b Whether it applies here.",
+    "test": "so The significance test, with its correction and level.",
+    "alpha": "n The significance level.",
+    "correction": "s The correction for multiple tests.",
+    "draws": "i The number of draws.",
+    # runs, topics, documents
+    "run": "s The name of a run.",
+    "run_a": "s The first run of a pair.",
+    "run_b": "s The second run of a pair; differences are the first minus the second.",
+    "other": "s The other run, assessor or measure of a pair.",
+    "against": "s What the row is compared with.",
+    "runs": "ia The runs, or their number.",
+    "group": "s Who submitted the run.",
+    "kind": "s0 The kind of run, file or problem.",
+    "pooled": "bis Whether the run was pooled, or the number of pooled runs or documents.",
+    "topic": "s0 The topic; null: the mean over topics.",
+    "topics": "iao The topics, or their number.",
+    "doc": "s The document id.",
+    "rank": "ni The rank of the run or document.",
+    "pool_rank": "i The best rank of the document in a pooled run.",
+    "order": "si0 Whether the order of the two runs is proven, probable or open, or the place in a list.",
+    "grade": "in The grade of the judgment.",
+    "length": "n Documents per topic.",
+    "short": "b Whether the lists of the run are short.",
+    # measures and values
+    "measure": "s The measure.",
+    "other_measure": "s The measure that it is compared with.",
+    "value": "n0s The value; null: not known.",
+    "mean": "n0 The mean over topics.",
+    "mean_a": "n The mean of the first run.",
+    "mean_b": "n The mean of the second run.",
+    "lower": "n0 The lowest value that further judgments can give.",
+    "upper": "n0 The highest value that further judgments can give.",
+    "lowest": "n The lowest mean of a run.",
+    "highest": "n The highest mean of a run.",
+    "expected": "n0 The expected value once all documents are judged.",
+    "deviation": "n0 The standard deviation.",
+    "error": "n0 The standard error.",
+    "statistic": "s Which statistic the value is.",
+    "slice": "s The group of topics.",
+    "text": "s0 The value as text, or the message.",
+    "residual_unjudged": "n0 What unjudged documents could still add.",
+    "residual_tail": "n0 What documents below the cut-off could still add.",
+    "k": "i The evaluation depth.",
+    "other_k": "i The depth that it is compared with.",
+    "weight": "n The weight of the document or rank.",
+    "basis": "s Utility or recall.",
+    "claims": "si0 What holds for the measure, or the number of claims.",
+    # pairs
+    "difference": "n0 The first mean minus the second.",
+    "ci_low": "n0 The lower end of the confidence interval of the difference.",
+    "ci_high": "n0 The upper end of the confidence interval of the difference.",
+    "p": "n0 The p-value.",
+    "p_adjusted": "n0 The p-value, corrected for multiple tests.",
+    "p_at_floor": "b Whether no smaller p-value was possible with these draws.",
+    "effect_size": "n0 The mean difference divided by its standard deviation.",
+    "wins": "i Topics on which the first run is better.",
+    "ties": "io Topics on which both are equal.",
+    "losses": "i Topics on which the second run is better.",
+    "assessment_difference": "n0 The difference in judged share.",
+    "assessment_p": "n0 The p-value of the difference in judged share.",
+    "case": "i0 The case of Baillie et al., 1 to 4; null: no test was possible.",
+    "case_alone": "i0 The case if this pair were tested alone.",
+    "strength": "s0 strong or weak.",
+    "settled": "bo0 Whether no further judgment can reverse the order; null: not known.",
+    "difference_least": "n0 The lowest difference that further judgments can give.",
+    "difference_most": "n0 The highest difference that further judgments can give.",
+    "advice": "s What would make the conclusion firmer.",
+    "conclusion": "s The conclusion about the two runs alone: better, worse or not distinguished.",
+    "holds": "n0 The chance that the conclusion holds after full judging; null: not stated.",
+    "sign_holds": "n0 The chance that the same run stays ahead after full judging; null: not stated.",
+    "equivalence_p": "n0 The p-value of the test of equivalence.",
+    "noninferiority_p": "n0 The p-value of the test of noninferiority.",
+    "confidence": "n0a The confidence that the order is right; null: not stated.",
+    "not_stated": "s0 Why no confidence is stated.",
+    "collection": "so The collection.",
+    "count": "i0 The number of pairs, topics or lines.",
+    "share": "n The share of all of them.",
+    "required": "n The difference that a claim requires.",
+    "extrapolated": "b Whether the figure is extrapolated to more topics.",
+    "errors": "i0 The number of wrong claims.",
+    "error_rate": "n0 The share of claims that are wrong.",
+    "fuzziness": "n0 The share of comparisons without a claim.",
+    "pairs": "ioa The pairs of runs, or their number.",
+    # judging, pools
+    "judged": "nioa The judged documents: their share, or their number.",
+    "judgments": "ia The number of judgments.",
+    "relevant": "ni The number of relevant documents, or their share.",
+    "nonrelevant": "n The share that was judged not relevant.",
+    "unjudged": "n The share that was not judged.",
+    "documents": "io The number of documents.",
+    "hours": "n The hours that judging takes.",
+    "seconds": "n The seconds per document.",
+    "depth": "in The pool depth.",
+    "pool_depth": "in0 The pool depth; null: the whole pool.",
+    "judged_depth": "n0 The depth down to which every document is judged.",
+    "pool": "sio The pool.",
+    "contributing": "ai The pooled runs, or their number.",
+    "chance": "n0 The probability that the document is relevant; null: not stated.",
+    "completion": "i The place of the document in the order of judging.",
+    "stratum": "i The stratum of the sample.",
+    "inclusion_probability": "n The probability that the sample includes the document.",
+    "strategy": "s The strategy.",
+    "chosen": "s How the documents were chosen.",
+    "overlap": "no0 The overlap.",
+    "reason": "s0 Why a value is missing.",
+    "tau": "n0 Kendall's tau.",
+    "agreement": "n0ao The agreement of two rankings or assessors.",
+    "coefficient": "s The coefficient of rank correlation.",
+}
+
+AGREEMENT = (
+    "overlap overlap_low overlap_high agreement agreement_low agreement_high kappa kappa_low kappa_high alpha"
+    " alpha_low alpha_high kappa_grades kappa_grades_low kappa_grades_high kappa_weighted kappa_weighted_low"
+    " kappa_weighted_high alpha_grades alpha_grades_low alpha_grades_high alpha_ordinal alpha_ordinal_low"
+    " alpha_ordinal_high"
+)
+RANKINGS = (
+    "measure k against spearman pearson rmse rbo rbo_b rbo_w tau_a tau_b tau_ap tau_ap_symmetric tau_ap_b"
+    " rbo_minimum rbo_maximum most_places moved_run"
+)
+EACH_RUN = "run measure k mean lower upper"
+VOLATILITY = "measure k other_measure other_k coefficient agreement"
+POOLS = (
+    "pool_depth measure judgments relevant tau_b tau_ap_b rbo_b most_places pairs reversed significant"
+    " claims_reversed claims_lost claims_missed"
+)
+SUBSETS = "share draw measure judgments relevant tau_b tau_ap_b"
+AGREE_TABLES = {
+    "pairs": f"assessors topics documents {AGREEMENT} reason",
+    "grades": "assessors grade agreement agreement_low agreement_high reason",
+    "confusions": "assessor other grade other_grade documents",
+    "rejected": (
+        "assessor relevant rejected share share_low share_high mean_over_topics mean_over_topics_low"
+        " mean_over_topics_high reason"
+    ),
+    "bias": "assessor grade documents given by_others bias bias_low bias_high reason",
+    "topics": "topic documents judged_by_all contested overlap kappa reason",
+    "taus": (
+        "measure coefficient rankings mean least most swaps_mean swaps_least swaps_most reason"
+    ),
+    "systems": "measure system mean least most original union intersection union_inside intersection_inside",
+    "swaps": "measure system other difference swapped",
+    "top": "measure assessor top shift tau reason best best_by_others favored favor moved places",
+}  # fmt: skip
+RANKS = "^(judged_[0-9]+|in pool@[0-9]+)$"
+
+DOCUMENTS: Mapping[str, Document] = {
+    "evaluate": Document(
+        title="Values of the runs",
+        always=(
+            "headline next policies level topics topics_without_relevant mean_lengths judged topics_missing"
+            " notes rows"
+        ),
+        sometimes="baseline",
+        rows=(
+            "run measure topic value lower upper residual_unjudged residual_tail slice statistic expected"
+            " deviation error difference p_adjusted text"
+        ),
+        own={
+            "topics_without_relevant": "a Topics without a relevant document.",
+            "topics_missing": "o Judged topics that a run does not contain, by run.",
+            "mean_lengths": "o The mean number of retrieved documents per topic, by run.",
+            "baseline": "o The baseline, with the test and its correction.",
+        },
+    ),
+    "compare": Document(
+        title="Comparisons of runs",
+        always="headline next notes rows",
+        sometimes=(
+            "policies settled test inconclusive omnibus runs topics cases collections alpha correction power"
+            " pairs pair documents legend plan slices limits baseline"
+        ),
+        rows=(
+            "run_a run_b measure k topics difference ci_low ci_high p p_adjusted assessment_difference"
+            " assessment_p case strength settled advice effect_size wins ties losses p_at_floor mean_a mean_b"
+            " difference_least difference_most case_alone collection runs pairs count share required"
+            " extrapolated claims errors error_rate fuzziness equivalence_p noninferiority_p conclusion holds"
+            " sign_holds rank run value against slice result why interval mean other_mean tested"
+            " significant reversed"
+        ),
+        own={
+            "inconclusive": "o Why a test could not have found a difference, by measure.",
+            "omnibus": "o The test of all runs together (anova), by measure.",
+            "cases": "o The number of pairs in each case, by measure.",
+            "collections": "o Each collection, with its runs and topics.",
+            "power": "o Which test the power is that of.",
+            "pair": "o Values of the pair by topic, by measure.",
+            "documents": "o The documents that matter for the pair, by measure.",
+            "legend": "s What the rows mean.",
+            "slices": "o The number of topics in each group.",
+            "tested": "b Whether the group has enough topics for the test.",
+            "significant": "b0 Whether the difference is significant; null: not tested.",
+            "reversed": "b0 Whether the order differs from the order over all topics.",
+            "plan": "o The plan file, and how the comparison deviates from it.",
+        },
+    ),
+    "audit": Document(
+        title="What a collection can be used for",
+        always="collection pool measures policies remarks rows",
+        sometimes="headline ties assessment sections growth leave_out reinforcement",
+        rows=(
+            "about answer claim figure value rule why collection run kind performance assessment random"
+            " popularity tau depth relevant judged new_relevant share_relevant by left_out pooled unique"
+            " unique_judged measure without change percent rank rank_without percent_on_ten part pool_share"
+            " judged_share relevant_share relevant_rate runs in_pool in_pool_deviation past past_deviation"
+            " first_unjudged first_unjudged_deviation overlap group_overlap group length short nonrelevant"
+            " unjudged relevant_missed nonrelevant_missed tied_share trec file average topic pool_depth"
+            " judged_depth second_half to_come likely_to_come remaining last_depth best_run changed_without"
+        ),
+        patterns={RANKS: "n0 The judged share of the top documents, by depth.", "@|^[A-Z]": "n0 A measure."},
+        own={
+            "measures": "a The measures.",
+            "growth": "o How the pool grew with its depth.",
+            "leave_out": "a What leaving out runs or groups changes.",
+            "reinforcement": "o Tau of assessment with overlap.",
+            "assessment": "an0 Rankings that need no judgments, by collection.",
+            "sections": "o The rows of each section, by its name.",
+            "about": "s What the statement is about.",
+            "answer": "s yes, with care, no, not known, or note.",
+            "claim": "s What the collection can be used for.",
+            "figure": "s What `value` is.",
+            "rule": "s The rule that gives the answer.",
+            "why": "s The reasons.",
+        },
+    ),
+    "plan": Document(
+        title="Documents to judge next, and how certain the ranking is",
+        always=(
+            "headline next truth parameters judgments confidence not_stated sure seconds policies"
+            " seed notes rows"
+        ),
+        sometimes="outlook forecast pool",
+        rows=(
+            "topic doc chance pool_rank weight completion judgments hours first last run other difference"
+            " confidence order conclusion holds"
+        ),
+        patterns={"^expected |^above next$": "n0 Expected value; confidence of ranking above the next run."},
+        own={
+            "outlook": "o What judging these documents would decide.",
+            "forecast": "a0 Simulated judging: judgments and confidence.",
+        },
+    ),
+    "pool": Document(
+        title="The pool: documents, cost and coverage",
+        always="headline next notes rows",
+        sometimes=(
+            "depth contributing chosen policies strategy parameters seed topics remarks p pools"
+            " groups overlap"
+            " runs least_residual"
+        ),
+        rows=(
+            "topic doc order pool_rank weight run group kind pooled judged rank depth documents hours stratum"
+            " inclusion_probability"
+        ),
+        patterns={
+            RANKS: "n0 The share of the run's top documents that the pool contains.",
+            "residual": "n0 The residual of RBP.",
+            "^would add$": "i0 Documents that the pool gains if the run is pooled too.",
+            "^share of pool$|^mean residual$|^residual wanted$": "n0 Named as in the table for people.",
+            f"^({'|'.join(sorted({*STRATEGIES, 'mtc'}))})$": "n0 Relevant documents found by the strategy.",
+        },
+        own={
+            "pools": "a Pools of several depths: documents, judged share, mean residual.",
+            "groups": "a The documents of each group.",
+            "p": "n The persistence of RBP.",
+            "least_residual": "n0 The lowest residual that a pool of these runs can reach.",
+        },
+    ),
+    "simulate": Document(
+        title="Replays of judging",
+        always="headline next notes rows",
+        sometimes=(
+            "truth parameters pool sure policies histogram leave-out pairs values topics differences"
+            " documents"
+        ),
+        rows=(
+            "strategy seed judgments relevant confidence tau_expected tau_plain tau_bpref accuracy"
+            " claimed right"
+            " bins cost overlap run other order judgment topic doc grade judged bin expected rescaled place"
+            " difference distance without tau true_place mean deviation draws p"
+        ),
+        patterns={"^(true|P\\(|of all|set |±|A²|within)": "n0i Named as in the table for people."},
+        own={
+            "values": "a Expected and true values of the runs.",
+            "differences": "a Expected and true differences of pairs.",
+            "leave-out": "a Rank and confidence of each run that was left out.",
+            "histogram": "a The distribution of a difference over draws.",
+            "pairs": "a Judgments needed for each pair.",
+            "topics": "ia Judged and relevant documents by topic.",
+            "documents": "ia The documents in the order of judging.",
+        },
+    ),
+    "calibrate": Document(
+        title="How often confidence statements are right",
+        always=("headline next runs topics judgments until test alpha repeats draws seed notes rows"),
+        rows=(
+            "scenario budget claim pairs share_claimed share_right auc ece brier measure part right"
+            " reliability"
+            " resolution uncertainty share_claimed_low share_claimed_high share_right_low share_right_high"
+            " auc_low auc_high ece_low ece_high brier_low brier_high"
+        ),
+        own={
+            "until": "s What full judging means.",
+            "repeats": "o Repeats of each scenario.",
+            "scenario": "s How judgments were hidden.",
+            "budget": "n0 The share of the judgments that was left.",
+            "claim": "s The statement that is checked.",
+            "auc": "n0 How well the statements separate right from wrong.",
+            "ece": "n0 The expected calibration error.",
+            "brier": "n0 The Brier score.",
+        },
+    ),
+    "agree": Document(
+        title="Agreement of assessors",
+        always=(
+            "headline next assessors scale choices policies repeats logs filled by_topic pairs"
+            " grades confusions"
+            " rejected bias topics effects notes rows"
+        ),
+        sometimes="taus systems swaps top",
+        rows=" ".join(AGREE_TABLES.values()),
+        patterns={"^(relevant|by) ": "in0 One assessor's figure."},
+        tables=AGREE_TABLES,
+        own={
+            "assessors": "as The assessors.",
+            "scale": "a The grades.",
+            "choices": "o How assessors were compared.",
+            "repeats": "a Documents that one assessor judged more than once.",
+            "logs": "a What judgment logs contain.",
+            "filled": "o Judgments that were filled in.",
+            "by_topic": "o Agreement by topic.",
+            "effects": "a How the choice of assessors changes the ranking, by measure.",
+            "bias": "an Grades that one assessor gives more often than the others.",
+            "rejected": "ai Relevant documents that the others rejected.",
+        },
+    ),
+    "depth": Document(
+        title="Whether the outcome depends on depth",
+        always=(
+            "headline next policies test runs topics pool stable_from agreement findings unpooled notes rows"
+        ),
+        sometimes="each_run volatility pools subsets",
+        rows=(
+            f"{RANKINGS} {EACH_RUN} {VOLATILITY} {POOLS} {SUBSETS} reference lowest highest discrimination"
+            " median_p coverage inversion tau residual_unjudged residual_tail assessment plain"
+            " condensed run_a"
+            " run_b mean_a mean_b half_width p assessment_a assessment_b assessment_half_width"
+            " assessment_p case"
+            " rank weight"
+        ),
+        tables={
+            "each_run": EACH_RUN,
+            "volatility": VOLATILITY,
+            "pools": POOLS,
+            "subsets": SUBSETS,
+            "findings": "guideline heed text",
+        },
+        own={
+            "stable_from": "o The depth from which the ranking is stable, by measure; null: none.",
+            "unpooled": "a Runs that were not pooled, with their first unjudged rank.",
+            "each_run": "a Values of each run by depth.",
+            "volatility": "a Agreement of the rankings at any two depths.",
+            "pools": "a Rankings by shallower pools.",
+            "subsets": "a Rankings by random parts of the judgments.",
+        },
+    ),
+    "report": Document(
+        title="A report",
+        always="sounding command runs topics measures policies seed summary good_for sections",
+        own={
+            "sounding": "s The version of sounding.",
+            "command": "s The command that made the report.",
+            "measures": "a The measures; the first one ranks the runs.",
+            "summary": (
+                "a The first screen, by measure: answer, reason, caution, missing, next_step, leaderboard."
+            ),
+            "good_for": "a What the collection can be used for: claim and answer.",
+            "sections": "o Each section: title, missing, sentences, and the rows of its tables.",
+        },
+    ),
+    "check": Document(
+        title="Problems in files",
+        always="headline next notes rows",
+        rows="file kind severity line count text",
+        own={
+            "file": "s The file.",
+            "severity": "s error, problem or remark.",
+            "line": "i0 The first line with the problem.",
+        },
+    ),
+    "measures": Document(
+        title="Measures",
+        always="rows",
+        sometimes="headline next notes",
+        rows="measure parameters basis claims trec_eval",
+        patterns={"^what it gives$": "s The definition.", "^k for ": "i0 The depth with this residual."},
+        own={"parameters": "s The parameters with their defaults.", "trec_eval": "s trec_eval's names."},
+    ),
+    "judge-user": Document(
+        title="Users of a judging project",
+        always="rows",
+        rows="user role topics judged link",
+        patterns={"^in the log$|^sign-in$": "s Named as in the table for people."},
+        own={"user": "s The name.", "role": "s assessor or organizer.", "link": "s The sign-in link."},
+    ),
+    "judge-status": Document(
+        title="Progress of a judging project",
+        always="",
+        sometimes="topics runs sequence rows",
+        rows="topic title status order assessors judged relevant left run expected",
+        patterns={".": "snibao0 Named as in the table for people."},
+    ),
+    "judge-topics": Document(
+        title="Topics of a judging project",
+        always="rows",
+        rows="topic title status order assessors judged left",
+        patterns={".": "snibao0 Named as in the table for people."},
+    ),
+    "judge-settings": Document(
+        title="Settings of a judging project",
+        always="rows",
+        rows="setting value",
+        own={"setting": "s The setting."},
+    ),
+    "judge-order": Document(
+        title="The order in which documents are judged",
+        always="rows",
+        rows="topic order parameters batch",
+        patterns={"^warm-up$": "i The number of top-ranked documents that come first."},
+    ),
+    "judge-differences": Document(
+        title="Documents on which assessors differ",
+        always="differing open rows",
+        patterns={".": "snibao0 Named as in the table for people."},
+        own={"differing": "i Documents on which assessors differ.", "open": "i Those that are not settled."},
+    ),
+    "judge-audit": Document(
+        title="Samples that experts grade again",
+        always="rows",
+        patterns={".": "snibao0 Named as in the table for people."},
+    ),
+}
+
+
+def schema_of(command: str) -> dict[str, Any]:
+    """Return the JSON schema of a command's output."""
+    document = DOCUMENTS[command]
+    facts = [*document.always.split(), *document.sometimes.split()]
+    described = {name: _described(name, document) for name in facts}
+    described |= {name: {"type": "array"} for name in document.tables if name not in document.own}
+    listed = {"rows": document.rows, **document.tables}
+    for name, columns in listed.items():
+        if name in described and (columns or document.patterns):
+            items = {
+                "type": "object",
+                "properties": {one: _described(one, document) for one in columns.split()},
+            }
+            if document.patterns:
+                items["patternProperties"] = {
+                    pattern: _typed(words) for pattern, words in document.patterns.items()
+                }
+            described[name]["items"] = items | {"additionalProperties": False}
+    name = f"sounding/{command}/{SCHEMA_VERSION}"
+    return {
+        "$schema": DIALECT,
+        "$id": name,
+        "title": document.title,
+        "type": "object",
+        "properties": {"schema": {"const": name, "description": FIELDS["schema"][2:]}} | described,
+        "required": ["schema", *document.always.split()],
+        "additionalProperties": False,
+    }
+
+
+def _described(name: str, document: Document) -> dict[str, Any]:
+    """Return type and meaning of a field; a number without a description of its own is named by its key."""
+    return _typed(document.own.get(name) or FIELDS.get(name) or f"nisb0 {_spoken(name)}")
+
+
+def _typed(words: str) -> dict[str, Any]:
+    letters, _, meaning = words.partition(" ")
+    types = [TYPES[letter] for letter in letters]
+    types = [kind for kind in types if not (kind == "integer" and "number" in types)]
+    return {"type": types[0] if len(types) == 1 else types, "description": meaning}
+
+
+def _spoken(name: str) -> str:
+    """Spell a key as words, such as `Kappa, lower end of the interval` for `kappa_low`."""
+    text = re.sub(r"_low$", ", lower end of the interval", name)
+    text = re.sub(r"_high$", ", upper end of the interval", text).replace("_", " ").replace("-", " ")
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the schema of each command to a folder."""
+    folder = Path(arguments[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    for command in DOCUMENTS:
+        text = json.dumps(schema_of(command), indent=1, ensure_ascii=False) + "\n"
+        (folder / f"{command}.json").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -42,8 +42,8 @@ def test_settled_and_significant_is_done_even_where_the_case_is_weak(case: int) 
     advice = advise(replace(WEAK, case=case, settled=True, p=1e-6))
     assert advice.action == "nothing to judge"
     assert str(advice) == (
-        "Nothing to judge: by itself the difference is significant (p < 0.001), and no judgment of further"
-        " documents can reverse the order."
+        "Nothing to judge: tested alone the difference is significant (p < 0.001), and no further judgment can"
+        " reverse the order."
     )
 
 
@@ -68,8 +68,8 @@ def test_low_assessment_at_every_depth_calls_for_another_collection() -> None:
     advice = advise(bad)
     assert advice.action == "use another collection"
     assert str(advice) == (
-        "Use another collection: less than half of either run was judged at every depth looked at"
-        " (judged to 1000: 30% and 40%)."
+        "Use another collection: less than half of either run was judged at every depth"
+        " (judged in the top 1,000: 30% and 40%)."
     )
     assert advise(replace(bad, shallower=(replace(low, b=LOW),))).action != "use another collection"
     assert advise(replace(bad, shallower=())).action != "use another collection"
@@ -80,10 +80,10 @@ def test_an_even_comparison_without_significance_needs_topics() -> None:
     advice = advise(replace(STRONG, case=1, p=0.2, topics_needed=900))
     assert advice.action == "add topics"
     assert str(advice) == (
-        "Add topics: both are equally assessed to 100, but by itself the difference is not significant"
-        " (p = 0.2000) over 50 topics; about 900 would be needed for a difference of this size."
+        "Add topics: both runs are judged equally well in the top 100, but tested alone the difference is not"
+        " significant (p = 0.2000, 50 topics); about 900 would be needed for a difference of this size."
     )
-    assert str(advise(replace(STRONG, case=1, p=0.2))).endswith("(p = 0.2000) over 50 topics.")
+    assert str(advise(replace(STRONG, case=1, p=0.2))).endswith("(p = 0.2000, 50 topics).")
 
 
 def test_an_uneven_comparison_whose_order_is_settled_needs_topics_too() -> None:
@@ -98,11 +98,11 @@ def test_a_weak_case_is_compared_at_the_deepest_depth_where_assessment_is_even()
     advice = advise(situation)
     assert advice.action == "compare at a shallower depth"
     assert str(advice) == (
-        "Compare at depth 30: it is the deepest where both are equally assessed"
-        " (judged to 1000: 30% and 60%)."
+        "Compare at depth 30: it is the deepest at which both runs are judged equally well"
+        " (judged in the top 1,000: 30% and 60%)."
     )
     frozen = advise(replace(situation, frozen_a=True, frozen_b=False))
-    assert str(frozen).endswith("equally assessed (lists of new end above 1000).")
+    assert str(frozen).endswith("(the lists of new end before 1000).")
     assert "old" not in str(advise(replace(situation, frozen_b=True)))
 
 
@@ -110,8 +110,8 @@ def test_a_less_assessed_run_that_did_not_contribute_belongs_into_the_pool() -> 
     advice = advise(replace(WEAK, pooled_a=False, pooled_b=True))
     assert advice.action == "put the run into the pool"
     assert str(advice) == (
-        "Put new into the pool: it did not contribute, and less of it was judged"
-        " (judged to 1000: 30% and 60%)."
+        "Put new into the pool: it was not pooled, and less of it was judged"
+        " (judged in the top 1,000: 30% and 60%)."
     )
     other = replace(WEAK, shares=replace(UNEVEN, a=0.6, b=0.3), pooled_a=True, pooled_b=False)
     assert str(advise(other)).startswith("Put old into the pool")
@@ -124,9 +124,9 @@ def test_recall_measures_give_way_to_others_and_the_advice_can_be_typed() -> Non
     advice = advise(replace(WEAK, condensed_as="AP(judged_only=True)@1000"))
     assert advice.action == "use another measure"
     assert str(advice) == (
-        "Use P@10, RBP or Bpref: AP@1000 asks how many relevant documents there are, and that is not known"
-        " (judged to 1000: 30% and 60%); -m P@10 and -m RBP ask what the first documents are worth,"
-        " -m 'AP(judged_only=True)@1000' or -m Bpref what the judged ones are."
+        "Use P@10, RBP or Bpref: AP@1000 depends on the number of relevant documents, which is not known"
+        " (judged in the top 1,000: 30% and 60%); -m P@10 and -m RBP need only the first documents,"
+        " -m 'AP(judged_only=True)@1000' or -m Bpref only the judged ones."
     )
     assert "judged_only" not in str(advise(WEAK))
     assert advise(replace(STRONG, basis="recall")).action == "use another measure"
@@ -139,13 +139,15 @@ def test_documents_of_an_open_pair_are_to_be_judged_and_the_advice_says_who_list
 ) -> None:
     advice = advise(situation)
     assert advice.action == "judge documents"
-    assert str(advice).startswith("Judge documents: judgments could still reverse the order (judged to ")
+    assert str(advice).startswith(
+        "Judge documents: judgments could still reverse the order (judged in the top "
+    )
     assert str(advice).endswith("; --pair new old --documents FILE lists them.")
 
 
 def test_a_weak_case_of_a_utility_measure_without_bounds_is_condensed() -> None:
     situation = replace(WEAK, basis="utility", settled=None)
-    assert str(advise(situation)).startswith("Use a condensed measure: -m Bpref, which pass")
+    assert str(advise(situation)).startswith("Use a condensed measure: -m Bpref, which")
     typed = str(advise(replace(situation, condensed_as="P(judged_only=True)@10")))
     assert typed.startswith("Use a condensed measure: -m 'P(judged_only=True)@10' or -m Bpref, ")
 
@@ -153,19 +155,19 @@ def test_a_weak_case_of_a_utility_measure_without_bounds_is_condensed() -> None:
 def test_a_measure_that_is_condensed_already_is_not_advised_again() -> None:
     advice = advise(replace(WEAK, condensed=True, settled=None))
     assert advice.action == "judge documents"
-    assert str(advice).startswith("Judge more documents of new: the other run is significantly more assessed")
+    assert str(advice).startswith("Judge more documents of new: the other run was judged significantly more")
 
 
 def test_a_strong_difference_that_nothing_more_is_known_of_is_left_alone() -> None:
     advice = advise(replace(STRONG, settled=None))
     assert advice.action == "nothing to judge"
-    assert str(advice).endswith("and the run ahead is not the more assessed one.")
+    assert str(advice).endswith("and the better run was not judged more completely.")
 
 
 def test_topics_are_counted_only_where_more_are_needed_than_there_are() -> None:
     lacking = replace(STRONG, case=1, p=0.2, topics=50)
     assert "about 51 would be needed" in str(advise(replace(lacking, topics_needed=51)))
-    assert str(advise(replace(lacking, topics_needed=50))).endswith("over 50 topics.")
+    assert str(advise(replace(lacking, topics_needed=50))).endswith("50 topics).")
 
 
 def test_every_situation_has_one_sentence_of_advice() -> None:

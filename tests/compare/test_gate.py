@@ -44,7 +44,12 @@ def seriousness(verdict: Verdict) -> int:
     ("row", "condition", "code", "sentence"),
     [
         (WORSE, "worse", 3, "significantly worse by 0.0200 (adjusted p = 0.0100, alpha 0.05)"),
-        (WEAK, "weak", 4, "a weak case: new is significantly better, and significantly more assessed"),
+        (
+            WEAK,
+            "weak",
+            4,
+            "a weak case: new is significantly better, and judged significantly more completely",
+        ),
         (OPEN, "unsettled", 5, "unjudged documents could reverse the order"),
         (replace(WEAK, strength=None), "weak", 4, "it is unknown whether judging was even"),
         (
@@ -155,11 +160,11 @@ def test_a_gate_without_conditions_rows_or_numbers_is_an_error_not_a_pass() -> N
 def test_a_weak_case_names_the_run_that_is_better(difference: float, better: str) -> None:
     verdict = gate([replace(WEAK, difference=difference)], ["weak"])
     assert verdict.failures[0].sentence.endswith(
-        f": a weak case: {better} is significantly better, and significantly more assessed"
+        f": a weak case: {better} is significantly better, and judged significantly more completely"
     )
     other = gate([replace(WEAK, case=2, difference=difference)], ["weak"])
-    assert other.failures[0].sentence.endswith(": a weak case: no significant difference, but one run is"
-                                               " significantly more assessed")  # fmt: skip
+    assert other.failures[0].sentence.endswith(": a weak case: no significant difference, but one run was"
+                                               " judged significantly more completely")  # fmt: skip
 
 
 def test_a_worse_run_that_could_not_be_tested_does_not_pass() -> None:

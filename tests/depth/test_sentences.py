@@ -36,7 +36,7 @@ def test_depths_that_no_plan_fixes_matter_for_recall_based_measures() -> None:
     spread = {"AP": (0.52, 0.725), "RBP": (0.6, 0.6)}
     found = guidelines.fixed_beforehand(named(["RBP", "AP"]), spread, None)
     assert found.heed
-    assert "by AP, 52.0% to 72.5% of the pairs differ significantly" in found.text
+    assert "52.0% to 72.5% of the pairs differ significantly by AP" in found.text
     assert not guidelines.fixed_beforehand(named(["RBP"]), spread, None).heed
 
 

@@ -141,8 +141,8 @@ def _undecided(s: Situation) -> str | None:
     if not s.undecided:
         return None
     return (
-        "Look at this pair: the bounds of each run leave the order open, and their documents, which were not"
-        f" set against each other for so many pairs, may settle it (--pair {s.run_a} {s.run_b})."
+        "Look at this pair: the bounds of each run leave the order open; a comparison document by document,"
+        f" which is too slow for all pairs, may settle it (--pair {s.run_a} {s.run_b})."
     )
 
 
@@ -150,8 +150,8 @@ def _settled_and_significant(s: Situation) -> str | None:
     if not (s.closed and s.significant):
         return None
     return (
-        f"Nothing to judge: by itself the difference is significant ({_p(s.p)}), and no judgment of further"
-        f" documents can reverse the order{_limited(s)}."
+        f"Nothing to judge: tested alone the difference is significant ({_p(s.p)}), and no further judgment"
+        f" can reverse the order{_limited(s)}."
     )
 
 
@@ -164,10 +164,7 @@ def _equal_for_good(s: Situation) -> str | None:
 def _low_everywhere(s: Situation) -> str | None:
     if s.closed or not s.shallower or any(max(one.a, one.b) >= LOW for one in (s.shares, *s.shallower)):
         return None
-    return (
-        "Use another collection: less than half of either run was judged at every depth looked at"
-        f" ({_shares(s)})."
-    )
+    return f"Use another collection: less than half of either run was judged at every depth ({_shares(s)})."
 
 
 def _only_significance_lacks(s: Situation) -> str | None:
@@ -176,10 +173,10 @@ def _only_significance_lacks(s: Situation) -> str | None:
     why = (
         f"no judgment can reverse the order{_limited(s)}"
         if s.closed
-        else f"both are equally assessed to {s.shares.depth}"
+        else f"both runs are judged equally well in the top {s.shares.depth:,}"
     )
     topics = plural(s.topics, "topic")
-    lacks = f"{why}, but by itself the difference is not significant ({_p(s.p)}) over {topics}"
+    lacks = f"{why}, but tested alone the difference is not significant ({_p(s.p)}, {topics})"
     if s.topics_needed is None or s.topics_needed <= s.topics:
         return f"Add topics: {lacks}."
     many = f"about {s.topics_needed:,}" if s.topics_needed <= MANY_TOPICS else f"more than {MANY_TOPICS:,}"
@@ -190,15 +187,15 @@ def _even_above(s: Situation) -> str | None:
     if not s.weak or s.even_depth is None:
         return None
     run, _, frozen = s.less_judged
-    why = f"lists of {run} end above {s.shares.depth}" if frozen else _shares(s)
-    return f"Compare at depth {s.even_depth}: it is the deepest where both are equally assessed ({why})."
+    why = f"the lists of {run} end before {s.shares.depth}" if frozen else _shares(s)
+    return f"Compare at depth {s.even_depth}: it is the deepest at which both runs are judged equally well ({why})."
 
 
 def _novel(s: Situation) -> str | None:
     run, pooled, _ = s.less_judged
     if not s.weak or pooled is not False:
         return None
-    return f"Put {run} into the pool: it did not contribute, and less of it was judged ({_shares(s)})."
+    return f"Put {run} into the pool: it was not pooled, and less of it was judged ({_shares(s)})."
 
 
 def _recall_measure(s: Situation) -> str | None:
@@ -206,9 +203,9 @@ def _recall_measure(s: Situation) -> str | None:
         return None
     condensed = "" if s.condensed_as is None else f"-m '{s.condensed_as}' or "
     return (
-        f"Use P@10, RBP or Bpref: {s.measure} asks how many relevant documents there are, and that is not"
-        f" known ({_shares(s)}); -m P@10 and -m RBP ask what the first documents are worth,"
-        f" {condensed}-m Bpref what the judged ones are."
+        f"Use P@10, RBP or Bpref: {s.measure} depends on the number of relevant documents, which is not known"
+        f" ({_shares(s)}); -m P@10 and -m RBP need only the first documents, {condensed}-m Bpref only the"
+        " judged ones."
     )
 
 
@@ -226,8 +223,8 @@ def _weak_otherwise(s: Situation) -> str | None:
         return None
     condensed = "" if s.condensed_as is None else f"-m '{s.condensed_as}' or "
     return (
-        f"Use a condensed measure: {condensed}-m Bpref, which pass over unjudged documents; one run is more"
-        f" assessed at every depth looked at ({_shares(s)})."
+        f"Use a condensed measure: {condensed}-m Bpref, which ignore unjudged documents; one run was judged more"
+        f" completely at every depth ({_shares(s)})."
     )
 
 
@@ -235,13 +232,13 @@ def _weak_and_condensed(s: Situation) -> str | None:
     if not s.weak:
         return None
     run, _, _ = s.less_judged
-    return f"Judge more documents of {run}: the other run is significantly more assessed ({_shares(s)})."
+    return f"Judge more documents of {run}: the other run was judged significantly more completely ({_shares(s)})."
 
 
 def _strong(s: Situation) -> str | None:
     return (
-        f"Nothing to judge: by itself the difference is significant ({_p(s.p)}), and the run ahead is not the"
-        " more assessed one."
+        f"Nothing to judge: tested alone the difference is significant ({_p(s.p)}), and the better run was not"
+        " judged more completely."
     )
 
 
@@ -266,7 +263,8 @@ RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
 
 def _shares(s: Situation) -> str:
     """Return how much of both was judged; where lists are short, how much of what they have."""
-    text = f"judged to {s.shares.depth}: {whole_percent(s.shares.a)} and {whole_percent(s.shares.b)}"
+    shares = f"{whole_percent(s.shares.a)} and {whole_percent(s.shares.b)}"
+    text = f"judged in the top {s.shares.depth:,}: {shares}"
     for run, returned in ((s.run_a, s.returned_a), (s.run_b, s.returned_b)):
         if returned is not None:
             text += f"; {run} has short lists, and {whole_percent(returned)} of what it returned was judged"
@@ -287,8 +285,8 @@ def which_completions(policies: Policies) -> str:
     if limit is None:
         return ""
     if limit == "growth":
-        return "if no topic has more further relevant documents than the growth of its pool foretells"
+        return "if no topic has more new relevant documents than the growth of its pool predicts"
     if limit.endswith("x"):
-        return f"if no topic has more than {limit[:-1]} times as many further relevant documents as are known"
+        return f"if no topic has more than {limit[:-1]} times as many new relevant documents as known ones"
     found = "document a topic is" if limit == "1" else "documents a topic are"
     return f"if at most {limit} more {found} relevant"

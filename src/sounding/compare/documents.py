@@ -59,7 +59,7 @@ class Settling:
         return self.tell("run_a", "run_b")
 
     def tell(self, run_a: str, run_b: str) -> str:
-        """How few judgments could settle it for each of two runs, in a sentence."""
+        """Say how few judgments could settle the pair, for each of the two runs."""
         if self.unknown:
             return f"How few judgments would settle it is not known: {self.unknown}."
         numbers = ((self.needed_a, run_a), (self.needed_b, run_b))
@@ -69,12 +69,12 @@ class Settling:
         (number, run), *others = sides
         if number == 0:
             return "Settled: no judgment can change the order."
-        text = f"Open: {plural(number, 'judgment')} would settle it if all turn out for {run}"
+        text = f"Open: {plural(number, 'judgment')} would settle it if every one favors {run}"
         if others:
-            text += f", {others[0][0]:,} if for {others[0][1]}"
+            text += f", {others[0][0]:,} if every one favors {others[0][1]}"
         elif self.least:
             text += f", and nothing would for {run_b if run == run_a else run_a}"
-        return f"{text}; {'no fewer can' if self.least else 'fewer might do'}."
+        return f"{text}; {'no fewer can' if self.least else 'fewer may be enough'}."
 
 
 def what_would_settle(
@@ -89,7 +89,7 @@ def what_would_settle(
 
     In the best case every judgment turns out in favor of the same run, be it ahead or behind. Documents
     are judged in the order of their weights. For sums over documents that gives the least number; for
-    other measures the weight is that of a document which turns relevant alone, and fewer might do. Under
+    other measures the weight is that of a document which turns relevant alone, and fewer may do. Under
     a cap on new relevant documents the weights are the same, and the number is not known; for a measure
     without bounds neither is known. `limit` None: as many documents as are needed for either run, or all
     where that is not known. `values` are those of the two runs, (2, topic), where they are known already.

@@ -557,7 +557,7 @@ def moves_shown(shown: int, moves: int) -> str:
 
 def power_of_t(test: str) -> str:
     """Say that power is not that of the test which was asked for."""
-    return f"Power is that of the paired t test; that of the test {test} is not computed."
+    return f"Power is computed for the paired t test, not for the {test} test."
 
 
 def too_few_to_split(topics: int) -> str:

@@ -75,8 +75,8 @@ def fixed_beforehand(
     text = f"no plan file (--preregistered) fixes them, and {_listed(recall)} depends on k"
     if not np.isnan(low):
         text += (
-            f": by {recall[0]}, {percent(low)} to {percent(high)} of the pairs differ significantly,"
-            " depending on the depth"
+            f": {percent(low)} to {percent(high)} of the pairs differ significantly by {recall[0]}, depending"
+            " on the depth"
         )
     return Finding(guideline=name, heed=True, text=f"{text}.")
 
@@ -142,7 +142,7 @@ def extended_evaluation(
     """
     name = "extended evaluation"
     if not pool.contributing.any():
-        text = "no pool was recognized, so any depth may be deeper than the judgments."
+        text = "no pool was recognized, so each depth may be deeper than what was judged."
         return Finding(guideline=name, heed=True, text=text)
     beyond = [k for k in depths if k > pool.depth]
     how = "guessed" if pool.guessed else "listed"

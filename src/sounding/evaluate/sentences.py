@@ -285,7 +285,7 @@ def _unknown_notes(scores: Scores) -> Iterator[str]:
         for number, found in scores.open_pairs()
     ]
     if open_pairs:
-        yield f"Pairs of runs whose order unjudged documents may still decide: {', '.join(open_pairs)}."
+        yield f"Unjudged documents may still decide the order of these pairs of runs: {', '.join(open_pairs)}."
     if scores.bounds is not None:
         for kind, words in BOUND_KINDS.items():
             named = _names(m for m, k in zip(scores.measures, scores.bounds.kinds, strict=True) if k == kind)

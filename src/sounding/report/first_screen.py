@@ -665,6 +665,9 @@ class _Screen:
         """Add topics, or stop, where runs are tied and judging would not help."""
         present, needed, known = len(self.scores.topics), self._topics_needed(), self.lead
         if needed is not None and needed.alone <= MANY_TOPICS and known is not None and not known.alone:
+            if needed.corrected > MANY_TOPICS:
+                head = sentences.more_topics_alone(needed.alone, known.first, known.second)
+                return NextStep(head=head, why=sentences.alone_why(needed.pairs))
             head = sentences.more_topics(needed.corrected, known.first, known.second)
             return NextStep(head=head, why=sentences.topics_why(needed.alone, needed.pairs))
         if known is not None and known.alone and not known.equal:

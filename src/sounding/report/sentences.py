@@ -329,6 +329,19 @@ def more_topics(needed: float, first: str, second: str) -> str:
     return f"Add topics: {many} in total would separate {first} and {second}."
 
 
+def more_topics_alone(needed: float, first: str, second: str) -> str:
+    """Say how many topics would separate two runs if only these two were tested."""
+    return f"Add topics, and test fewer pairs: about {needed:,.0f} topics would separate {first} and {second} alone."
+
+
+def alone_why(pairs: int) -> str:
+    """Say why fewer pairs should be tested."""
+    return (
+        f"With all {pairs:,} pairs tested, more than 1,000 topics would be needed (80% power). More judging is"
+        " unlikely to reverse the order of these two."
+    )
+
+
 def topics_why(alone: float, pairs: int) -> str:
     """Say why topics help more than judgments, and what the estimate is for."""
     power = "The estimate is for 80% power"

@@ -18,10 +18,10 @@ UNTESTED = 0
 CASES = (1, 2, 3, 4)
 WEAK = (2, 4)
 MEANING = {
-    1: "no significant difference, equally assessed",
-    2: "no significant difference, but one run is significantly more assessed",
-    3: "significantly better, and not significantly more assessed",
-    4: "significantly better, and significantly more assessed",
+    1: "no significant difference, judged equally well",
+    2: "no significant difference, but one run was judged significantly more completely",
+    3: "significantly better, and not judged significantly more completely",
+    4: "significantly better, and judged significantly more completely",
 }
 
 

@@ -508,7 +508,7 @@ def test_one_pair_is_explained_verdict_and_advice_first_then_lists(call: Call, t
         assert part[3].split()[:2] == ["topic", "difference"]
     assert "(exact, document by document)" in by_precision[1]
     assert "(a bound for AP from pairs of documents)" in by_average[1]
-    assert "judgments would settle it if every one favors " in by_average[1]
+    assert "judgments would settle it if all favor " in by_average[1]
     assert by_average[4] == "AP: unjudged documents that matter most for the difference"
     assert by_average[5].splitlines()[0].split()[-3:] == ["change", "if", "relevant"]
 

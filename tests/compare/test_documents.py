@@ -141,11 +141,11 @@ def test_an_open_pair_says_how_few_judgments_and_whether_fewer_might_do() -> Non
     collection = Collection([{"t": ["r", "x"]}, {"t": ["y", "r"]}], {"t": {"r": 1.0}})
     by_sum = what_would_settle(parse("P@2"), listings_of(collection), (0, 1))
     assert str(by_sum) == (
-        "Open: 2 judgments would settle it if every one favors run_a, 2 if every one favors run_b; no fewer can."
+        "Open: 2 judgments would settle it if all favor run_a, 2 if all favor run_b; no fewer can."
     )
     by_ap = what_would_settle(parse("AP"), listings_of(collection), (0, 1))
-    assert by_ap.tell("x", "y") == (
-        "Open: 1 judgment would settle it if every one favors x, 2 if every one favors y; fewer may be enough."
+    assert by_ap.sentence("x", "y") == (
+        "Open: 1 judgment would settle it if all favor x, 2 if all favor y; fewer may be enough."
     )
     assert len(what_would_settle(parse("P@2"), listings_of(collection), (0, 1), limit=None).documents) == 2
     capped = what_would_settle(
@@ -160,8 +160,8 @@ def test_a_tie_may_be_broken_by_either_run() -> None:
     found = what_would_settle(parse("P@2"), listings_of(collection), (0, 1))
     assert found.difference == 0
     assert (found.needed_a, found.needed_b, found.needed) == (None, 1, 1)
-    assert found.tell("a", "b") == (
-        "Open: 1 judgment would settle it if every one favors b, and nothing would for a; no fewer can."
+    assert found.sentence("a", "b") == (
+        "Open: 1 judgment would settle it if all favor b, and nothing would for a; no fewer can."
     )
 
 
@@ -173,7 +173,7 @@ def test_the_run_behind_may_be_the_one_that_fewer_judgments_settle_it_for() -> N
     assert found.difference < 0
     assert (found.needed_a, found.needed_b) == (2, 4)
     assert str(found) == (
-        "Open: 2 judgments would settle it if every one favors run_a, 4 if every one favors run_b; no fewer can."
+        "Open: 2 judgments would settle it if all favor run_a, 4 if all favor run_b; no fewer can."
     )
 
 

@@ -63,14 +63,14 @@ def standing_records(content: Content, problems: Problems) -> tuple[Records | No
         seen["withdraw" if goes_back else kind] += 1
         standing.follow(place, kind, (line, event), undoes=goes_back)
     last = {place: history[-1] for place, history in standing.items()}
-    told = {place: row for place, row in last.items() if row[1].get("grade") is not None}
+    graded = {place: row for place, row in last.items() if row[1].get("grade") is not None}
     counts = LogCounts(
-        source=content.source, standing=len(told), withdrawn=seen["withdraw"],
+        source=content.source, standing=len(graded), withdrawn=seen["withdraw"],
         changed=sum(len(history) - 1 for history in standing.values()),
-        cannot=len(standing) - len(told), skipped=seen["skip"] - seen["unskip"],
+        cannot=len(standing) - len(graded), skipped=seen["skip"] - seen["unskip"],
         adjudicated=seen["adjudicate"],
     )  # fmt: skip
-    return _records(told, problems), counts
+    return _records(graded, problems), counts
 
 
 def _in_order(content: Content, problems: Problems) -> list[tuple[int, Members]]:
@@ -90,15 +90,15 @@ def _in_order(content: Content, problems: Problems) -> list[tuple[int, Members]]
     return [numbered[number] for number in sorted(numbered)]
 
 
-def _records(told: dict[tuple[str, ...], tuple[int, Members]], problems: Problems) -> Records | None:
-    if not told:
+def _records(graded: dict[tuple[str, ...], tuple[int, Members]], problems: Problems) -> Records | None:
+    if not graded:
         return None
-    events = [event for _, event in told.values()]
+    events = [event for _, event in graded.values()]
     columns: dict[str, list[Any]] = {
         role: [event[name] for event in events]
         for role, name in (("topic", "topic"), ("doc", "doc"), ("group", "assessor"), ("grade", "grade"))
     }
-    return records_of_items(columns, np.array([line for line, _ in told.values()], np.int64), problems)
+    return records_of_items(columns, np.array([line for line, _ in graded.values()], np.int64), problems)
 
 
 Marks = NDArray[np.bool_]

@@ -80,11 +80,11 @@ def ties_and_values(
         x, values.y(), signs.color, signs.shape,
         tooltip=_tooltip("run:N", "rule:N", tied_share=".1%", difference="+.4f"),
     )  # fmt: skip
-    told = "; ".join(f"τ between trec and {rule} {tau:.3f}" for rule, tau in (taus or {}).items())
+    compared = "; ".join(f"τ between trec and {rule} {tau:.3f}" for rule, tau in (taus or {}).items())
     return style.titled(
         alt.LayerChart(layer=[style.level_rule(0.0, "difference"), marks]).properties(width=460, height=280),
         f"What the rule for tied scores changes in {plural(frame['run'].n_unique(), 'run')}",
-        [f"Kendall's {told}." if told else ""],
+        [f"Kendall's {compared}." if compared else ""],
     )
 
 
@@ -448,8 +448,8 @@ def reinforcement(
     x = ("overlap", "share of its pooled documents that another run pooled too")
     y = ("assessment", f"{assessment}: share judged")
     title = f"How far {plural(frame.height, 'run')} were judged, against what they share with others"
-    told = "" if tau is None else f"Kendall's τ between the two {tau:.3f}."
-    return style.titled(_scatter(frame, x, y, kinds), title, [told])
+    compared = "" if tau is None else f"Kendall's τ between the two {tau:.3f}."
+    return style.titled(_scatter(frame, x, y, kinds), title, [compared])
 
 
 def _scatter(

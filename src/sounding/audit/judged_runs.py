@@ -141,7 +141,7 @@ def judged_runs(
     if pool_depth is not None:
         cut = cut_to_depth(qrels, pool_depth, retrieved, pool, info=info, policies=policies)
         base, pool = regrade(cut.qrels, retrieved, policies), cut.pool or pool
-        remarks = [cut.told, *remarks]
+        remarks = [cut.note, *remarks]
     groups = groups_of(retrieved.runs, rows)
     kinds = tuple(row.kind if row and row.kind else UNKNOWN_KIND for row in rows)
     return JudgedRuns(

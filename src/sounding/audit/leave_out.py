@@ -154,7 +154,7 @@ class LeftOut:
         return _percent(self.full_on_ten, self.without_on_ten)
 
     def summary(self, measure: int = 0, rows: Flags | None = None) -> LeaveOutSummary:
-        """Mean and largest change of a measure, over runs that contributed unless told otherwise."""
+        """Mean and largest change of a measure, by default over pooled runs."""
         chosen = (self.pooled if rows is None else rows).nonzero()[0]
         percent = np.abs(self.percent()[chosen, measure])
         known = np.isfinite(percent)
@@ -244,7 +244,7 @@ def leave_out(
 
     `remove` is what goes: the relevant documents that nobody else contributed, or all such judgments; with
     `among` all, only those that no other run retrieved as deep as the pool, pooled or not.
-    Left-out groups also tell about those of their runs that were not pooled themselves.
+    The runs of a left-out group include those that were not pooled themselves.
     """
     refuse_measures(measures)
     unique = unique_documents(runs, by, among)

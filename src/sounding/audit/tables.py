@@ -114,8 +114,8 @@ def verdict_table(audit: Audit, statements: Sequence[Statement], *, rounded: boo
     names = ("about", "answer", "claim", "figure", "value", "rule", "why")
     columns = [Column(name, [getattr(one, name) for one in statements]) for name in names]
     if rounded:
-        told = [f"{one.value:.3g}" if np.isfinite(one.value) else None for one in statements]
-        columns[names.index("value")] = Column("value", told, right=True)
+        shown = [f"{one.value:.3g}" if np.isfinite(one.value) else None for one in statements]
+        columns[names.index("value")] = Column("value", shown, right=True)
     own = {"headline": headline(statements), **facts(audit)}
     return Table(columns, title="Verdict", notes=[size(audit)], facts=own)
 
@@ -294,10 +294,10 @@ def growth_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         shown, "Growth by pool depth (Lu et al. 2016, Fig. 1)", notes=notes, percent=["share_relevant"],
         digits={"relevant": 1, "judged": 1, "new_relevant": 2},
     )  # fmt: skip
-    told = {"second_half": int(late), "expected_at_twice_the_depth": known(float(more)),
+    more = {"second_half": int(late), "expected_at_twice_the_depth": known(float(more)),
             "likely_at_twice_the_depth": known(float(likely)),
             "remaining": known(float(remaining)), "lists_end_at": growth.end}  # fmt: skip
-    return AuditSection(frame=frame, tables=[table], facts={"growth": told})
+    return AuditSection(frame=frame, tables=[table], facts={"growth": more})
 
 
 def _remaining(growth: Growth) -> list[str]:
@@ -331,8 +331,8 @@ def titles_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         found.frame, "Title words in judged documents by pool rank", notes=notes,
         percent=["relevant_share", "nonrelevant_share"],
     )  # fmt: skip
-    told = {"overall": known(found.overall), "without_text": found.without_text}
-    return AuditSection(frame=found.frame, tables=[table], facts={"titles": told})
+    more = {"overall": known(found.overall), "without_text": found.without_text}
+    return AuditSection(frame=found.frame, tables=[table], facts={"titles": more})
 
 
 # -- sections on who contributed --------------------------------------------------------------------
@@ -434,8 +434,8 @@ def reinforcement_section(audit: Audit, extras: Extras, top: int) -> AuditSectio
         frame, "Contributing runs by overlap with the others", top=top, notes=notes,
         percent=["overlap", "group_overlap", "assessment"],
     )  # fmt: skip
-    told = {"tau": known(found.tau), "group_tau": known(found.group_tau)}
-    return AuditSection(frame=frame, tables=[table], facts={"reinforcement": told})
+    more = {"tau": known(found.tau), "group_tau": known(found.group_tau)}
+    return AuditSection(frame=frame, tables=[table], facts={"reinforcement": more})
 
 
 def ties_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
@@ -459,7 +459,7 @@ def ties_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
             frame, f"Runs by share of tied scores in the first {found.top}", percent=["tied_share"], top=top
         ),
     ]  # fmt: skip
-    told = {
+    more = {
         "median_share_of_ties": known(median), "share_of_lists_with_ties": known(found.with_ties()),
         "tau": {
             f"{a}, {b}": known(float(found.tau[i, j]))
@@ -468,7 +468,7 @@ def ties_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
             if i < j
         },
     }  # fmt: skip
-    return AuditSection(frame=frame, tables=tables, facts={"ties": told})
+    return AuditSection(frame=frame, tables=tables, facts={"ties": more})
 
 
 def assessment_frame(audit: Audit, extras: Extras) -> polars.DataFrame:

@@ -188,7 +188,10 @@ def _even_above(s: Situation) -> str | None:
         return None
     run, _, frozen = s.less_judged
     why = f"the lists of {run} end before {s.shares.depth}" if frozen else _shares(s)
-    return f"Compare at depth {s.even_depth}: it is the deepest at which both runs are judged equally well ({why})."
+    return (
+        f"Compare at depth {s.even_depth}: it is the deepest at which both runs are judged equally well"
+        f" ({why})."
+    )
 
 
 def _novel(s: Situation) -> str | None:
@@ -223,7 +226,8 @@ def _weak_otherwise(s: Situation) -> str | None:
         return None
     condensed = "" if s.condensed_as is None else f"-m '{s.condensed_as}' or "
     return (
-        f"Use a condensed measure: {condensed}-m Bpref, which ignore unjudged documents; one run was judged more"
+        f"Use a condensed measure: {condensed}-m Bpref, which ignore unjudged documents; one run was"
+        f" judged more"
         f" completely at every depth ({_shares(s)})."
     )
 
@@ -232,12 +236,16 @@ def _weak_and_condensed(s: Situation) -> str | None:
     if not s.weak:
         return None
     run, _, _ = s.less_judged
-    return f"Judge more documents of {run}: the other run was judged significantly more completely ({_shares(s)})."
+    return (
+        f"Judge more documents of {run}: the other run was judged significantly more completely"
+        f" ({_shares(s)})."
+    )
 
 
 def _strong(s: Situation) -> str | None:
     return (
-        f"Nothing to judge: tested alone the difference is significant ({_p(s.p)}), and the better run was not"
+        f"Nothing to judge: tested alone the difference is significant ({_p(s.p)}), and the better"
+        f" run was not"
         " judged more completely."
     )
 

@@ -43,7 +43,7 @@ def difference_intervals(frame: polars.DataFrame, *, of: int | None = None) -> C
     return titled(
         alt.hconcat(*panes, spacing=30),
         f"Differences of {_how_many(frame['pair'].n_unique(), of)} of runs with their intervals",
-        ["The first run of a pair less the second. Each interval is of its pair alone, before correction."],
+        ["The first run minus the second. Each interval is for its pair alone, without correction."],
     )
 
 
@@ -55,6 +55,9 @@ def _interval_pane(frame: polars.DataFrame, measure: str, seen: Sequence[str]) -
     pairs = names(frame, "pair")
     columns = [frame[name].cast(polars.Float64) for name in ("difference", "lower", "upper")]
     low, high = value_domain(polars.concat([*columns, polars.Series([0.0])]), from_zero=False, room=ROOM)
+    ends = polars.concat(columns).drop_nulls()
+    if ends.len() and ends.abs().max() <= 1:  # differences of values from 0 to 1: no axis beyond their range
+        low, high = max(low, -1.0), min(high, 1.0)
     y = alt.Y("pair:N", sort=pairs, title=None, axis=alt.Axis(grid=False))
     scale = alt.Scale(domain=[low, high], nice=False)
     title = f"difference in {measure}, mean over topics"

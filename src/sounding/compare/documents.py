@@ -56,9 +56,9 @@ class Settling:
         return min((one for one in (self.needed_a, self.needed_b) if one is not None), default=None)
 
     def __str__(self) -> str:
-        return self.tell("run_a", "run_b")
+        return self.sentence("run_a", "run_b")
 
-    def tell(self, run_a: str, run_b: str) -> str:
+    def sentence(self, run_a: str, run_b: str) -> str:
         """Say how few judgments could settle the pair, for each of the two runs."""
         if self.unknown:
             return f"How few judgments would settle it is not known: {self.unknown}."
@@ -69,9 +69,9 @@ class Settling:
         (number, run), *others = sides
         if number == 0:
             return "Settled: no judgment can change the order."
-        text = f"Open: {plural(number, 'judgment')} would settle it if every one favors {run}"
+        text = f"Open: {plural(number, 'judgment')} would settle it if all favor {run}"
         if others:
-            text += f", {others[0][0]:,} if every one favors {others[0][1]}"
+            text += f", {others[0][0]:,} if all favor {others[0][1]}"
         elif self.least:
             text += f", and nothing would for {run_b if run == run_a else run_a}"
         return f"{text}; {'no fewer can' if self.least else 'fewer may be enough'}."

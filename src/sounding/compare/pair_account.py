@@ -102,7 +102,7 @@ class PairByMeasure:
             yield "case", sentences.case_of(self.case, better if tests.significant[0] else None)
         yield "settled", self._settled()
         if self.account is not None and self.settled is False:
-            text = self.account.settling.tell(a, self.b).removeprefix("Open: ").removesuffix(".")
+            text = self.account.settling.sentence(a, self.b).removeprefix("Open: ").removesuffix(".")
             yield "to settle it", text[0].lower() + text[1:]
         if self.comparison.holds is not None:
             difference = float(tests.difference[0])

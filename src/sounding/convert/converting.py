@@ -60,7 +60,7 @@ OTHER_FORMATS = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What a file's beginning tells."""
+    """Layout and kind of a file, as its beginning shows."""
 
     form: str
     names: frozenset[str]  # of its columns, as they are compared; of formats with such
@@ -69,7 +69,7 @@ class _Shape:
 
     @property
     def kind(self) -> Kind:
-        """Run or judgments: by the columns, and where these do not tell, by the name of the file."""
+        """Run or judgments: by the columns, and where these do not decide, by the name of the file."""
         if self.form in ("trec", "prels", "strata"):
             return "run" if self.fields >= 6 else "qrels"
         if not self.names.isdisjoint(NAMES["grade"]):
@@ -137,7 +137,7 @@ def convert(
 
 
 def _shape(source: str | Path, content: Content | None, form: str | None) -> _Shape:
-    """Return what a file's beginning tells; `content` is all of it, where it is not large."""
+    """Return layout and kind of a file from its beginning; `content` is all of it, where it is not large."""
     head = read_head(source) if content is None else content
     known = form or detect(head, source)
     if known == "parquet":
@@ -226,11 +226,11 @@ def _sorted_blocks(
         return
 
     def blocks(parts: Sequence[Part]) -> Iterator[Run]:
-        tell = scale_progress(progress, steps_to_read(source, form), len(parts))
+        advance = scale_progress(progress, steps_to_read(source, form), len(parts))
         for part in parts:
             yield _in_byte_order(read_part(part, duplicates=duplicates, with_ranks=with_ranks))
-            if tell:
-                tell(1)
+            if advance:
+                advance(1)
 
     with unpack(source, form) as large:
         parts = split_parts(large)

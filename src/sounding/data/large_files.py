@@ -92,16 +92,16 @@ def scale_progress(progress: Progress | None, steps: int, pieces: int) -> Progre
     """Convert progress in `pieces` to progress in `steps`."""
     if progress is None:
         return None
-    done = told = 0
+    done = reported = 0
 
-    def tell(more: int) -> None:
-        nonlocal done, told
+    def advance(more: int) -> None:
+        nonlocal done, reported
         done += more
         now = done * steps // pieces
-        progress(now - told)
-        told = now
+        progress(now - reported)
+        reported = now
 
-    return tell
+    return advance
 
 
 def is_plain(source: Any) -> bool:

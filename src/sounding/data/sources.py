@@ -131,8 +131,8 @@ def _read_file(source: str | Path) -> Content:
         while filled < size and (count := file.readinto(buffer[filled:size].data)):
             filled += count
         buffer[filled:] = 0
-        if (tell := on_file_read.get()) is not None:
-            tell(name, buffer[:filled].data)
+        if (notify := on_file_read.get()) is not None:
+            notify(name, buffer[:filled].data)
         return Content(name, buffer, filled)
 
 
@@ -407,10 +407,10 @@ def remote_mark(source: str) -> str:
     """Return a mark that changes with the file: its size, and its tag or date if the store has them."""
     system, path = _file_system(source)
     info: dict[str, Any] = _ask(source, lambda: system.info(path))
-    told = [
+    facts = [
         info.get(name) for name in ("size", "ETag", "etag", "mtime", "LastModified", "updated", "created")
     ]
-    return " ".join(str(value) for value in told if value is not None)
+    return " ".join(str(value) for value in facts if value is not None)
 
 
 def expand_remote(source: str, skipped: tuple[str, ...], what: str) -> list[str]:

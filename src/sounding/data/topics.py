@@ -116,7 +116,7 @@ class _Mistakes:
         """Record a mistake on a line; lines must come in order."""
         self.kinds.setdefault(kind, (text, array("q")))[1].append(line)
 
-    def tell(self, problems: Problems) -> None:
+    def report(self, problems: Problems) -> None:
         """Add all recorded mistakes to the problems of the file."""
         for text, lines in self.kinds.values():
             problems.add(np.array(lines), lambda _, text=text: text)  # type: ignore[misc]
@@ -146,7 +146,7 @@ def _note_mistakes(topics: list[_Topic], problems: Problems) -> None:
                 f"topic {quote(topic.id)} has no text; expected a title or a description",
             )
         lines.setdefault(topic.id, topic.line)
-    mistakes.tell(problems)
+    mistakes.report(problems)
 
 
 def _read_markup(content: Content, problems: Problems) -> list[_Topic]:
@@ -228,7 +228,7 @@ def _read_lines_of_json(content: Content, problems: Problems) -> list[_Topic]:
                 mistakes.note(field, line, f"the {field} is {describe_value(value)}; expected a text")
             found[field] = " ".join(str(value).split())
         topics.append(_Topic(line, found.pop("id"), **found))
-    mistakes.tell(problems)
+    mistakes.report(problems)
     return topics
 
 
@@ -258,7 +258,7 @@ def _read_table(content: Content, problems: Problems) -> list[_Topic]:
             continue
         found = {field: " ".join(row[place].split()) for field, place in places.items()}
         topics.append(_Topic(line, found.pop("id"), **found))
-    mistakes.tell(problems)
+    mistakes.report(problems)
     return topics
 
 

@@ -206,15 +206,15 @@ def depth(evidence: DemoEvidence) -> str | None:
         return None
     judged = evidence.by_judgments.mean()[:, MEASURES.index(DEEPEST)].mean()
     true = evidence.by_truth.mean()[:, MEASURES.index(DEEPEST)].mean()
-    told = ""
+    also = ""
     if round(float(judged - true), 3) > 0:
-        told = (
+        also = (
             f" Relevant documents that nobody found are missing from the count, so that mean {DEEPEST} over"
             f" all runs looks like {judged:.3f} and is {true:.3f}."
         )
     return (
         f"The pool is {evidence.pool_depth} deep. Measures that look further rest on less: of all that a"
-        f" pooled run retrieved, {whole_percent(deep)} was judged.{told}"
+        f" pooled run retrieved, {whole_percent(deep)} was judged.{also}"
     )
 
 
@@ -341,17 +341,17 @@ def last_lines(made: Report, by_truth: Comparison, written: bool, folder: Path) 
     if not written:
         first = "No report.html: its charts need more packages; pip install 'sounding[charts]'"
     if isinstance(comparison, MissingPart):
-        told = [f"Found: by {LEADING} {best} is best. {comparison.reason}", ""]
+        lines_above = [f"Found: by {LEADING} {best} is best. {comparison.reason}", ""]
     else:
         counts = comparison.counts()[0].tolist()
-        told = [
+        lines_above = [
             f"Found: by {LEADING} {best} is best; {counts[2] + counts[3]} of {sum(counts)} pairs differ,"
             f" {counts[2]} of these strongly.",
             against_truth(comparison, by_truth),
         ]
     return [
         first,
-        *told,
+        *lines_above,
         "Your own files: sounding report QRELS RUN... --info INFO -o report.html",
         "Without an info file leave --info out; sounding report --help says more.",
     ]

@@ -171,7 +171,7 @@ def judging_lines(project: Project, people: Sequence[Person]) -> list[str]:
     """Return what there is, who can sign in, and what to do with it."""
     folder = project.folder
     width = max(len(person.name) for person in people)
-    told = (
+    welcome = (
         f"{folder} holds a judging project: {project.corpus.count:,} documentation strings of Python's"
         f" standard library, {len(project.store.topics())} topics and {len(project.engine.run_names())} runs."
     )
@@ -186,7 +186,7 @@ def judging_lines(project: Project, people: Sequence[Person]) -> list[str]:
         "Ctrl+C stops the server; the same command goes on where it stopped.",
     )
     return [
-        fill_paragraph(told, PARAGRAPH_WIDTH), "",
+        fill_paragraph(welcome, PARAGRAPH_WIDTH), "",
         *(
             f"  {person.name:{width}}  password {person.password}  {person.role}"
             + (f", {len(person.topics)} topics" if person.topics else "")

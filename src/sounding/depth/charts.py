@@ -90,8 +90,8 @@ def _listed(measures: Sequence[str]) -> str:
 SIX_PANES = (
     ("(a) median p", "median_p", "median p-value of all pairs", True, ""),
     ("(b) discrimination", "discrimination", "pairs that differ", False, style.PERCENT),
-    ("(c) coverage", "coverage", "the reference's findings kept", False, style.PERCENT),
-    ("(d) inversion", "inversion", "findings reversed", True, style.PERCENT),
+    ("(c) coverage", "coverage", "significant pairs confirmed", False, style.PERCENT),
+    ("(d) inversion", "inversion", "significant pairs reversed", True, style.PERCENT),
     ("(e) Kendall's τ", "tau", "τ with the reference", False, ""),
     ("(f) Pearson's r", "pearson", "r with the reference", False, ""),
 )  # title of the pane, column, title of the upright axis, whether it begins at 0, format
@@ -120,7 +120,7 @@ def stability_over_k(
     return style.titled(
         alt.concat(*panes, columns=2, spacing=20),
         f"How outcomes by {_listed(measures)} change with evaluation depth",
-        [f"Panes (c) to (f) hold each depth against {reference}. Vertical scales differ.", note],
+        [f"Panes (c) to (f) compare each depth with {reference}. Vertical scales differ.", note],
     )
 
 

@@ -57,7 +57,7 @@ class DepthOptions(declare.PolicyOptions, declare.ReadingOptions):
     weights: bool = declare.flag("Show the weight of each rank at each depth.")
     pools: str | None = declare.text("Compare pools of these depths with the whole pool.", metavar="D,D...")
     subsets: bool = declare.flag("Evaluate with random subsets of the judgments, from 100% to 1%.")
-    chart: Path | None = declare.chart("Draw all results")
+    chart: Path | None = declare.chart("Draw the main result, or what other options ask for")
 
     @property
     def views(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which pairs of runs a measure tells apart at each depth, and how that fits a reference.
+"""Find which pairs of runs differ significantly at each depth, and how that agrees with a reference.
 
 Lu, Moffat & Culpepper (2016), section 3: discrimination ratio and median p; coverage ratio (Eq. 5) and
 observed inversion ratio (Eq. 6) against a reference measure. A pair that the reference separates has a
@@ -43,7 +43,7 @@ class Separation:
         return ~np.isnan(self.median_p)
 
     def discrimination(self) -> Floats:
-        """(k,): the share of pairs that are told apart, of all but the constant ones.
+        """(k,): the share of pairs that differ significantly, of all but the constant ones.
 
         NaN: there was nothing to test.
         """

@@ -141,7 +141,7 @@ class DepthStudy(Displayed):
         )  # fmt: skip
 
     def _discrimination(self, one: OverDepth) -> tuple[float, float]:
-        """The least and the largest share of pairs told apart at the chosen depths."""
+        """Return the least and the largest share of pairs that differ at the chosen depths."""
         chosen = one.separation.discrimination()[np.isin(one.separation.ks, self.depths)]
         return float(chosen.min()), float(chosen.max())
 

@@ -26,7 +26,7 @@ STANDARD = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # the cut-offs of trec_eval
 LEADING = 0.1  # the share of the runs that are said to lead
 LEAST = 0.25  # the share of the runs that are said to be least assessed
 CLEARLY = 0.05  # how far below the median assessment they have to be: less is no difference to speak of
-EXACT_FORM = "exact form"  # not to be heeded, and always told
+EXACT_FORM = "exact form"  # never a caution, and always shown
 NAMED = 5  # runs that a sentence names
 
 
@@ -35,7 +35,7 @@ class Finding:
     """One guideline: whether it asks for attention here, and what was found."""
 
     guideline: str
-    heed: bool  # something is to be heeded; otherwise the guideline is met
+    heed: bool  # whether this is a caution; otherwise the guideline is met
     text: str
 
 

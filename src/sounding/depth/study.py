@@ -68,7 +68,7 @@ def depth(
     jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> DepthStudy:
-    """Measures at every depth: which pairs of runs they tell apart, and how that fits a reference.
+    """Measures at every depth: which pairs of runs differ, and how that agrees with a reference.
 
     The reference is a depth, at which every measure is held against itself, or one measure with its depth,
     as `AP@100`; without it the pool depth as far as it is known, and else the deepest of the depths.
@@ -112,7 +112,7 @@ def depth(
     )  # fmt: skip
     if regrading is not None and regrading.qrels.pool_ranks is None and found.pool.known:
         regrading = regrading.with_pool_ranks(found.pool.contributing)
-    notes = () if cut is None else (f"{cut.told[0].upper()}{cut.told[1:]}.",)
+    notes = () if cut is None else (f"{cut.note[0].upper()}{cut.note[1:]}.",)
     return replace(found, notes=(*notes, *found.notes), regrading=regrading if keep_lists else None)
 
 

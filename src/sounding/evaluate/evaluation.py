@@ -34,7 +34,7 @@ MOST_HELD = 200_000_000  # bytes of runs that are kept in memory rather than rea
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10", "RR", "R@1000")
 
 
-OnFailure = Callable[[str, SoundingError], None]  # told the name of a run that failed, and why
+OnFailure = Callable[[str, SoundingError], None]  # receives the name of a run that failed, and why
 
 
 def evaluate(
@@ -63,7 +63,7 @@ def evaluate(
     they are given. `jobs` processes share the runs; None: as many as there are cores, where the files
     are large. A run larger than memory is read in parts.
 
-    A run that cannot be evaluated is an error, unless `on_failure` is to be told its name and what is
+    A run that cannot be evaluated is an error, unless `on_failure` is to receive its name and what is
     wrong: then the others are evaluated. With `results`, what a run gave is kept in a file of that folder
     and taken from there the next time, as long as nothing that it came from has changed.
     """
@@ -126,7 +126,7 @@ def evaluate(
     uncertain = policies.unjudged in ("bounds", "expected")
     outcomes: list[RunValues | SoundingError]
     if results is None and (uncertain or not _some_are_large(sources, run_format)):
-        # Where nobody is to be told of failures, the first one ends it.
+        # Without `on_failure`, the first failure ends it.
         map_each: Any = map_items if on_failure is None else map_outcomes
         outcomes = map_each(work, sources, processes=processes, progress=progress)
     else:
@@ -172,9 +172,9 @@ def _prepared(qrels: Qrels, policies: Policies, *, groups: bool) -> tuple[list[J
 def _without_failures(
     sources: Sequence[Place], outcomes: Sequence[RunValues | SoundingError], on_failure: OnFailure | None
 ) -> tuple[list[Place], list[RunValues], list[str]]:
-    """The runs that could be evaluated, what they gave, and the names of the others, which are told.
+    """The runs that could be evaluated, what they gave, and the names of the others, which are reported.
 
-    Where nobody is to be told, or no run is left, the first error is raised.
+    Without `on_failure`, or if no run is left, the first error is raised.
     """
     good: list[tuple[Place, RunValues]] = []
     failed: list[tuple[str, SoundingError]] = []

@@ -221,7 +221,7 @@ def _next_command(scores: Scores, options: EvaluateOptions, *, failed: bool) -> 
 
 
 def _steps(files: Sequence[str], options: EvaluateOptions) -> int:
-    """In how many steps progress is told: a run is one, unless it is large."""
+    """Return the number of steps of the progress bar: one for each run, more for a large one."""
     if not some_may_be_large(files):
         return len(files)
     return sum(steps_to_read(file, options.run_format) for file in files)

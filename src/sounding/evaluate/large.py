@@ -229,7 +229,7 @@ class Evaluation:
     some: Callable[[Run, Qrels], RunValues] | None
 
     def steps(self, place: Place) -> int:
-        """In how many steps progress is told of a run."""
+        """Return the number of steps of the progress bar for a run."""
         return 1 if self.some is None else steps_to_read(place[0], self.run_format)
 
     def of_topics(self, run: Run, known: Qrels) -> RunValues:

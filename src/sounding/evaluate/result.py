@@ -119,7 +119,7 @@ class Scores(Displayed):
         return sorted(range(len(self.runs)), key=lambda run: (-leading[run], self.runs[run]))
 
     def silent_bounds(self) -> list[tuple[int, float, float]]:
-        """Recall measures whose bounds tell no two runs apart: (measure, mean width, largest difference)."""
+        """Return recall measures whose bounds separate no runs: (measure, mean width, largest difference)."""
         if self.bounds is None or len(self.runs) < 2:
             return []
         means, bounds = self.mean(), self.bounds.over_topics(self.measures)
@@ -147,7 +147,7 @@ class Scores(Displayed):
         return next(iter([*graded, *numeric]), None)
 
     def open_pairs(self) -> list[tuple[int, OpenPairs]]:
-        """Measures by which the order of some pairs is open, but for those that tell no two runs apart."""
+        """Return measures by which some pairs are open, without those that separate no two runs."""
         if self.bounds is None:
             return []
         means, bounds = self.mean(), self.bounds.over_topics(self.measures)

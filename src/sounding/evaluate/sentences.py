@@ -236,7 +236,7 @@ def _some_topics(topics: Iterable[str]) -> str:
 
 
 def warnings(scores: Scores) -> list[str]:
-    """Return what the values do not tell: short lists, topics without a value, wide bounds."""
+    """Return notes on what the values do not show: short lists, topics without a value, wide bounds."""
     return [*_unknown_notes(scores), *_uncounted_notes(scores), *_length_notes(scores)]
 
 
@@ -285,7 +285,7 @@ def _unknown_notes(scores: Scores) -> Iterator[str]:
         for number, found in scores.open_pairs()
     ]
     if open_pairs:
-        yield f"Unjudged documents may still decide the order of these pairs of runs: {', '.join(open_pairs)}."
+        yield f"Unjudged documents may still decide the order of these pairs: {', '.join(open_pairs)}."
     if scores.bounds is not None:
         for kind, words in BOUND_KINDS.items():
             named = _names(m for m, k in zip(scores.measures, scores.bounds.kinds, strict=True) if k == kind)

@@ -52,7 +52,7 @@ def wide_table(
 ) -> Table:
     """Runs in rows, best first; a column a measure, with the judged share at its depth beside it.
 
-    `order`: the places of the runs; None: by the first measure whose bounds tell runs apart.
+    `order`: the places of the runs; None: by the first measure whose bounds separate runs.
     """
     chosen = list(scores.order(_measure_order(scores, layout)) if order is None else order)
     scores = scores.of_runs(chosen)
@@ -353,7 +353,7 @@ def trec_text(scores: Scores, layout: Layout) -> str:
             lines += _trec_topics(scores, run, columns, layout)
         for measure, number, heading in columns:
             if measure.name == "RunID":
-                # Where several runs share a tag, only the name that was made for them tells them apart.
+                # Where several runs share a tag, only the name that was made for them is unique.
                 shared = scores.tags.count(scores.tags[run]) > 1
                 lines.append(f"{trec_name(measure):<22}\t{ALL}\t{name if shared else scores.tags[run]}")
             elif measure.definition.aggregate != "text":

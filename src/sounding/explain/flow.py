@@ -16,7 +16,7 @@ from sounding.terminal.options import write_answer, write_tables, write_text
 
 RESIDUALS = (0.1, 0.01, 0.001)
 ASSESSMENT = (
-    "Assessment (Baillie, Azzopardi & Ruthven): every judged document counts as relevant. It tells how",
+    "Assessment (Baillie, Azzopardi & Ruthven): every judged document counts as relevant. It says how",
     "completely the ranking was judged, not how good it is.",
 )
 TWIN_SUMMARIES = {

@@ -88,8 +88,8 @@ def _head(
 ) -> str:
     shown = column.name if name is None else name
     kind = "" if stands_left(column) else ' class="number"'
-    told = f' data-column="{place}"{_title(shown, explain)}'
-    return f'<th scope="col"{kind}{more}{told}>{escape(shown.strip())}</th>'
+    attributes = f' data-column="{place}"{_title(shown, explain)}'
+    return f'<th scope="col"{kind}{more}{attributes}>{escape(shown.strip())}</th>'
 
 
 def _title(name: str, explain: Explain | None) -> str:

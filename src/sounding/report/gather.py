@@ -179,11 +179,11 @@ def _cut(
     """The judgments of the pool that was asked for, what was cut in a sentence, and that pool."""
     if request.pool_depth is None:
         return qrels, (), None
-    kept, told, pool = judgments_at_depth(
+    kept, note, pool = judgments_at_depth(
         qrels, runs, request.pool_depth, info=request.info, policies=request.policies,
         run_format=request.run_format, jobs=request.jobs,
     )  # fmt: skip
-    return kept, (told,), pool
+    return kept, (note,), pool
 
 
 def _held(request: ReportRequest, places: Sequence[Place], progress: Progress | None) -> list[Any]:

@@ -28,7 +28,7 @@ from sounding.evaluate import tables as score_tables
 from sounding.evaluate.result import FEW_RUNS
 from sounding.evaluate.sentences import notes_on
 from sounding.render.html import ungrouped
-from sounding.render.tables import Cell, Column, Table, columns_of, with_notes
+from sounding.render.tables import UNKNOWN, Cell, Column, Table, columns_of, with_notes
 from sounding.report import sentences
 from sounding.report.first_screen import FirstScreen, first_screens
 from sounding.report.result import SECTIONS, MissingPart, Report
@@ -191,7 +191,9 @@ def _pairs(report: Report) -> Iterator[Shown]:
 
 def _is_unknown(column: Column) -> bool:
     """Return whether no cell of a column is known, as the chances of few runs."""
-    return bool(column.cells) and all(cell is None or cell != cell for cell in column.cells)
+    return bool(column.cells) and all(
+        cell is None or cell == UNKNOWN or cell != cell for cell in column.cells
+    )
 
 
 def _first_rows(table: Table) -> Table:

@@ -331,13 +331,15 @@ def more_topics(needed: float, first: str, second: str) -> str:
 
 def more_topics_alone(needed: float, first: str, second: str) -> str:
     """Say how many topics would separate two runs if only these two were tested."""
-    return f"Add topics, and test fewer pairs: about {needed:,.0f} topics would separate {first} and {second} alone."
+    separate = f"about {needed:,.0f} topics would separate {first} and {second} alone"
+    return f"Add topics, and test fewer pairs: {separate}."
 
 
 def alone_why(pairs: int) -> str:
     """Say why fewer pairs should be tested."""
     return (
-        f"With all {pairs:,} pairs tested, more than 1,000 topics would be needed (80% power). More judging is"
+        f"With all {pairs:,} pairs tested, more than 1,000 topics would be needed (80% power). More"
+        f" judging is"
         " unlikely to reverse the order of these two."
     )
 

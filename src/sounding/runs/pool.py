@@ -284,7 +284,7 @@ class CutPool(NamedTuple):
     """The judgments that a shallower pool would have had."""
 
     qrels: Qrels
-    told: str  # what was cut, in a sentence
+    note: str  # what was cut, in a sentence
     pool: Pool | None  # the same runs, at the requested depth; None: cut by the pool ranks of the qrels
 
 
@@ -355,12 +355,12 @@ def read_judged_lists(
     if judgments is None or pool_depth is None:
         return JudgedLists(judgments, retrieved, None)
     if judgments.pool_ranks is not None:
-        kept, told = _cut_by_own_ranks(judgments, pool_depth)
+        kept, note = _cut_by_own_ranks(judgments, pool_depth)
     else:
         lists = retrieved.narrowed(topics=judgments.topics)
         pool = pool_of_lists(lists, lists.grades(judgments, policies), info)
-        kept, told, _ = cut_to_depth(judgments, pool_depth, lists, pool, info=info, policies=policies)
-    return JudgedLists(kept, retrieved if depth is None else retrieved.narrowed(depth=depth), told)
+        kept, note, _ = cut_to_depth(judgments, pool_depth, lists, pool, info=info, policies=policies)
+    return JudgedLists(kept, retrieved if depth is None else retrieved.narrowed(depth=depth), note)
 
 
 def cut_to_depth(
@@ -374,7 +374,7 @@ def cut_to_depth(
 ) -> CutPool:
     """Like `judgments_at_depth`, for runs and a pool that are known; `info` is the list of its runs."""
     if qrels.pool_ranks is not None:
-        kept, told = _cut_by_own_ranks(qrels, depth)
+        kept, note = _cut_by_own_ranks(qrels, depth)
     else:
         if not pool.known:
             raise DataError(
@@ -390,12 +390,12 @@ def cut_to_depth(
         count = f"{given}" if given == listed else f"only {given} of the {listed}"
         kept = cut_pool(qrels, retrieved.pick(pool.contributing), depth)
         sentence = _describe_cut(qrels, kept, depth, f"of {count} contributing runs, {pool.source}")
-        told = "; ".join((sentence, *pool.remarks))
+        note = "; ".join((sentence, *pool.remarks))
     hold_judgments(kept)
     first = first_unjudged(retrieved.pick(pool.contributing), retrieved.grades(kept, policies))
     reach = first[np.isfinite(first)] - 1
     judged, holed = int(min(reach.min(initial=depth), depth)), int(np.count_nonzero(reach < depth))
-    return CutPool(kept, told, replace(pool, depth=depth, judged=judged, holed=holed))
+    return CutPool(kept, note, replace(pool, depth=depth, judged=judged, holed=holed))
 
 
 def _cut_by_own_ranks(qrels: Qrels, depth: int) -> tuple[Qrels, str]:

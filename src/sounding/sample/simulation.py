@@ -192,7 +192,7 @@ def _cast(parameters: CollectionParameters, rng: np.random.Generator) -> _System
 
 
 def _some(chosen: int, count: int, rng: np.random.Generator) -> Flags:
-    """So many of `count` things, at random."""
+    """Draw some of `count` things at random."""
     flags = np.zeros(count, np.bool_)
     flags[rng.permutation(count)[:chosen]] = True
     return flags
@@ -211,7 +211,7 @@ def _qualities(by_hand: Flags, each: int, rng: np.random.Generator) -> Floats:
 
 
 def _document_ids(count: int, rng: np.random.Generator) -> list[str]:
-    """Ids of several sources in an order that tells nothing."""
+    """Ids of several sources in an order that reveals nothing."""
     sources = rng.integers(0, len(SOURCES), count).tolist()
     # Numbers with gaps, as in real collections, from one digit up.
     numbers = rng.permutation(9 * count)[:count].tolist()

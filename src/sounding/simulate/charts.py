@@ -51,9 +51,9 @@ def agreement_by_judgments(
 
 @needs("difference", "judgments")
 def judgments_by_difference(frame: polars.DataFrame) -> style.Chart:
-    """Judgments that tell two lists of a topic apart, by their true difference (Carterette et al., Fig. 4).
+    """Draw the judgments that separate two lists, by their true difference (Carterette et al., Fig. 4).
 
-    Columns: `difference` (0 or more), `judgments` (null where they were never told apart); optional `right`,
+    Columns: `difference` (0 or more), `judgments` (null where they were never separated); optional `right`,
     whether the order found is the true one.
     """
     reached = frame.filter(polars.col("judgments").is_not_null())
@@ -69,8 +69,8 @@ def judgments_by_difference(frame: polars.DataFrame) -> style.Chart:
     y = alt.Y("judgments:Q", title="judgments until the order was sure", scale=ranges[1])
     tooltip = [alt.Tooltip("difference:Q", format=".4~f"), alt.Tooltip("judgments:Q"), alt.Tooltip("order:N")]
     pane = points.encode(x, y, signs.color, signs.shape, tooltip=tooltip).properties(width=460, height=300)
-    note = f"{plural(reached.height, 'pair')} of lists told apart, of {frame.height:,}."
-    return titled(pane, "Judgments that tell two lists of a topic apart", [note])
+    note = f"{plural(reached.height, 'pair')} of lists separated, of {frame.height:,}."
+    return titled(pane, "Judgments that separate two lists of a topic", [note])
 
 
 @needs("deviations")
@@ -106,8 +106,13 @@ def difference_histogram(frame: polars.DataFrame, *, p: float | None = None) -> 
 
 
 def simulation_chart(found: Simulation, parts: Collection[str], view: str | None) -> style.Chart:
-    """The charts of these parts, under each other; an error where the view that was asked for has none."""
+    """Return the charts of these parts in one figure; without any choice, the confidence alone.
+
+    Raise an error if the chosen view has no chart.
+    """
     drawn = list(_charts(found, parts))
+    if view is None and list(parts) == ["curves"]:
+        drawn = drawn[:1]
     if not drawn:
         raise DataError(f"--view {view} has no chart; leave --chart out, or --view")
     return together(drawn)

@@ -48,7 +48,7 @@ class SimulateOptions(declare.SessionOptions):
     )
     topic: str | None = declare.text("Use only topic T for --histogram.", metavar="T")
     view: str | None = declare.choice(VIEWS, "Show only this table; files contain curves by default.")
-    chart: Path | None = declare.chart("Draw all results")
+    chart: Path | None = declare.chart("Draw the main result, or what other options ask for")
 
 
 @click.command("simulate", cls=GroupedCommand, short_help="Replay known judgments with several strategies.")

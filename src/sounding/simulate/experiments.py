@@ -22,7 +22,7 @@ from sounding.statistics.rank_correlation import kendall_tau, pearson
 HISTOGRAM_DRAWS = 5000  # as in the paper
 
 
-# -- how many judgments tell two lists of a topic apart --------------------------------------------
+# -- how many judgments separate two lists of a topic --------------------------------------------
 
 
 class ListPair(NamedTuple):
@@ -40,7 +40,7 @@ class ListPair(NamedTuple):
 def list_pairs(setup: TrialSetup, most: int) -> list[ListPair]:
     """Judge `most` of all pairs of lists of a topic, drawn at random by each seed, each pair by itself.
 
-    Pairs of which one run lacks the topic, and pairs of equal lists, are left out: nothing tells these apart.
+    Pairs of which one run lacks the topic, and pairs of equal lists, are left out: nothing separates these.
     """
     cut = setup.retrieved.cut(setup.parameters.depth)
     every = [
@@ -97,7 +97,7 @@ def _distance(retrieved: Retrieved, topic: int, first: int, second: int) -> floa
 def correlations(pairs: Sequence[ListPair]) -> tuple[float, float, float]:
     """Return Pearson's r of difference and judgments, distance and judgments, difference and distance.
 
-    Pairs that were never told apart do not count; NaN where there is no r.
+    Pairs that were never separated do not count; NaN where there is no r.
     """
     reached = [pair for pair in pairs if pair.judgments is not None]
     judgments = np.array([pair.judgments for pair in reached], np.float64)

@@ -36,7 +36,7 @@ class Simulation:
     policies: Policies
     cut: str | None  # how the judgments were cut, in a sentence
     trials: tuple[Trial, ...]  # one for every strategy and seed
-    list_pairs: tuple[ListPair, ...] | None  # lists of a topic, with the judgments that tell two apart
+    list_pairs: tuple[ListPair, ...] | None  # lists of a topic, with the judgments that separate two
     reuse: tuple[Reuse, ...] | None  # each run left out
     histogram: tuple[str, str] | None  # the runs whose difference was drawn
     topic: str | None  # on which; None: on all

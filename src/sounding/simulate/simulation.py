@@ -55,7 +55,7 @@ def simulate(
 
     Qrels and runs are as for `evaluate`. Each strategy is tried with each seed, and looked at after the
     numbers of judgments `at` (None: 1, 2, 4, ...) and at the end; no strategies: nothing is tried. `pairs`
-    are so many pairs of lists of a topic, drawn at random, with the judgments that tell them apart; with
+    are so many pairs of lists of a topic, drawn at random, with the judgments that separate them; with
     `leave_out` each run is left out in turn and put back in the end; `histogram` names two runs whose
     difference is tested for normality, on a `topic` or on all.
     """

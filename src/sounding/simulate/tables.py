@@ -256,7 +256,7 @@ def _list_pairs_table(pairs: Sequence[ListPair], sure: float) -> Table:
                    digits=0),
             Column("most", [int(part.max()) if len(part) else None for part in parts]),
         ],
-        title=f"Judgments that tell two lists of a topic apart at {sure:g}",
+        title=f"Judgments that separate two lists of a topic at {sure:g}",
         notes=sentences.list_pair_notes(pairs, sure),
     )  # fmt: skip
 

@@ -355,13 +355,13 @@ def _with_constants(outcome: Outcome, seen: _Seen, test: PairTest, alpha: float)
 def _reasons(seen: _Seen, test: PairTest, outcome: Outcome, alpha: float) -> Iterator[str]:
     equal = (seen.ties == seen.topics).tolist()
     constant = np.isinf(seen.effect) & (test.needs_spread or outcome.no_error)
-    untold = (constant & (seen.topics < fewest_topics(alpha))).tolist()
+    undecided = (constant & (seen.topics < fewest_topics(alpha))).tolist()
     for place, topics in enumerate(seen.topics.tolist()):
         if topics < 2:
             yield f"{plural(topics, 'common topic')}; a test needs at least 2"
         elif equal[place]:
             yield f"the runs are equal on all {topics} topics"
-        elif untold[place]:
+        elif undecided[place]:
             yield f"the difference is the same on all {topics} topics, which are too few to test it"
         else:
             yield outcome.silent

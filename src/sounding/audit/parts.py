@@ -55,7 +55,7 @@ class Parts:
 
 
 def part_of(text: str) -> PartOf:
-    """Return how documents are divided: by `prefix:N` letters, a file of doc and part, or a regular expression.
+    """Return how documents are divided: by `prefix:N`, a file of doc and part, or a regular expression.
 
     An expression's first group is the part, or all that it matches at the beginning of an id.
     """

@@ -55,8 +55,8 @@ def _interval_pane(frame: polars.DataFrame, measure: str, seen: Sequence[str]) -
     pairs = names(frame, "pair")
     columns = [frame[name].cast(polars.Float64) for name in ("difference", "lower", "upper")]
     low, high = value_domain(polars.concat([*columns, polars.Series([0.0])]), from_zero=False, room=ROOM)
-    ends = polars.concat(columns).drop_nulls()
-    if ends.len() and ends.abs().max() <= 1:  # differences of values from 0 to 1: no axis beyond their range
+    ends: list[float] = polars.concat(columns).drop_nulls().drop_nans().to_list()
+    if max(map(abs, ends), default=2) <= 1:  # differences of values from 0 to 1: no axis beyond their range
         low, high = max(low, -1.0), min(high, 1.0)
     y = alt.Y("pair:N", sort=pairs, title=None, axis=alt.Axis(grid=False))
     scale = alt.Scale(domain=[low, high], nice=False)

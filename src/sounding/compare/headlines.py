@@ -232,7 +232,10 @@ def _by_depth(comparison: Comparison, family: str, places: Sequence[int]) -> str
         for number in (places if len(places) <= MOST_MEASURES else [places[0], places[-1]])
     ]
     weak = _count_weak(comparison, places[-1])
-    uneven = f"; in {weak:,} of the last the better run was judged more completely" if weak else ""
+    uneven = ""
+    if weak:
+        deepest = comparison.depths[places[-1]]
+        uneven = f". In {weak:,} of the pairs at depth {deepest:,} the better run was judged more completely"
     pairs = plural(len(comparison.pairs), "pair")
     return f"Of {pairs}, these differ significantly by {family}: {_listed(counts)}{uneven}."
 

@@ -194,7 +194,7 @@ def resampled(effect: Effect) -> Iterator[str]:
         yield f"{effect.measure}: no two systems' values vary over the qrels."
     else:
         yield (
-            f"{effect.measure}: over the qrels, the values of any two systems have a correlation of {mean:.3f} on"
+            f"{effect.measure}: over the qrels, the values of two systems have a correlation of {mean:.3f} on"
             f" average and of at least {least:.3f}."
         )
     outside = {which: len(effect.outside(which)) for which in ("union", "intersection")}

@@ -24,7 +24,7 @@ TYPES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class JsonOutput:
     """The JSON output of a command."""
 
     title: str
@@ -201,8 +201,8 @@ AGREE_TABLES = {
 }  # fmt: skip
 RANKS = "^(judged_[0-9]+|in pool@[0-9]+)$"
 
-DOCUMENTS: Mapping[str, Document] = {
-    "evaluate": Document(
+DOCUMENTS: Mapping[str, JsonOutput] = {
+    "evaluate": JsonOutput(
         title="Values of the runs",
         always=(
             "headline next policies level topics topics_without_relevant mean_lengths judged topics_missing"
@@ -220,7 +220,7 @@ DOCUMENTS: Mapping[str, Document] = {
             "baseline": "o The baseline, with the test and its correction.",
         },
     ),
-    "compare": Document(
+    "compare": JsonOutput(
         title="Comparisons of runs",
         always="headline next notes rows",
         sometimes=(
@@ -251,7 +251,7 @@ DOCUMENTS: Mapping[str, Document] = {
             "plan": "o The plan file, and how the comparison deviates from it.",
         },
     ),
-    "audit": Document(
+    "audit": JsonOutput(
         title="What a collection can be used for",
         always="collection pool measures policies remarks rows",
         sometimes="headline ties assessment sections growth leave_out reinforcement",
@@ -280,7 +280,7 @@ DOCUMENTS: Mapping[str, Document] = {
             "why": "s The reasons.",
         },
     ),
-    "plan": Document(
+    "plan": JsonOutput(
         title="Documents to judge next, and how certain the ranking is",
         always=(
             "headline next truth parameters judgments confidence not_stated sure seconds policies"
@@ -297,7 +297,7 @@ DOCUMENTS: Mapping[str, Document] = {
             "forecast": "a0 Simulated judging: judgments and confidence.",
         },
     ),
-    "pool": Document(
+    "pool": JsonOutput(
         title="The pool: documents, cost and coverage",
         always="headline next notes rows",
         sometimes=(
@@ -323,7 +323,7 @@ DOCUMENTS: Mapping[str, Document] = {
             "least_residual": "n0 The lowest residual that a pool of these runs can reach.",
         },
     ),
-    "simulate": Document(
+    "simulate": JsonOutput(
         title="Replays of judging",
         always="headline next notes rows",
         sometimes=(
@@ -347,7 +347,7 @@ DOCUMENTS: Mapping[str, Document] = {
             "documents": "ia The documents in the order of judging.",
         },
     ),
-    "calibrate": Document(
+    "calibrate": JsonOutput(
         title="How often confidence statements are right",
         always=("headline next runs topics judgments until test alpha repeats draws seed notes rows"),
         rows=(
@@ -367,7 +367,7 @@ DOCUMENTS: Mapping[str, Document] = {
             "brier": "n0 The Brier score.",
         },
     ),
-    "agree": Document(
+    "agree": JsonOutput(
         title="Agreement of assessors",
         always=(
             "headline next assessors scale choices policies repeats logs filled by_topic pairs"
@@ -391,7 +391,7 @@ DOCUMENTS: Mapping[str, Document] = {
             "rejected": "ai Relevant documents that the others rejected.",
         },
     ),
-    "depth": Document(
+    "depth": JsonOutput(
         title="Whether the outcome depends on depth",
         always=(
             "headline next policies test runs topics pool stable_from agreement findings unpooled notes rows"
@@ -421,7 +421,7 @@ DOCUMENTS: Mapping[str, Document] = {
             "subsets": "a Rankings by random parts of the judgments.",
         },
     ),
-    "report": Document(
+    "report": JsonOutput(
         title="A report",
         always="sounding command runs topics measures policies seed summary good_for sections",
         own={
@@ -435,7 +435,7 @@ DOCUMENTS: Mapping[str, Document] = {
             "sections": "o Each section: title, missing, sentences, and the rows of its tables.",
         },
     ),
-    "check": Document(
+    "check": JsonOutput(
         title="Problems in files",
         always="headline next notes rows",
         rows="file kind severity line count text",
@@ -445,7 +445,7 @@ DOCUMENTS: Mapping[str, Document] = {
             "line": "i0 The first line with the problem.",
         },
     ),
-    "measures": Document(
+    "measures": JsonOutput(
         title="Measures",
         always="rows",
         sometimes="headline next notes",
@@ -453,45 +453,45 @@ DOCUMENTS: Mapping[str, Document] = {
         patterns={"^what it gives$": "s The definition.", "^k for ": "i0 The depth with this residual."},
         own={"parameters": "s The parameters with their defaults.", "trec_eval": "s trec_eval's names."},
     ),
-    "judge-user": Document(
+    "judge-user": JsonOutput(
         title="Users of a judging project",
         always="rows",
         rows="user role topics judged link",
         patterns={"^in the log$|^sign-in$": "s Named as in the table for people."},
         own={"user": "s The name.", "role": "s assessor or organizer.", "link": "s The sign-in link."},
     ),
-    "judge-status": Document(
+    "judge-status": JsonOutput(
         title="Progress of a judging project",
         always="",
         sometimes="topics runs sequence rows",
         rows="topic title status order assessors judged relevant left run expected",
         patterns={".": "snibao0 Named as in the table for people."},
     ),
-    "judge-topics": Document(
+    "judge-topics": JsonOutput(
         title="Topics of a judging project",
         always="rows",
         rows="topic title status order assessors judged left",
         patterns={".": "snibao0 Named as in the table for people."},
     ),
-    "judge-settings": Document(
+    "judge-settings": JsonOutput(
         title="Settings of a judging project",
         always="rows",
         rows="setting value",
         own={"setting": "s The setting."},
     ),
-    "judge-order": Document(
+    "judge-order": JsonOutput(
         title="The order in which documents are judged",
         always="rows",
         rows="topic order parameters batch",
         patterns={"^warm-up$": "i The number of top-ranked documents that come first."},
     ),
-    "judge-differences": Document(
+    "judge-differences": JsonOutput(
         title="Documents on which assessors differ",
         always="differing open rows",
         patterns={".": "snibao0 Named as in the table for people."},
         own={"differing": "i Documents on which assessors differ.", "open": "i Those that are not settled."},
     ),
-    "judge-audit": Document(
+    "judge-audit": JsonOutput(
         title="Samples that experts grade again",
         always="rows",
         patterns={".": "snibao0 Named as in the table for people."},
@@ -529,7 +529,7 @@ def schema_of(command: str) -> dict[str, Any]:
     }
 
 
-def _described(name: str, document: Document) -> dict[str, Any]:
+def _described(name: str, document: JsonOutput) -> dict[str, Any]:
     """Return type and meaning of a field; a number without a description of its own is named by its key."""
     return _typed(document.own.get(name) or FIELDS.get(name) or f"nisb0 {_spoken(name)}")
 

@@ -47,7 +47,7 @@ MOST_WORDS = 8  # that a message lists
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
+class _JudgmentRows:
     """Judgments as they stand in one source, repeated ones too."""
 
     source: str
@@ -118,7 +118,7 @@ def _refuse_twice(sources: Sequence[Any]) -> None:
 
 def _read(
     source: Any, name: str | None, labels: Mapping[str, float], policies: Policies, form: str | None
-) -> _Rows:
+) -> _JudgmentRows:
     source = materialize(source)
     if isinstance(source, Qrels | Mapping) or is_rows(source) or _is_collection(source):
         qrels = read_qrels(source, fractional=policies.fractional)
@@ -163,7 +163,7 @@ def _judged_rows(
     grades: Grades,
     assessors: list[str] | None,
     policies: Policies,
-) -> _Rows:
+) -> _JudgmentRows:
     """The rows that hold a judgment: documents that were pooled and not judged are left out."""
     settled = apply_negative_policy(grades, policies.negative)
     rows = (settled >= 0).nonzero()[0]
@@ -172,7 +172,7 @@ def _judged_rows(
     if len(rows) < len(settled):
         topics = [topics[row] for row in rows.tolist()]
         assessors = None if assessors is None else [assessors[row] for row in rows.tolist()]
-    return _Rows(source, name, topics, docs[rows], settled[rows], assessors)
+    return _JudgmentRows(source, name, topics, docs[rows], settled[rows], assessors)
 
 
 def _format(content: Content, form: str | None) -> str:
@@ -225,7 +225,7 @@ def _grades(records: Records, labels: Mapping[str, float], problems: Problems, p
     return checked_grades(column, records.lines, policies.fractional, problems)
 
 
-def _by_assessor(rows: _Rows, by: By | None, *, alone: bool) -> list[_Rows]:
+def _by_assessor(rows: _JudgmentRows, by: By | None, *, alone: bool) -> list[_JudgmentRows]:
     """One part for every assessor of a source."""
     who = rows.assessors
     several = who is not None and len(set(who)) > 1
@@ -239,7 +239,7 @@ def _by_assessor(rows: _Rows, by: By | None, *, alone: bool) -> list[_Rows]:
     for name in dict.fromkeys(who):
         chosen = (places == name).nonzero()[0]
         topics = [rows.topics[row] for row in chosen.tolist()]
-        parts.append(_Rows(rows.source, name, topics, rows.docs[chosen], rows.grades[chosen], None))
+        parts.append(_JudgmentRows(rows.source, name, topics, rows.docs[chosen], rows.grades[chosen], None))
     return parts
 
 
@@ -248,7 +248,7 @@ def _is_trec(who: Sequence[str]) -> bool:
     return all(name.isdigit() or name == "Q0" for name in set(who))
 
 
-def _unique_names(parts: Sequence[_Rows]) -> list[str]:
+def _unique_names(parts: Sequence[_JudgmentRows]) -> list[str]:
     """A name for every assessor; where two sources share one, the source stands before it."""
     given = [part.name for part in parts]
     names = []
@@ -261,7 +261,7 @@ def _unique_names(parts: Sequence[_Rows]) -> list[str]:
     ]
 
 
-def _panel(parts: Sequence[_Rows], repeated: Repeated) -> Panel:
+def _panel(parts: Sequence[_JudgmentRows], repeated: Repeated) -> Panel:
     """All parts under one numbering of (topic, doc) pairs."""
     topics = sorted({topic for part in parts for topic in part.topics}, key=byte_order)
     number = {topic: place for place, topic in enumerate(topics)}
@@ -315,7 +315,7 @@ def _changes(columns: Sequence[NDArray[np.int64] | Words]) -> NDArray[np.bool_]:
 Describe = Callable[[int], str]
 
 
-def _describer(parts: Sequence[_Rows], docs: Tokens, order: Places) -> Describe:
+def _describer(parts: Sequence[_JudgmentRows], docs: Tokens, order: Places) -> Describe:
     """A function that names the topic and document of a place in the order."""
     ends = np.cumsum([len(part.docs) for part in parts])
 

@@ -23,7 +23,7 @@ _PLURALS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class KindOfProblem:
     """One kind of problem or remark over all files."""
 
     severity: str  # problem or remark
@@ -33,7 +33,7 @@ class Finding:
     examples: str
 
 
-def findings(checks: Sequence[FileCheck]) -> list[Finding]:
+def findings(checks: Sequence[FileCheck]) -> list[KindOfProblem]:
     """Return every kind of problem, what runs share or lack, then every kind of remark."""
     problems = [
         _Row(_kind(problem.text), problem.text, problem.times, _place(file, problem.line), file.source)
@@ -61,13 +61,13 @@ class _Row(NamedTuple):
     source: str
 
 
-def _grouped(severity: str, rows: Sequence[_Row]) -> list[Finding]:
+def _grouped(severity: str, rows: Sequence[_Row]) -> list[KindOfProblem]:
     """Return one finding for each kind, the one of most files first, in the words of its first row."""
     kinds: dict[str, list[_Row]] = {}
     for row in rows:
         kinds.setdefault(row.kind, []).append(row)
     found = [
-        Finding(
+        KindOfProblem(
             severity=severity,
             text=REPEATED if kind == REPEATED else members[0].text,
             files=len({row.source for row in members}),
@@ -108,7 +108,7 @@ def _first(places: Sequence[str]) -> str:
     return ", ".join(distinct[:EXAMPLES]) + (f", {rest:,} more" if rest > 0 else "")
 
 
-def _over_runs(checks: Sequence[FileCheck]) -> Iterator[Finding]:
+def _over_runs(checks: Sequence[FileCheck]) -> Iterator[KindOfProblem]:
     """Yield what only a look at all runs shows."""
     runs = [file for file in checks if file.kind == "run" and file.topics]
     tags = [(file.tag, name_of(file.source)) for file in runs]
@@ -122,7 +122,9 @@ def _over_runs(checks: Sequence[FileCheck]) -> Iterator[Finding]:
         if shared:
             examples = _first([" = ".join(names[:EXAMPLES]) for names in shared])
             files = sum(map(len, shared))
-            yield Finding(severity="remark", text=text, files=files, count=len(shared), examples=examples)
+            yield KindOfProblem(
+                severity="remark", text=text, files=files, count=len(shared), examples=examples
+            )
     judged = {topic for file in checks if file.kind == "qrels" for topic in file.topics}
     wanted = judged or {topic for file in runs for topic in file.topics}
     lacking = [(file, sorted(wanted - set(file.topics), key=natural_order)) for file in runs]
@@ -130,7 +132,7 @@ def _over_runs(checks: Sequence[FileCheck]) -> Iterator[Finding]:
     if lacking:
         whose = "judged topics" if judged else "topics that other runs have"
         named = [f"{name_of(file.source)} ({first_few(topics, EXAMPLES)})" for file, topics in lacking]
-        yield Finding(
+        yield KindOfProblem(
             severity="remark", text=f"runs lack {whose}", files=len(lacking),
             count=sum(len(topics) for _, topics in lacking), examples=_first(named),
         )  # fmt: skip

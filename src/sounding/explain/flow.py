@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sounding.core.text import plural
+from sounding.core.text import plural, wrap_lines
 from sounding.explain.catalog import claims, parameters, spelling
 from sounding.explain.command import MeasuresOptions
 from sounding.measures import Measure, definitions, parse_measures
@@ -12,9 +12,14 @@ from sounding.measures.bounds.utility import depth_for_residual
 from sounding.measures.registry import TWINS, definition
 from sounding.measures.trec import trec_name, trec_names_of
 from sounding.render.tables import Answer, Column, Table
-from sounding.terminal.options import write_answer, write_tables, write_text
+from sounding.terminal.options import prose_width, write_answer, write_tables, write_text
 
 RESIDUALS = (0.1, 0.01, 0.001)
+WIDTH = 100  # of a description; longer lines are hard to read
+BASES = {
+    "recall": " (compares with all relevant documents, so it depends on how many were found)",
+    "utility": " (needs only the documents in the ranking)",
+}
 ASSESSMENT = (
     "Assessment (Baillie, Azzopardi & Ruthven): every judged document counts as relevant. It says how",
     "completely the ranking was judged, not how good it is.",
@@ -34,7 +39,9 @@ def run(options: MeasuresOptions) -> None:
     """Print the list of all measures, or what there is to say of some."""
     measures, residuals = parse_measures(options.names), tuple(dict.fromkeys(options.max_residual))
     if measures and options.format_name == "table":
-        write_text("\n".join(_description(measure, residuals) for measure in measures), options.output)
+        width = min(prose_width(options.output), WIDTH)
+        texts = [_description(measure, residuals, width) for measure in measures]
+        write_text("\n".join(texts), options.output)
     elif measures:
         write_tables([_details(measures, residuals)], options.format_name, options.output)
     else:
@@ -84,23 +91,38 @@ def _details(measures: Sequence[Measure], residuals: Sequence[float]) -> Table:
     return Table([*columns, *(Column(f"k for {x}", [each[x] for each in depths]) for x in residuals)])
 
 
-def _description(measure: Measure, residuals: Sequence[float]) -> str:
-    """Return a measure in a few lines."""
+def _description(measure: Measure, residuals: Sequence[float], width: int) -> str:
+    """Return name, definition, parameters and properties of a measure."""
     known = measure.definition
-    lines = [str(measure), f"  {_summary(measure)}"]
+    lines = [_summary(measure)]
     if measure.get("assessed"):
-        lines += [f"  {line}" for line in ASSESSMENT]
-        lines += [f"  It is {measure.name} with assessed=True."] if measure.name in TWINS else []
-    lines += [f"  {line}" for line in known.details.splitlines() if line]
-    lines.append(f"  parameters: {', '.join(parameters(known)) or 'none'}")
-    lines.append(f"  {known.basis}-based; {', '.join(claims(known)) or 'no claims'}")
+        lines.append(" ".join(ASSESSMENT))
+        lines += [f"It is {measure.name} with assessed=True."] if measure.name in TWINS else []
+    lines += _paragraphs(known.details)
+    lines.append(f"parameters: {', '.join(parameters(known)) or 'none'}")
+    lines.append(f"kind: {known.basis}{BASES.get(known.basis, '')}")
+    lines += [f"properties: {', '.join(claims(known))} (see docs/measures.md)"] if claims(known) else []
     if trec_name(measure) != str(measure):
-        lines.append(f"  trec_eval: {trec_name(measure)}")
+        lines.append(f"trec_eval: {trec_name(measure)}")
     if measure.name in ("RBP", "ERR") or residuals:
         depths = _depths(measure, residuals or RESIDUALS)
         shown = ", ".join(f"{wanted:g} at k = {depth:,}" for wanted, depth in depths.items())
-        lines.append(f"  documents beyond rank k add at most: {shown}")
-    return "\n".join(lines) + "\n"
+        lines.append(f"documents beyond rank k add at most: {shown}")
+    wrapped: list[str] = []
+    for line in lines:
+        wrapped += wrap_lines(line, width, "  ", "    " if line.startswith("-") else "  ")
+    return "\n".join([str(measure), *wrapped]) + "\n"
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Join the wrapped lines of a docstring; items of a list and sentences that end a line stay apart."""
+    joined: list[str] = []
+    for line in filter(None, text.splitlines()):
+        if joined and not line.startswith("- ") and joined[-1][-1] not in ".:;":
+            joined[-1] += f" {line}"
+        else:
+            joined.append(line)
+    return joined
 
 
 def _depths(measure: Measure, residuals: Sequence[float]) -> dict[float, int]:

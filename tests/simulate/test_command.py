@@ -198,7 +198,7 @@ def test_people_see_every_table_that_they_ask_for(call: Call) -> None:
     assert status == 0
     for title in (
         "Values after 24 judgments (mtc, seed 0)", "Judgments by topic (mtc, seed 0)",
-        "Pairs of runs (mtc, seed 0)", "Judgments that tell two lists of a topic apart at 0.95",
+        "Pairs of runs (mtc, seed 0)", "Judgments that separate two lists of a topic at 0.95",
         "Each run left out, and put back when the others' documents are judged",
         "Where each landed after 24 judgments",
         "auk-1 less bittern-2 over completions of the judgments, all topics",

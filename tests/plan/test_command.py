@@ -378,7 +378,7 @@ def test_a_forecast_knows_when_it_first_looked(needed: tuple[int, ...], said: st
 def test_other_measures_are_planned_for_as_well(call: Call, measure: str) -> None:
     status, out, _ = call("qrels.txt", "runs", *QUICK, "-m", measure, "--prior", "0.5", "-n", "1", "--notes")
     assert status == 0
-    approximate = ": an approximation, rough where few documents" in words(out)
+    approximate = ": an approximation, rough for topics with few relevant" in words(out)
     assert approximate == (measure in ("nDCG@10", "AP(rel=2)"))  # divided by what depends on relevance
     assert "confidence by normal" in out
     assert f"Expected {measure[:3]}" in out

@@ -1,4 +1,4 @@
-"""What we say for certain about runs, asked where judgments are hidden, and held against all of them.
+"""The statements that `calibrate` checks: made with some judgments hidden, compared with all judgments.
 
 Every claim is about an event. That the *conclusion* holds: better, worse or not distinguished by the test is
 the same with all judgments. That the *sign* holds: the same run is ahead. That a value or a difference with
@@ -73,7 +73,7 @@ class ClaimSituation:
 
     @cached_property
     def tests_in_truth(self) -> PairTests:
-        """The same with all judgments."""
+        """The tests of the same pairs with all judgments."""
         return self.procedure.apply(self.truth, self.pairs)
 
     @cached_property
@@ -111,7 +111,7 @@ class ClaimSituation:
         chances: bool = True,
         units: Pairs | None = None,
     ) -> Forecasts:
-        """What was said of all pairs, or of `units`; those that could not be tested are left out."""
+        """Return the claims about all pairs, or about `units`, without pairs that could not be tested."""
         a, b = (self.pairs if units is None else units).T
         hidden = self.hidden
         return Forecasts(
@@ -122,7 +122,7 @@ class ClaimSituation:
         ).pick(np.isfinite(score))  # fmt: skip
 
     def of_runs(self, claim: str, chance: float, right: Flags) -> Forecasts:
-        """What was said of every run, with the same chance."""
+        """Return the claims about every run, with one chance for all."""
         each = np.arange(len(right))
         return self.of_pairs(claim, np.full(len(right), chance), right, units=np.stack([each, each], axis=1))
 
@@ -158,7 +158,7 @@ def share_of_draws(seen: ClaimSituation) -> Iterator[Forecasts]:
 
 
 def margin(seen: ClaimSituation) -> Iterator[Forecasts]:
-    """How far t is from its critical value: it orders pairs by how surely the conclusion holds."""
+    """The distance of t from its critical value, which orders pairs by how likely the conclusion holds."""
     distance = np.abs(np.abs(seen.statistics.t) - borders(seen.statistics.topics, seen.procedure.alpha))
     nothing = np.zeros(len(distance), np.bool_)
     yield seen.of_pairs("margin", distance, seen.conclusion_holds, sure=nothing, chances=False)
@@ -175,12 +175,12 @@ def strong_label(seen: ClaimSituation) -> Iterator[Forecasts]:
 
 
 def one_minus_p(seen: ClaimSituation) -> Iterator[Forecasts]:
-    """1 - p, read as the chance that the sign holds: what p does not say, and people take it for."""
+    """1 - p, read as the chance that the sign holds, which is a common mistake."""
     yield seen.of_pairs("p-value", 1 - seen.tests.p_alone, seen.sign_holds)
 
 
 def settled_order(seen: ClaimSituation) -> Iterator[Forecasts]:
-    """Pairs whose order no completion of the judgments turns, over whatever the runs retrieved."""
+    """Pairs whose order no further judgment of a retrieved document can reverse."""
     try:
         found = pair_bounds(seen.measure, Listings.of(seen.regrading, seen.view), seen.pairs)
     except DataError:
@@ -190,7 +190,7 @@ def settled_order(seen: ClaimSituation) -> Iterator[Forecasts]:
 
 
 def bounds_of_means(seen: ClaimSituation) -> Iterator[Forecasts]:
-    """The least and the most that a run's mean can be, over whatever the runs retrieved."""
+    """The lowest and highest possible mean of a run, over all documents that the runs retrieved."""
     listings = Listings.of(seen.regrading, seen.view)
     if not has_bounds(seen.measure, listings):
         return
@@ -200,7 +200,7 @@ def bounds_of_means(seen: ClaimSituation) -> Iterator[Forecasts]:
 
 
 def interval_of_differences(seen: ClaimSituation) -> Iterator[Forecasts]:
-    """The 1 - alpha interval of a difference by t, read as one for the difference with all judgments."""
+    """The t interval of a difference, read as an interval for the difference with all judgments."""
     tests, there = seen.tests, seen.tests_in_truth.difference
     inside = (tests.ci_low <= there) & (there <= tests.ci_high)
     chance = np.where(np.isnan(tests.p), np.nan, 1 - seen.procedure.alpha)
@@ -253,7 +253,7 @@ Ask = Callable[[ClaimSituation], Iterator[Forecasts]]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something that we say for certain, by its name."""
+    """A kind of statement that is checked, by its name."""
 
     name: str
     ask: Ask
@@ -294,7 +294,7 @@ def find_claim(name: str) -> Claim:
 def situations(
     hidden: Hidden, measures: Sequence[Measure], until: Until, procedure: Procedure, *, draws: int, seed: int
 ) -> Iterator[ClaimSituation]:
-    """What claims are asked about: one situation a measure; `draws` 0: no claim needs any."""
+    """Return one situation per measure, about which claims are made; `draws` 0: no claim needs any."""
     regrading = hidden.regrading
     view = regrading.under(hidden.states)
     values, truth = regrading.values(measures, view), regrading.values(measures, regrading.view())

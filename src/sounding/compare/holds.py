@@ -58,7 +58,7 @@ class Holds:
         return CONCLUSIONS[int(self.concluded[measure, pair])]
 
     def tell(self, measure: int, pair: int, runs: tuple[str, str], difference: float) -> str:
-        """What is concluded of one pair by itself, and the chances that it holds, as a sentence goes on.
+        """Return the conclusion about one pair and the chances that it holds, as the end of a sentence.
 
         `runs` are run_a and run_b, `difference` that of their means.
         """
@@ -75,7 +75,7 @@ class Holds:
         )
 
     def tell_sign(self, measure: int, pair: int, runs: tuple[str, str], difference: float) -> str:
-        """Who would probably be ahead after full judging, with the chance, as a sentence goes on."""
+        """Return who would probably be ahead after full judging, as the end of a sentence."""
         chance = float(self.sign[measure, pair])
         if difference == 0:
             return f"the chance that the two are level then is {format_chance(chance)}"

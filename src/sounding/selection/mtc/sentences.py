@@ -14,15 +14,15 @@ NAMED = 3  # runs that a sentence names
 
 def how_note(parameters: SessionParameters, *, stated: bool = True) -> str:
     """Describe how probabilities, weights and, if stated, confidence were computed."""
-    text = f"Prior {parameters.prior}, selection {parameters.selection}"
+    text = f"Model: prior {parameters.prior}, selection {parameters.selection}"
     if not stated and parameters.confidence == "draws":
         return f"{text}."
     text += f", confidence by {parameters.confidence}"
     if parameters.confidence == "draws":
-        return f"{text} ({parameters.draws:,}); a draw in which two runs are equal counts half for either."
+        return f"{text} ({parameters.draws:,}). A draw in which two runs tie counts half for each."
     divided = form_of(parameters.measure, parameters.depth, 1).divided_by != "nothing"
     if divided and parameters.confidence != "exact":
-        return f"{text}: an approximation, rough where few documents of a topic are relevant."
+        return f"{text}: an approximation, rough for topics with few relevant documents."
     return f"{text}."
 
 
@@ -34,5 +34,5 @@ def missing_notes(retrieved: Retrieved) -> list[str]:
         if lacking:
             rest = ", ..." if len(lacking) > 1 else ""
             named.append(f"{run} lacks {plural(len(lacking), 'topic')} ({lacking[0]}{rest})")
-    more = f" and {len(named) - NAMED:,} more runs" if len(named) > NAMED else ""
+    more = f" and {plural(len(named) - NAMED, 'more run')}" if len(named) > NAMED else ""
     return [f"{', '.join(named[:NAMED])}{more}: the value is 0 there."] if named else []

@@ -13,6 +13,7 @@ from tests.conftest import require
 from tests.docs_examples import run_commands
 from tests.e2e.calling import Call, caller, check_refused, next_command, sampled
 
+from sounding.core.errors import DataError
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import read_run_info
 from sounding.plan.forecast import JudgingForecast
@@ -143,6 +144,25 @@ def test_the_headline_counts_the_pairs_whose_order_is_certain(call: Call) -> Non
         count = "all 15 pairs" if certain == 15 else f"{certain} of 15 pairs"
         assert said.startswith(f"The order of {count} is certain at {100 * float(sure):g}% (AP, 5 topics, ")
     assert 0 < certain < 15
+
+
+def test_the_headline_and_the_ranking_are_printed_before_anything_is_simulated(
+    call: Call, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = call("qrels.txt", "runs", *QUICK)[1]
+
+    def stop(*_: object, **__: object) -> None:
+        raise DataError(f"stopped after {len(capsys.readouterr().out)} characters")
+
+    monkeypatch.setattr("sounding.plan.planning.outlook", stop)
+    status, _, err = call("qrels.txt", "runs", *QUICK)
+    assert status == 1
+    shown = int(re.findall(r"after (\d+) characters", err)[0])
+    assert whole[:shown].count("\n") > 6
+    assert whole[shown:].lstrip().startswith("Pairs of runs")
+    # A file is written in one piece, or not at all.
+    assert call("qrels.txt", "runs", *QUICK, "-o", "out.csv")[0] == 1
+    assert not Path("out.csv").exists()
 
 
 def test_at_most_three_notes_are_shown_unless_all_are_asked_for(call: Call) -> None:

@@ -116,7 +116,7 @@ def known_judgments(
         float(total.get(topic, 0) - here)
         for topic, here in zip(retrieved.topics, found.tolist(), strict=True)
     ]
-    return [(int(document), float(grades[document])) for document in judged], elsewhere
+    return list(zip(judged.tolist(), grades[judged].tolist(), strict=True)), elsewhere
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +126,7 @@ class _Ground:
     lists: Sequence[TopicLists]
     form: Form
     prior: DocumentPrior
-    place: Sequence[int]  # (document,) its place in its topic's lists; NONE: it does not count
+    place: Counts  # (document,) its place in its topic's lists; NONE: it does not count
     best_rank: Counts  # (document,)
 
     @staticmethod
@@ -136,8 +136,8 @@ class _Ground:
             raise DataError("the runs have no documents for these topics: there is nothing to judge")
         return _Ground(
             lists, form_of(parameters.measure, parameters.depth, lists[0].places.shape[1]),
-            document_prior(parameters.prior, retrieved, lists), places_of(lists, len(retrieved.docs)),
-            retrieved.best_ranks(),
+            document_prior(parameters.prior, retrieved, lists),
+            np.array(places_of(lists, len(retrieved.docs)), np.int64), retrieved.best_ranks(),
         )  # fmt: skip
 
 
@@ -173,8 +173,9 @@ class Session:
         self._ground: _Ground = _Ground.of(retrieved, self.parameters) if like is None else like._ground
         ground, lists = self._ground, self._ground.lists
         self.form, self._prior = ground.form, ground.prior
-        self._place, self._best_rank = ground.place, ground.best_rank
-        self._given = [(int(document), float(grade)) for document, grade in given]
+        self._place, self._best_rank = ground.place.tolist(), ground.best_rank
+        documents, grades = zip(*given, strict=True) if given else ((), ())
+        self._given = np.array(documents, np.int64), np.array(grades, np.float64)
         self._elsewhere = [0.0] * len(lists) if elsewhere is None else [float(count) for count in elsewhere]
         self._log: list[list[Any]] = []
         self._grades: dict[int, float | None] = {}
@@ -187,7 +188,7 @@ class Session:
         self._covariances = np.zeros((len(lists), *(len(retrieved.runs),) * 2) if self._keeps else 0)
         self._moved: set[int] = set()  # topics whose covariances are outdated
         self._draws = KeptDraws(self.parameters.draws)
-        self._note_all(self._given)
+        self._note_all(*self._given)
         self._beforehand = frozenset(self._grades)
         self._fits = [self._fitted(len(self._judged) if self._prior.learns else 0, near)]
         self._use()
@@ -221,7 +222,8 @@ class Session:
         return {
             "strategy": "mtc", "seed": self.seed, "parameters": asdict(self.parameters),
             "pool": fingerprint(self.retrieved),
-            "given": [[document, grade] for document, grade in self._given], "elsewhere": self._elsewhere,
+            "given": [list(one) for one in zip(*(part.tolist() for part in self._given), strict=True)],
+            "elsewhere": self._elsewhere,
             "log": [list(event) for event in self._log],
             "judgments": [[document, grade] for document, grade in self._grades.items()],
         }  # fmt: skip
@@ -510,23 +512,23 @@ class Session:
             self._judged.append((document, relevant))
         return topic
 
-    def _note_all(self, given: Sequence[tuple[int, float]]) -> None:
+    def _note_all(self, documents: Counts, grades: Values) -> None:
         """Store judgments made beforehand, all at once."""
-        documents = np.array([document for document, _ in given], np.int64)
-        grades = dict(given)
-        if len(grades) < len(given) or ((documents < 0) | (documents >= len(self._place))).any():
-            for document, grade in given:  # the error names the first that is wrong
-                self._grades[self._checked(document)] = grade
-        self._grades.update(grades)
-        relevant = np.array([grade for _, grade in given], np.float64) >= self.form.level
-        counts = np.array(self._place, np.int64)[documents] != NONE
+        numbers = documents.tolist()
+        known = dict(zip(numbers, grades.tolist(), strict=True))
+        if len(known) < len(numbers) or ((documents < 0) | (documents >= len(self._place))).any():
+            for document in numbers:  # the error names the first that is wrong
+                self._grades[self._checked(document)] = known[document]
+        self._grades.update(known)
+        places, relevant = self._ground.place[documents], grades >= self.form.level
+        counts = places != NONE
         self._judged = list(zip(documents[counts].tolist(), relevant[counts].tolist(), strict=True))
         topics = np.searchsorted(self.retrieved.starts, documents, side="right") - 1
         order = np.argsort(topics, kind="stable")
         parts = np.split(order, np.searchsorted(topics[order], np.arange(1, len(self._topics))))
         for topic, part in zip(self._topics, parts, strict=True):
             own = part[counts[part]]
-            topic.judge_all([self._place[document] for document in documents[own].tolist()], relevant[own])
+            topic.judge_all(places[own].tolist(), relevant[own])
             if outside := np.count_nonzero(relevant[part[~counts[part]]]):
                 topic.add_elsewhere(float(outside))
 
@@ -556,12 +558,11 @@ class Session:
 
     def _fitting(self, size: int, near: Fit | None = None) -> Callable[[], Fit]:
         prior, judged = self._prior, tuple(self._judged[:size])
-        documents = np.array([document for document, _ in judged], np.int64)
-        relevant = np.array([relevant for _, relevant in judged], np.bool_)
+        numbers, outcomes = zip(*judged, strict=True) if judged else ((), ())
+        documents = np.array(numbers, np.int64)
         topics = np.searchsorted(self.retrieved.starts, documents, side="right") - 1
         starts = np.array([topic.places.start for topic in self._topics])
-        places = np.array([self._place[document] for document, _ in judged], np.int64)
-        evidence = Evidence(starts[topics] + places, relevant)
+        evidence = Evidence(starts[topics] + self._ground.place[documents], np.array(outcomes, np.bool_))
         by_topic = np.bincount(topics, minlength=len(self._topics))
 
         def work() -> Fit:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sounding.calibrate.claims import CLAIMS, find_claim, situations
+from sounding.calibrate.claims import CLAIMS, WholeTruth, find_claim, situations
 from sounding.calibrate.hiding import DEFAULT_SCENARIOS, Scenario, hide, parse_scenario
 from sounding.calibrate.result import Calibration, ClaimScore
 from sounding.core.errors import DataError, expect
@@ -84,9 +84,12 @@ def calibrate(
         if info is None
         else listed_rows(regrading.runs, regrading.retrieved.tags, info)
     )
+    truth = WholeTruth(regrading)
+    for measure in wanted:
+        truth.values(measure)  # processes share what is computed before they start
     task = _ScenarioTask(
-        regrading, wanted, tuple(names), whole, procedure, pool.contributing, groups_of(regrading.runs, rows),
-        draws,
+        regrading, truth, wanted, tuple(names), whole, procedure, pool.contributing,
+        groups_of(regrading.runs, rows), draws,
     )  # fmt: skip
     items = [(scenario, number) for scenario in asked for number in range(repeats if scenario.drawn else 1)]
     processes = processes_for(regrading.retrieved.lists.size * draws, len(items), jobs)
@@ -114,6 +117,7 @@ class _ScenarioTask(NamedTuple):
     """What every repeat of every scenario is done with."""
 
     regrading: Regrading
+    truth: WholeTruth
     measures: tuple[Measure, ...]
     claims: tuple[str, ...]
     until: Until
@@ -132,7 +136,9 @@ class _ScenarioTask(NamedTuple):
         )  # fmt: skip
         claims = [CLAIMS[name] for name in self.claims]
         draws = self.draws if any(claim.needs_draws for claim in claims) else 0
-        seen = situations(hidden, self.measures, self.until, self.procedure, draws=draws, seed=seed)
+        seen = situations(
+            hidden, self.truth, self.measures, self.until, self.procedure, draws=draws, seed=seed
+        )
         return hidden.judgments, [
             forecasts for situation in seen for claim in claims for forecasts in claim.ask(situation)
         ]

@@ -38,16 +38,31 @@ Floats = NDArray[np.float64]
 INTERVAL = " interval"  # how the name of what `mtc` says of each run ends
 
 
+class WholeTruth:
+    """The values of all runs with all judgments, computed once per measure."""
+
+    def __init__(self, regrading: Regrading) -> None:
+        """Compute nothing yet: values are computed when they are first needed."""
+        self._regrading, self._view = regrading, regrading.view()
+        self._values: dict[str, Floats] = {}
+
+    def values(self, measure: Measure) -> Floats:
+        """(run, topic): Return the values of one measure."""
+        if str(measure) not in self._values:
+            self._values[str(measure)] = self._regrading.values([measure], self._view)[:, 0]
+        return self._values[str(measure)]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClaimSituation:
     """One scenario as a claim sees it: the judgments that are left, and values of one measure."""
 
     hidden: Hidden
+    whole: WholeTruth  # of all runs
     until: Until
     procedure: Procedure
     measure: Measure
     values: Floats  # (run, topic) with the judgments that are left
-    truth: Floats  # (run, topic) with all of them
     drawn: Floats  # (run, draw, topic) with drawn ones; no draws where no claim needs them
     seed: int
 
@@ -55,6 +70,11 @@ class ClaimSituation:
     def regrading(self) -> Regrading:
         """The runs that are left."""
         return self.hidden.regrading
+
+    @property
+    def truth(self) -> Floats:
+        """(run, topic): The values with all judgments."""
+        return self.whole.values(self.measure)[self.hidden.runs]
 
     @cached_property
     def view(self) -> View:
@@ -239,7 +259,7 @@ def _mtc(seen: ClaimSituation, name: str, prior: str) -> Iterator[Forecasts]:
     )  # fmt: skip
     confidence = session.confidence()
     first, second = seen.pairs.T
-    truth = np.nanmean(seen.regrading.values([measure], seen.regrading.view())[:, 0], axis=1)
+    truth = np.nanmean(seen.whole.values(measure)[seen.hidden.runs], axis=1)
     right = np.sign(confidence.values[first] - confidence.values[second]) == np.sign(
         np.round(truth[first] - truth[second], 12)
     )
@@ -292,18 +312,25 @@ def find_claim(name: str) -> Claim:
 
 
 def situations(
-    hidden: Hidden, measures: Sequence[Measure], until: Until, procedure: Procedure, *, draws: int, seed: int
+    hidden: Hidden,
+    whole: WholeTruth,
+    measures: Sequence[Measure],
+    until: Until,
+    procedure: Procedure,
+    *,
+    draws: int,
+    seed: int,
 ) -> Iterator[ClaimSituation]:
     """Return one situation per measure, about which claims are made; `draws` 0: no claim needs any."""
     regrading = hidden.regrading
     view = regrading.under(hidden.states)
-    values, truth = regrading.values(measures, view), regrading.values(measures, regrading.view())
+    values = regrading.values(measures, view)
     drawn = np.empty((len(regrading.runs), len(measures), 0, len(regrading.topics)))
     if draws:
         considered = until.considered(regrading.retrieved, hidden.pooled)
         drawn = draw_completions(regrading, view, considered, draws=draws, seed=seed).values(measures)
     for number, measure in enumerate(measures):
         yield ClaimSituation(
-            hidden=hidden, until=until, procedure=procedure, measure=measure, values=values[:, number],
-            truth=truth[:, number], drawn=drawn[:, number], seed=seed,
+            hidden=hidden, whole=whole, until=until, procedure=procedure, measure=measure,
+            values=values[:, number], drawn=drawn[:, number], seed=seed,
         )  # fmt: skip

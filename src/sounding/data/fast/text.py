@@ -2,10 +2,10 @@
 
 There are two ways with the same result. `_plain_fields` finds every field of every line and is easy to
 follow; it also drops blank and comment lines and reports problems. `_quick_fields` handles the common file,
-in which every line is a record whose requested fields start within its first 63 bytes. It represents a line
-as a 64-bit number with one bit for each byte of white space, and finds a field by clearing the lowest set
-bits. Longer lines use two such numbers; the second starts at the document. `split_fields` tries the quick way
-and falls back on the plain one.
+in which every line is a record. It represents the first 64 bytes of a line as a 64-bit number with one bit
+for each byte of white space, and finds a field by clearing the lowest set bits. Longer lines use three such
+numbers: one begins at the document, and one after it, so that ids may have 62 bytes. `split_fields` tries the
+quick way and falls back on the plain one.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ LONE_RETURN = "carriage return inside a line; expected line ends LF or CR LF"
 BLOCK = 1 << 18  # bytes processed at a time: twice as fast if they fit in the cache
 STRETCH = 1 << 20  # bytes whose fields are held at once
 REACH = 62  # the last of 64 bits that can be distinguished from none
-TURN = 2  # the second 64 bits of a long line begin after this field, the document of runs and qrels
-NOWHERE = np.uint8(200)  # the position of a field that is in neither half
+# Another 64 bits of a long line begin after these fields. The document of runs and qrels, field 2, has some
+# of its own, because it may be almost as long as they are.
+TURNS_OF_ENDS, TURNS_OF_STARTS = (1, 2), (2, 3)
+NOWHERE = np.uint8(200)  # the position of a field that is out of reach
 
 Starts = dict[int, NDArray[np.uint8]]  # field -> its position in every line
 
@@ -129,15 +131,21 @@ def _places(
     long: bool = False,
 ) -> tuple[Starts, Starts] | None:
     """Return where the requested fields of each line start and end; None if a line does not fit."""
-    set_bits, reach = (_set_bits_of_long_lines, 2 * REACH + 2) if long else (_set_bits, REACH)
+    reach = 3 * REACH + 2 if long else REACH
+
+    def set_bits(bitmap: NDArray[np.uint64], keep: set[int], turns: Sequence[int]) -> Starts:
+        if long:
+            return _set_bits_of_long_lines(bitmap, begin, keep, turns)
+        return _set_bits(bitmap, begin, keep)
+
     after_white = _after_white(white)
     if (white & after_white).any():
         keep = {*range(least)} if most is None else {*range(least), most}
-        start = set_bits(~white & after_white, begin, keep)
-        end = set_bits(white & ~after_white, begin, set(wanted))
+        start = set_bits(~white & after_white, keep, TURNS_OF_STARTS)
+        end = set_bits(white & ~after_white, set(wanted), TURNS_OF_ENDS)
         behind = None if most is None else start[most]
     else:  # gaps of one byte only: a field starts right after the previous one
-        end = set_bits(white, begin, {*range(max(wanted[-1] + 1, least - 1, most or 0))})
+        end = set_bits(white, {*range(max(wanted[-1] + 1, least - 1, most or 0))}, TURNS_OF_ENDS)
         start = {0: np.zeros(len(begin), np.uint8)}
         start |= {field: end[field - 1] + np.uint8(1) for field in range(1, least)}
         behind = None if most is None else end[most - 1]
@@ -211,14 +219,20 @@ def _set_bits(bitmap: NDArray[np.uint64], begin: Places, keep: set[int]) -> Star
     return places
 
 
-def _set_bits_of_long_lines(bitmap: NDArray[np.uint64], begin: Places, keep: set[int]) -> Starts:
-    """Like `_set_bits`, with 64 more bits after bit number TURN; NOWHERE: none."""
-    places = _set_bits(bitmap, begin, {TURN, *(number for number in keep if number < TURN)})
-    before = places[TURN] + _BIT
-    later = _set_bits(bitmap, begin + before, {number - TURN - 1 for number in keep if number > TURN})
-    for number, place in later.items():
-        none = (place > REACH) | (places[TURN] > REACH)
-        places[number + TURN + 1] = np.where(none, NOWHERE, place + before)
+def _set_bits_of_long_lines(
+    bitmap: NDArray[np.uint64], begin: Places, keep: set[int], turns: Sequence[int]
+) -> Starts:
+    """Like `_set_bits`, with 64 more bits after each bit number of `turns`; NOWHERE: none."""
+    places: Starts = {}
+    before, lost = np.zeros(len(begin), np.uint8), np.zeros(len(begin), np.bool_)
+    first = 0
+    for last in (*turns, max(keep)):
+        wanted = {number - first for number in (*keep, last) if first <= number <= last}
+        for number, place in _set_bits(bitmap, begin + before, wanted).items():
+            places[first + number] = np.where(lost | (place > REACH), NOWHERE, place + before)
+        lost = places[last] == NOWHERE
+        before = np.where(lost, _BIT, places[last] + _BIT)
+        first = last + 1
     return places
 
 

@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test test-long torture check bench docs clean
 
@@ -42,16 +43,16 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[charts]'
+	$(INSTALL) --editable '.[charts]'
 	$(BIN)/python -m compileall -q src
 	touch $@
 
 $(VENV)/developed: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(INSTALL) --editable '.[dev]'
 	$(BIN)/python -m compileall -q src
 	touch $@ $(VENV)/installed
 
 $(VENV)/benched: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(INSTALL) --editable '.[bench]'
 	$(BIN)/python -m compileall -q src
 	touch $@

@@ -189,7 +189,7 @@ def test_advice_and_what_is_settled_are_the_same_in_every_view(procedure: Proced
     asked = (collection().qrels, collection().runs, ["P@5", "AP", "RBP(p=0.5)"])
     everything = compare(*asked, procedure=procedure)
     seen = set()
-    for pair in (0, 5, 11, 17, 26, 27):
+    for pair in (0, 11, 27):
         a, b = everything.names(pair)
         alone = compare(*asked, procedure=procedure, pair=(a, b))
         against = compare(*asked, procedure=procedure, baselines=[b])

@@ -37,6 +37,7 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
 # An evaluation as short as it can be written, to hold ours against.
 
 
+@cache
 def read_qrels(path: Path) -> Grades:
     grades: Grades = {}
     for line in path.read_text().splitlines():

@@ -52,10 +52,11 @@ def called(
     folder: Path, *words: str, before: str = "", limit: tuple[int, int] | None = None, out: str | None = None
 ) -> subprocess.CompletedProcess[str]:
     """The command in a folder, after a piece of program, with a limit of resources, printing to a file."""
+    # -B: bytecode that a limit cut off would make every later import of that module fail.
     program = f"{before}\nfrom sounding.__main__ import run\nrun()"
     with open(out or os.devnull, "w") as stream:  # noqa: PTH123 - a device
         return subprocess.run(
-            [sys.executable, "-c", program, *words], cwd=folder, stdout=stream, stderr=subprocess.PIPE,
+            [sys.executable, "-B", "-c", program, *words], cwd=folder, stdout=stream, stderr=subprocess.PIPE,
             text=True, timeout=300, check=False,
             preexec_fn=None if limit is None else lambda: resource.setrlimit(limit[0], (limit[1],) * 2),
         )  # fmt: skip

@@ -214,7 +214,7 @@ def test_what_was_taken_back_or_changed_is_compared_as_it_stands(olga: Browser, 
     assert grade(olga, number, "d12") == 200  # on its way when it was taken back: no work is thrown away
     assert "1 of 1 graded" in olga.get(path).text
     project.engine.judge(ANN, "MB001", "d11", 0, key="key-once-more")
-    assert "2 of 2 graded. Same grade: 0% of 2" in olga.get(path).text
+    assert "2 of 2 graded. You both gave the same grade to 0% of 2" in olga.get(path).text
 
 
 def test_grades_of_audits_before_there_were_draws_count_when_one_is_drawn(

@@ -99,7 +99,7 @@ acknowledged.append(99)
 print(refused, *acknowledged)
 """
     path = str(tmp_path / "x.sqlite")
-    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-B", "-c", code, path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     refused, *acknowledged = map(int, done.stdout.split())
     assert refused > 5

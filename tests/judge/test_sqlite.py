@@ -385,7 +385,7 @@ with open_store(sys.argv[1]) as store:
 
 def read_where(path: Path, disk: str) -> subprocess.CompletedProcess[str]:
     """What somebody reads of a store, and is told, who can write nothing."""
-    command = [sys.executable, "-c", READER, str(path), disk]
+    command = [sys.executable, "-B", "-c", READER, str(path), disk]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL ?= $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-long torture check bench docs clean
+.PHONY: demo test test-long torture check bench calibration docs clean
 
 demo: $(VENV)/installed
 	$(BIN)/sounding demo demo
@@ -28,6 +28,12 @@ check: $(VENV)/developed
 bench: $(VENV)/benched
 	$(BIN)/python -m benchmarks.run $(BENCH)
 	$(BIN)/python -m benchmarks.scale $(SCALE)
+
+# How often the chances of `holds` are right, in cells that docs/holds.md describes (needs SOUNDING_DATA).
+# CELLS=0.3: fewer draws; MODEL=--candidate: another relevance model.
+CELLS ?= 1
+calibration: $(VENV)/developed
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibration --scale $(CELLS) $(MODEL)
 
 docs: $(VENV)/developed
 	$(BIN)/python -m sounding.explain.catalog docs/measures.md

@@ -233,7 +233,7 @@ def test_people_see_ranking_pairs_documents_and_what_judging_brings(call: Call) 
     assert re.search(r"Of 15 pairs: \d+ proven .*, \d+ probable \(95% or more\), \d+ open", said)
     assert "Expected AP: the value if the first 20 documents of each run were judged on all 5 topics" in said
     assert "can be trusted" not in said
-    assert "a draw in which two runs are equal counts half" in said
+    assert "A draw in which two runs tie counts half" in said
     probable = re.search(r"\d probable", said.partition("Pairs of runs")[0])
     assert not re.search(r"1\.0+ probable", said)
     assert ("among nearly equal runs" in said) == bool(probable)

@@ -18,7 +18,8 @@ from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.data.formats import read_qrels, read_run
 from sounding.data.tables import Qrels, Run
 from sounding.measures import Measure, definitions, parse
-from sounding.measures.bounds.pairs import PairBounds, has_closer_bounds, margins, own_bounds, pair_bounds
+from sounding.measures.bounds.margins import Gains
+from sounding.measures.bounds.pairs import PairBounds, has_closer_bounds, own_bounds, pair_bounds
 from sounding.measures.listings import Listings
 from sounding.runs.align import align, matches, order_documents, prepare
 from sounding.runs.pairs import Pairs, all_pairs
@@ -166,7 +167,7 @@ def test_margins_are_carterettes_sums_over_pairs_of_documents(seed: int) -> None
     collection = draw_collection(seed, open_docs=7, length=11)
     listings = collection.listings()
     for k, level in ((None, 1.0), (2, 1.0), (4, 2.0)):
-        ahead, behind = margins(listings, THREE, k=k, level=level)
+        ahead, behind = Gains.of(listings, k=k, level=level).margins(THREE)
         for number, (a, b) in enumerate(THREE.tolist()):
             for place, topic in enumerate(collection.grades):
                 lists = [collection.lists[a][topic], collection.lists[b][topic]]
@@ -186,7 +187,7 @@ def test_the_plain_sum_of_margins_over_topics_is_not_valid_and_the_rule_does_not
         {"t": {"r": 1.0, "n": 0.0}, "u": dict.fromkeys(ten, 1.0) | {"n": 0.0}},
     )
     listings = collection.listings()
-    ahead, _ = margins(listings, all_pairs(2), k=None, level=1)
+    ahead, _ = Gains.of(listings, k=None, level=1).margins(all_pairs(2))
     assert ahead.sum() > 0
     found = bounds_of(collection, "AP", pairs=all_pairs(2))
     assert found.upper[0] < 0

@@ -205,7 +205,7 @@ def settled_order(seen: ClaimSituation) -> Iterator[Forecasts]:
         found = pair_bounds(seen.measure, Listings.of(seen.regrading, seen.view), seen.pairs)
     except DataError:
         return  # no bounds are known of this measure
-    score = np.where(np.isnan(found.lower), np.nan, found.settled.astype(np.float64))
+    score = np.where(found.known, found.settled, np.nan)
     yield seen.of_pairs("settled", score, seen.sign_holds, sure=found.settled, chances=False)
 
 

@@ -352,12 +352,7 @@ def _apart(scores: Scores, pairs: Pairs) -> str:
 
 def _of_common_topics(bounds: PairBounds | None, apart: NDArray[np.bool_]) -> PairBounds | None:
     """The bounds, not known for pairs without common topics."""
-    if bounds is None or not apart.any():
-        return bounds
-    lower, upper = (np.where(apart, np.nan, side) for side in (bounds.lower, bounds.upper))
-    return replace(
-        bounds, lower=lower, upper=upper, settled=bounds.settled & ~apart, equal=bounds.equal & ~apart
-    )
+    return None if bounds is None else bounds.without(apart)
 
 
 def _evenness(depth: int, table: NDArray[np.float64], tests: PairTests) -> Evenness:

@@ -165,14 +165,16 @@ class _OpenDocuments:
 
     def named(self, two: Listings, limit: int) -> Iterator[OpenDocument]:
         """The first documents, as people know them."""
-        for place in range(min(limit, len(self.doc))):
+        doc = self.doc[:limit]
+        columns = (two.topic[doc], self.rank_a[:limit], self.rank_b[:limit], self.weight[:limit])
+        names = two.regrading.retrieved.docs[doc].texts()
+        for name, topic, rank_a, rank_b, weight in zip(
+            names, *(column.tolist() for column in columns), strict=True
+        ):
             yield OpenDocument(
-                topic=two.judgments.topics[two.topic[self.doc[place]]],
-                doc=two.regrading.retrieved.docs.text(int(self.doc[place])),
-                rank_a=int(self.rank_a[place]) or None,
-                rank_b=int(self.rank_b[place]) or None,
-                weight=float(self.weight[place]),
-            )
+                topic=two.judgments.topics[topic], doc=name,
+                rank_a=rank_a or None, rank_b=rank_b or None, weight=weight,
+            )  # fmt: skip
 
 
 def _counted(two: Listings) -> NDArray[np.bool_]:
@@ -203,7 +205,7 @@ def _greedy_number(measure: Measure, two: Listings, open_docs: _OpenDocuments, s
     def settles(number: int) -> bool:
         judged = two.judge(open_docs.doc[:number], outcome[:number])
         found = pair_bounds(measure, judged, pair)
-        return bool(found.settled[0]) and bool(found.lower[0] * side > 0)
+        return bool(found.settled[0] and found.lower[0] * side > 0)
 
     low, high = 0, len(open_docs.doc)
     if not settles(high):

@@ -138,9 +138,9 @@ class PairByMeasure:
     def _settled(self) -> str:
         """Return whether the order holds, with the limits of the difference and how they were found."""
         bounds = self.comparison.bounds[self.number]
-        if bounds is None or np.isnan(bounds.lower[0]):
+        if bounds is None or not bounds.known[0]:
             return sentences.SETTLED_NOT_KNOWN
-        low, high = signed(bounds.lower[0]), signed(bounds.upper[0])
+        low, high = (signed(limit) for limit in bounds.between([0])[:, 0].tolist())
         answer, policies = yes_or_no(self.settled), self.comparison.policies
         return sentences.pair_settled(answer, low, high, policies, bounds.kind)
 

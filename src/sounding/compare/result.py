@@ -142,7 +142,7 @@ class Comparison(Displayed):
     def settled(self, measure: int, pair: int) -> bool | None:
         """Return whether no completion of the judgments can reverse the pair; None: not known."""
         bounds = self.bounds[measure]
-        if bounds is None or np.isnan(bounds.lower[pair]):
+        if bounds is None or not bounds.known[pair]:
             return None
         settled = bool(bounds.final[pair])
         return settled if settled or bounds.closest else None
@@ -218,6 +218,7 @@ class Comparison(Displayed):
         """The promised columns of some (measure, pair) rows; None: not known."""
         numbers = [self._numbers(number) for number in range(len(self.measures))]
         found = {name: [numbers[number][name][pair] for number, pair in rows] for name in numbers[0]}
+        found |= self._limits(rows)
         found |= self._decisions(rows)
         if self.holds is not None:
             found["conclusion"] = [self.holds.in_words(*row) for row in rows]
@@ -250,15 +251,16 @@ class Comparison(Displayed):
         if tests.equivalence is not None:
             found |= {name: getattr(tests.equivalence, field) for name, field in OF_MARGIN.items()}
         found["mean_a"], found["mean_b"] = self.means(measure)
-        found["difference_least"], found["difference_most"] = self._limits(measure)
         return {name: values.tolist() for name, values in found.items()}
 
-    def _limits(self, measure: int) -> NDArray[np.float64]:
-        """(2, pair): the least and the most that the difference can be over completions; NaN: not known."""
-        bounds = self.bounds[measure]
-        if bounds is None:
-            return np.full((2, len(self.pairs)), np.nan)
-        return np.stack([bounds.lower, bounds.upper])
+    def _limits(self, rows: Rows) -> dict[str, list[float]]:
+        """The least and the most that each difference can be over completions; NaN: not known."""
+        limits = np.full((2, len(rows)), np.nan)
+        measure, pair = np.array(rows, np.intp).reshape(-1, 2).T
+        for number, bounds in enumerate(self.bounds):
+            if bounds is not None:
+                limits[:, measure == number] = bounds.between(pair[measure == number])
+        return dict(zip(("difference_least", "difference_most"), limits.tolist(), strict=True))
 
     def advice(self, measure: int, pair: int) -> str:
         """Return what to do about one pair, in a sentence; where there was nothing to test, why."""

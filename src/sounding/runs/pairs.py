@@ -85,8 +85,8 @@ def differences(values: NDArray[np.float64], pairs: Pairs, decimals: int) -> Dif
     return Differences(gaps, known, topics, mean, np.where(lowest < highest, squares, 0.0))
 
 
-def blocks(count: int, width: int) -> Iterator[slice]:
-    """Yield consecutive slices of `count` rows, small enough for rows of `width` numbers."""
-    step = max(1, BLOCK // max(width, 1))
+def blocks(count: int, width: int, most: int = BLOCK) -> Iterator[slice]:
+    """Yield consecutive slices of `count` rows of `width` numbers, with at most `most` numbers each."""
+    step = max(1, most // max(width, 1))
     for start in range(0, count, step):
         yield slice(start, min(start + step, count))

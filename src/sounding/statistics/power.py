@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sounding.core.errors import DataError
-from sounding.core.lazy import special, stats
+from sounding.core.lazy import special
 from sounding.runs.pairs import Pairs, blocks, differences, grid_decimals
 from sounding.statistics import testing as student
 from sounding.statistics.testing import Floats
@@ -224,8 +224,8 @@ def _chance(noncentrality: Floats, df: Floats, alpha: float) -> Floats:
     chance[far] = _far_chance(noncentrality[far], df[far], limit[far])
     shift, degrees, bound = noncentrality[~far], df[~far], limit[~far]
     # SciPy gives NaN for the wrong side if its probability is below rounding.
-    wrong_side = np.nan_to_num(stats.nct.cdf(-bound, degrees, shift))
-    chance[~far] = stats.nct.sf(bound, degrees, shift) + wrong_side
+    wrong_side = np.nan_to_num(special.nctdtr(degrees, shift, -bound))
+    chance[~far] = 1 - special.nctdtr(degrees, shift, bound) + wrong_side
     return np.clip(chance, 0.0, 1.0)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -14,11 +14,12 @@ from sounding.core.policies import Policies
 from sounding.core.workers import Progress
 from sounding.measures import Measure
 from sounding.measures.bounds import Unknowns, bounds
+from sounding.measures.bounds.margins import Gains
 from sounding.measures.bounds.registry import scale
-from sounding.measures.listings import Listed, Listings, Numbers
+from sounding.measures.listings import Listed, Listings
 from sounding.measures.summaries import GEOMETRIC_FLOOR
 from sounding.measures.universe import cap
-from sounding.runs.pairs import Pairs
+from sounding.runs.pairs import Pairs, blocks
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 
 Kind = Literal["difference", "rule", "separate"]
@@ -26,18 +27,39 @@ Table = NDArray[np.float64]  # (pair, topic), or (run, topic)
 OwnBounds = tuple[Table, Table]  # the smallest and largest value of each run by itself, (run, topic)
 
 CLOSE = 1e-12  # relative to the largest value: a bound this near to 0 may be 0
+NEAR = 1e-9  # a limit of AP this near to 0 is computed in full before it is said on which side it is
+LIMITS_AT_ONCE = 2**22  # pairs times topics
+ROWS_AT_ONCE = 2**20  # the same, where few topics of a pair are computed
 NEGLIGIBLE = 1e-12  # share of all weight: a rank with less is not looked up in the other run
+
+
+class Limits(Protocol):
+    """The smallest and largest possible difference of each pair, computed when somebody asks for them."""
+
+    def of(self, pairs: NDArray[np.intp]) -> Table:
+        """(2, pair): Return the limits of the pairs with these numbers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownLimits:
+    """Limits of all pairs that are there already, (2, pair)."""
+
+    both: Table
+
+    def of(self, pairs: NDArray[np.intp]) -> Table:
+        """(2, pair): Return the limits of the pairs with these numbers."""
+        return self.both[:, pairs]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PairBounds:
     """The smallest and largest possible difference of two runs' means: run_a - run_b."""
 
-    lower: Values  # (pair,) NaN: no common topic
-    upper: Values  # (pair,)
+    limits: Limits
     # difference: document by document, and attained; rule: Carterette's for AP, or the better of it and
     # separate bounds; separate: the runs' own bounds against each other
     kind: Kind
+    known: NDArray[np.bool_]  # (pair,) there is a common topic
     settled: NDArray[np.bool_]  # (pair,) 0 is outside: the same run is ahead whatever is judged
     equal: NDArray[np.bool_]  # (pair,) both bounds are 0: the runs stay equal whatever is judged
     closest: bool = True  # False: with the runs' documents there are closer bounds, which may settle more
@@ -46,6 +68,30 @@ class PairBounds:
     def final(self) -> NDArray[np.bool_]:
         """(pair,): whether no judgment reverses the pair: one run stays ahead, or the two stay equal."""
         return self.settled | self.equal
+
+    def between(self, pairs: Sequence[int] | NDArray[np.intp]) -> Table:
+        """(2, pair): Return the least and the most that a difference can be; NaN: no common topic.
+
+        `pairs` are numbers of pairs. Asking for all of many pairs can take long, and is rarely needed.
+        """
+        numbers = np.asarray(pairs, np.intp)
+        return np.where(self.known[numbers], self.limits.of(numbers), np.nan)
+
+    @property
+    def lower(self) -> Values:
+        """(pair,): the smallest difference; NaN: no common topic."""
+        return self.between(np.arange(len(self.known)))[0]
+
+    @property
+    def upper(self) -> Values:
+        """(pair,): the largest difference; NaN: no common topic."""
+        return self.between(np.arange(len(self.known)))[1]
+
+    def without(self, pairs: NDArray[np.bool_]) -> PairBounds:
+        """Return the same with nothing known of these pairs, (pair,)."""
+        return replace(
+            self, known=self.known & ~pairs, settled=self.settled & ~pairs, equal=self.equal & ~pairs
+        )
 
 
 def pair_bounds(
@@ -82,9 +128,9 @@ def _with_same_lists(found: PairBounds, listings: Listings, pairs: Pairs) -> Pai
     numbers: dict[bytes, int] = {}
     lists = (listings.ranks(run).tobytes() for run in range(len(listings.rankings)))
     content = np.array([numbers.setdefault(one, len(numbers)) for one in lists])
-    same = (content[pairs[:, 0]] == content[pairs[:, 1]]) & ~np.isnan(found.lower)
-    lower, upper = (np.where(same, 0.0, side) for side in (found.lower, found.upper))
-    return replace(found, lower=lower, upper=upper, equal=found.equal | same)
+    same = (content[pairs[:, 0]] == content[pairs[:, 1]]) & found.known
+    limits = KnownLimits(np.where(same, 0.0, [found.lower, found.upper]))
+    return replace(found, limits=limits, equal=found.equal | same)
 
 
 def as_asked(measure: Measure, policies: Policies) -> Measure:
@@ -223,7 +269,6 @@ def _by_rule(
     documents the difference is then at least N / R, for any R from those judged to those possible. The runs'
     own bounds are used if they are closer.
     """
-    margin_a, margin_b = margins(listings, pairs, k=measure.k, level=measure.get("rel"), progress=progress)
     known_relevant = listings.judgments.relevant(measure.get("rel"))
     more = listings.may_be_relevant()
     at_most = cap(measure, listings.rankings[0], listings.policies, listings.deepest)
@@ -232,19 +277,81 @@ def _by_rule(
     least, most = known_relevant, known_relevant + more
     if measure.get("norm") == "b" and measure.k is not None:
         least, most = np.minimum(least, measure.k), np.minimum(most, measure.k)
-    lower = _divide(margin_a, least, most)
-    upper = -_divide(margin_b, least, most)
-    first, second = pairs[:, 0], pairs[:, 1]
-    low, high = own
-    lower = np.maximum(lower, low[first] - high[second])
-    upper = np.minimum(upper, high[first] - low[second])
-    known = _known(listings, pairs)
-    return _pair_bounds(_mean(lower, known), _mean(upper, known), "rule", 1.0)
+    gains = Gains.of(listings, k=measure.k, level=measure.get("rel"))
+    rule = _Rule(gains, pairs, own, np.maximum(least, 1), np.maximum(most, 1), _known(listings, pairs))
+    settled, equal = rule.decide(progress)
+    return PairBounds(limits=rule, kind="rule", known=rule.counted.any(axis=1), settled=settled, equal=equal)
 
 
-def _divide(margin: Table, least: Counts, most: Counts) -> Table:
-    """Return the smallest value of a margin divided by a number of documents between these."""
-    return np.where(margin >= 0, margin / np.maximum(most, 1), margin / np.maximum(least, 1))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rule:
+    """The rule for some pairs: what it decides is found without the limits of most of them."""
+
+    gains: Gains
+    pairs: Pairs
+    own: OwnBounds
+    least: Counts  # (topic,) the smallest number that a margin may be divided by
+    most: Counts  # (topic,) the largest
+    counted: NDArray[np.bool_]  # (pair, topic)
+
+    def of(self, pairs: NDArray[np.intp]) -> Table:
+        """(2, pair): Return the limits of the pairs with these numbers."""
+        both = np.empty((2, len(pairs)))
+        for rows in blocks(len(pairs), self.counted.shape[1], most=LIMITS_AT_ONCE):
+            chosen, known = self.pairs[pairs[rows]], self.counted[pairs[rows]]
+            margin_a, margin_b = self.gains.margins(chosen)
+            both[0, rows] = _mean(self._lower(chosen, margin_a), known)
+            both[1, rows] = -_mean(self._lower(chosen[:, ::-1], margin_b), known)
+        return both
+
+    def decide(self, progress: Progress | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """(pair,) each: Return which pairs are settled, and which stay equal.
+
+        What two runs gain together is at least 0, and at most what either gains. Topics are made exact, those
+        first that leave most open, until that is enough to say on which side of 0 the limit of a pair is.
+        """
+        count = len(self.pairs)
+        settled, equal, near = np.zeros((3, count), np.bool_)
+        turned = np.concatenate([self.pairs, self.pairs[:, ::-1]])  # is the first run of these ahead?
+        number = np.tile(np.arange(count), 2)
+        for rows in blocks(len(turned), self.counted.shape[1], most=ROWS_AT_ONCE):
+            low, high = self._ahead(turned[rows], self.counted[number[rows]])
+            settled[number[rows][low > NEAR]] = True
+            near[number[rows][(low <= NEAR) & (high >= -NEAR)]] = True
+            if progress:
+                progress(rows.stop * count // len(turned) - rows.start * count // len(turned))
+        near &= ~settled
+        (rest,) = near.nonzero()
+        lower, upper = self.of(rest)
+        exact = _pair_bounds(lower, upper, "rule", 1.0)
+        settled[rest], equal[rest] = exact.settled, exact.equal
+        return settled, equal
+
+    def _ahead(self, pairs: Pairs, counted: NDArray[np.bool_]) -> tuple[Values, Values]:
+        """(pair,) each: Return bounds of the least lead of the first run, on one side of 0 if they can be."""
+        topics = np.maximum(np.count_nonzero(counted, axis=1), 1)
+        first, second = pairs[:, 0], pairs[:, 1]
+        rise = self.gains.rise
+        low, high = (
+            np.where(counted, self._lower(pairs, self.gains.margin(pairs, common)), 0.0)
+            for common in (np.zeros(counted.shape), np.minimum(rise[first], rise[second]))
+        )
+        totals = np.stack([low.sum(axis=1), high.sum(axis=1)]) / topics
+        for topic in np.argsort(-(high - low).sum(axis=0), kind="stable").tolist():
+            (open_,) = ((totals[0] <= NEAR) & (totals[1] >= -NEAR) & counted[:, topic]).nonzero()
+            if not len(open_):
+                continue
+            common = self.gains.common(pairs[open_], [topic])
+            margin = self.gains.margin(pairs[open_], common, [topic])
+            exact = self._lower(pairs[open_], margin, [topic])[:, 0]
+            totals[:, open_] += (exact - np.stack([low[open_, topic], high[open_, topic]])) / topics[open_]
+        return totals[0], totals[1]
+
+    def _lower(self, pairs: Pairs, margin: Table, topics: Sequence[int] | slice = slice(None)) -> Table:
+        """(pair, topic): Return the smallest difference by the rule or by the runs' own bounds."""
+        low, high = (side[:, topics] for side in self.own)
+        by_rule = np.where(margin >= 0, margin / self.most[topics], margin / self.least[topics])
+        return np.maximum(by_rule, low[pairs[:, 0]] - high[pairs[:, 1]])
 
 
 # -- the runs' own bounds --------------------------------------------------------------------------
@@ -315,68 +422,6 @@ def _mean(table: Table, known: NDArray[np.bool_]) -> Values:
 def _pair_bounds(lower: Values, upper: Values, kind: Kind, size: float) -> PairBounds:
     margin = CLOSE * size
     return PairBounds(
-        lower=lower, upper=upper, kind=kind,
+        limits=KnownLimits(np.stack([lower, upper])), kind=kind, known=~np.isnan(lower),
         settled=(lower > margin) | (upper < -margin), equal=(lower >= -margin) & (upper <= margin),
     )  # fmt: skip
-
-
-def margins(
-    listings: Listings, pairs: Pairs, *, k: int | None, level: float, progress: Progress | None = None
-) -> tuple[Table, Table]:
-    """(pair, topic): Return the margin of run_a over run_b, and that of run_b over run_a.
-
-    A difference of sums is never less than its margin: the judged part, minus all that the unjudged documents
-    could add to the other run, except for what they would then add to both.
-    """
-    depths = _Depths(len(listings.judgments.topics), min(k or listings.deepest, listings.deepest))
-    runs = np.unique(pairs).tolist()
-    hidden = {run: depths.within(listings.unjudged(run)) for run in runs}
-    found = {run: depths.within(listings.relevant(run, level)) for run in runs}
-    sums, rises = np.zeros((2, len(listings.rankings), depths.topics))
-    for run in runs:
-        relevant = depths.above(found[run].topic, found[run].rank)
-        sums[run] = depths.total(relevant * (relevant + 1) / 2)
-        rises[run] = depths.rise(depths.above(hidden[run].topic, hidden[run].rank), relevant)
-    shared = np.zeros((len(pairs), depths.topics))
-    meetings = zip(listings.meetings(pairs, hidden), listings.meetings(pairs, found), strict=True)
-    for (number, unjudged, there), (_, judged, judged_there) in meetings:
-        new = depths.above_in_both(unjudged, there)
-        shared[number] = depths.rise(new, depths.above_in_both(judged, judged_there))
-        if progress:
-            progress(1)
-    first, second = pairs[:, 0], pairs[:, 1]
-    present = sums[first] - sums[second]
-    return present - (rises[second] - shared), -present - (rises[first] - shared)
-
-
-@dataclass(frozen=True, slots=True)
-class _Depths:
-    """Counts of documents at each depth; tables are (topic, depth)."""
-
-    topics: int
-    deepest: int
-
-    def within(self, listed: Listed) -> Listed:
-        return listed.where(listed.rank <= self.deepest)
-
-    def above(self, topic: Numbers, rank: Numbers) -> Table:
-        """Count these documents at each depth or above."""
-        width = self.deepest + 1
-        counts = np.bincount(topic * np.int64(width) + rank, minlength=self.topics * width)
-        return np.cumsum(counts.reshape(self.topics, width)[:, 1:], axis=1, dtype=np.float64)
-
-    def above_in_both(self, listed: Listed, rank: Numbers) -> Table:
-        """Count documents at each depth or above in two runs; rank 0: not in the second."""
-        met = rank > 0
-        return self.above(listed.topic[met], np.maximum(listed.rank, rank)[met])
-
-    def rise(self, unjudged: Table, relevant: Table) -> Values:
-        """Return what the sum of precisions gains if all unjudged documents turn relevant: pairs with one."""
-        return self.total(unjudged * (unjudged + 1 + 2 * relevant) / 2)
-
-    def total(self, pairs: Table) -> Values:
-        """Sum 1 / (lower rank) over pairs of documents, given the number of pairs above each depth."""
-        depth = np.arange(1, self.deepest + 1)
-        step = 1 / depth - 1 / (depth + 1)
-        step[-1] = 1 / self.deepest  # ranks below the last depth count nothing
-        return pairs @ step

@@ -68,11 +68,9 @@ def test_every_test_correction_and_column_is_explained() -> None:
     assert tuple(row[0] for row in rows("## Corrections")) == CORRECTION_NAMES
     explained = {name for row in rows("## Columns") for name in re.findall(r"\w+", row[0])}
     named = {field.name for field in fields(PairTests)} | {
-        "significant",
-        "significant_alone",
-        "p_alone",
-    }
-    assert explained == named - {"test", "correction", "alpha"}
+        "ci_low", "ci_high", "significant", "significant_alone", "p_alone",
+    }  # fmt: skip
+    assert explained == named - {"test", "correction", "alpha", "limits"}
 
 
 @pytest.fixture(scope="module")

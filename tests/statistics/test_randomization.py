@@ -132,6 +132,22 @@ def test_the_size_of_blocks_changes_nothing(missing: int, monkeypatch: pytest.Mo
         assert np.array_equal(getattr(whole, name), getattr(again, name)), name
 
 
+@pytest.mark.parametrize("steps", [None, 10])
+@pytest.mark.parametrize("permutations", [999, 2**12])
+def test_single_precision_counts_as_double_does(
+    steps: int | None, permutations: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = table(14, 12 if permutations > 999 else 40, steps=steps)
+    values[1] = values[0] + 1e-7 * np.arange(values.shape[1])  # hardly different
+    values[3] = values[2]
+    values[5] = values[4] + 1e-3 * (np.arange(values.shape[1]) == 7)
+    rough = run(values, correction="max-t", permutations=permutations)
+    monkeypatch.setattr(flips, "_by_runs", flips._by_pairs)
+    precise = run(values, correction="max-t", permutations=permutations)
+    for name in ("p", "p_adjusted", "ci_low", "ci_high"):
+        assert np.array_equal(getattr(rough, name), getattr(precise, name)), name
+
+
 def test_pairs_with_few_common_topics_are_enumerated_beside_the_drawn_ones() -> None:
     values = table(3, 30)
     values[2, 6:] = np.nan

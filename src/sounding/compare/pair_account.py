@@ -90,7 +90,7 @@ class PairByMeasure:
             yield "not tested", tests.reasons[0]
         mean_a, mean_b = self.comparison.means(self.number)[:, 0].tolist()
         yield "means", sentences.two_means((a, mean_a), (self.b, mean_b))
-        interval = shown_interval(tests.ci_low[0], tests.ci_high[0])
+        interval = shown_interval(*tests.between([0])[:, 0].tolist())
         # There is no effect size where the differences do not vary.
         effect = f"{tests.effect[0]:+.2f}" if np.isfinite(tests.effect[0]) else UNKNOWN
         shown = (signed(tests.difference[0]), interval, effect, _adjusted_p(tests))

@@ -34,7 +34,7 @@ HOLDS_COLUMNS = ("conclusion", "holds", "sign_holds")
 
 # Columns, and the fields of tests that they are: of performance, of assessment, against a margin.
 OF_PERFORMANCE = {
-    "topics": "topics", "difference": "difference", "ci_low": "ci_low", "ci_high": "ci_high", "p": "p",
+    "topics": "topics", "difference": "difference", "p": "p",
     "p_adjusted": "p_adjusted", "effect_size": "effect", "wins": "wins", "ties": "ties", "losses": "losses",
     "p_at_floor": "floor",
 }  # fmt: skip
@@ -254,13 +254,16 @@ class Comparison(Displayed):
         return {name: values.tolist() for name, values in found.items()}
 
     def _limits(self, rows: Rows) -> dict[str, list[float]]:
-        """The least and the most that each difference can be over completions; NaN: not known."""
-        limits = np.full((2, len(rows)), np.nan)
+        """The interval of each difference, and the least and the most that it can be; NaN: not known."""
+        limits = np.full((4, len(rows)), np.nan)
         measure, pair = np.array(rows, np.intp).reshape(-1, 2).T
-        for number, bounds in enumerate(self.bounds):
+        for number, (tests, bounds) in enumerate(zip(self.performance_tests, self.bounds, strict=True)):
+            chosen = measure == number
+            limits[:2, chosen] = tests.between(pair[chosen])
             if bounds is not None:
-                limits[:, measure == number] = bounds.between(pair[measure == number])
-        return dict(zip(("difference_least", "difference_most"), limits.tolist(), strict=True))
+                limits[2:, chosen] = bounds.between(pair[chosen])
+        names = ("ci_low", "ci_high", "difference_least", "difference_most")
+        return dict(zip(names, limits.tolist(), strict=True))
 
     def advice(self, measure: int, pair: int) -> str:
         """Return what to do about one pair, in a sentence; where there was nothing to test, why."""

@@ -85,8 +85,8 @@ class SlicedPairs:
             mean_a, mean_b = self.means[part, number, :, pair].tolist()
             numbers: list[float | None] = [None] * 4
             if tests is not None:
-                columns = (tests.ci_low, tests.ci_high, tests.p, tests.p_adjusted)
-                numbers = [float(column[pair]) for column in columns]
+                numbers = [*tests.between([pair])[:, 0].tolist(), float(tests.p[pair])]
+                numbers.append(float(tests.p_adjusted[pair]))
             cells = (
                 self.names[part], a, b, str(self.comparison.measures[number]),
                 int(self.counted[part, number, pair]), mean_a, mean_b,

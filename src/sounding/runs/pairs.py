@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -14,6 +15,24 @@ DIGITS = 13  # significant digits of the largest value; anything below is roundi
 BLOCK = 2**17  # numbers processed at a time: they stay in the cache
 
 Pairs = NDArray[np.intp]  # (pair, 2): run_a, run_b
+
+
+class Limits(Protocol):
+    """The least and the most that something of each pair can be, computed when somebody asks for it."""
+
+    def of(self, pairs: NDArray[np.intp]) -> NDArray[np.float64]:
+        """(2, pair): Return the limits of the pairs with these numbers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownLimits:
+    """Limits of all pairs that are there already, (2, pair)."""
+
+    both: NDArray[np.float64]
+
+    def of(self, pairs: NDArray[np.intp]) -> NDArray[np.float64]:
+        """(2, pair): Return the limits of the pairs with these numbers."""
+        return self.both[:, pairs]
 
 
 def all_pairs(runs: int) -> Pairs:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.lazy import special, stats
-from sounding.runs.pairs import DIGITS, blocks
+from sounding.runs.pairs import DIGITS, KnownLimits, blocks
 from sounding.statistics import testing as student
 from sounding.statistics.testing import Floats, Omnibus, Outcome, PairedSample
 
@@ -101,7 +101,7 @@ def _pooled(request: PairedSample, variance: Variance, name: str) -> Outcome:
             f" degrees of freedom, p = {f.p:.4g}): pairs are not tested"
         )
     return Outcome(
-        p=p, low=gaps - reach, high=gaps + reach, adjusted=adjusted, omnibus=f,
+        p=p, limits=KnownLimits(np.stack([gaps - reach, gaps + reach])), adjusted=adjusted, omnibus=f,
         error=np.full(count, variance.standard_error), df_error=f.df_error, silent=silent,
         no_error=variance.mean_square == 0,
         method=f"{name}: omnibus F first, then t tests with the pooled error",
@@ -142,7 +142,7 @@ def tukey(request: PairedSample) -> Outcome:
         adjusted = np.maximum(range_p(q, p, runs, df), p)
         reach = critical_q(request.alpha, runs, df) * error / np.sqrt(2)
     return Outcome(
-        p=p, low=gaps - reach, high=gaps + reach, adjusted=adjusted,
+        p=p, limits=KnownLimits(np.stack([gaps - reach, gaps + reach])), adjusted=adjusted,
         error=np.full(len(gaps), error), df_error=df, no_error=error == 0,
         method=f"Tukey's HSD (two-way, {runs} runs); p of a pair by itself from its t with the pooled error",
         interval="of the mean, by Tukey's range for all pairs of runs at once",
@@ -212,7 +212,7 @@ def randomized_tukey(request: PairedSample) -> Outcome:
     reach = _critical_range(ranges, request.alpha)
     arrangements = 1 + len(ranges)
     return Outcome(
-        p=(1 + reached) / arrangements, low=gaps - reach, high=gaps + reach,
+        p=(1 + reached) / arrangements, limits=KnownLimits(np.stack([gaps - reach, gaps + reach])),
         adjusted=(1 + further) / arrangements, least=1 / arrangements, drawn=request.permutations,
         method=f"randomized Tukey HSD ({len(ranges):,} shuffles of runs within topics, {request.seed})",
         interval="of the mean, from the shuffled range for all pairs of runs at once",

@@ -10,7 +10,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.lazy import special
-from sounding.runs.pairs import blocks, differences
+from sounding.runs.pairs import KnownLimits, blocks, differences
 from sounding.statistics.testing import Floats, Outcome, PairedSample
 
 KEPT_WEIGHTS = 2**22  # stored as floats up to here; as bytes beyond
@@ -56,7 +56,8 @@ def _bootstrap(request: PairedSample, interval: IntervalMethod, name: str) -> Ou
         sample = Resampled(centered, mean, shifts + mean[:, np.newaxis])
         low[rows], high[rows] = interval(sample, request.alpha)
     return Outcome(
-        p=p, low=low, high=high, least=1 / (1 + request.permutations), drawn=request.permutations,
+        p=p, limits=KnownLimits(np.stack([low, high])),
+        least=1 / (1 + request.permutations), drawn=request.permutations,
         method=(
             f"bootstrap test on the studentised mean, null by shift"
             f" ({request.permutations:,} resamples of topics, {request.seed})"

@@ -9,7 +9,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.lazy import special
-from sounding.runs.pairs import Differences, blocks
+from sounding.runs.pairs import Differences, KnownLimits, blocks
 from sounding.statistics import testing as student
 from sounding.statistics.randomization import enumerate_flips, share_as_extreme
 from sounding.statistics.testing import Floats, Outcome, PairedSample
@@ -23,7 +23,9 @@ def paired_t(request: PairedSample) -> Outcome:
     p, low, high = np.empty((3, len(request.pairs)))
     for rows, gaps in request.differences():
         p[rows], low[rows], high[rows] = _t(gaps, request.alpha)
-    return Outcome(p=p, low=low, high=high, method="paired t test", interval="of the mean, by t")
+    return Outcome(
+        p=p, limits=KnownLimits(np.stack([low, high])), method="paired t test", interval="of the mean, by t"
+    )
 
 
 def _t(gaps: Differences, alpha: float) -> tuple[Floats, Floats, Floats]:
@@ -50,7 +52,7 @@ def sign(request: PairedSample) -> Outcome:
         p[rows] = np.minimum(1.0, 2 * special.bdtr(np.minimum(wins, losses), wins + losses, 0.5))
         low[rows], high[rows] = _median_interval(gaps, request.alpha)
     return Outcome(
-        p=p, low=low, high=high,
+        p=p, limits=KnownLimits(np.stack([low, high])),
         method="sign test (exact binomial, ties dropped)",
         interval="of the median difference, not of the mean: from order statistics", center="median",
         least=float(0.5 ** (request.values.shape[1] - 1)),
@@ -95,7 +97,7 @@ def _signed_rank(request: PairedSample, zeros: ZeroMethod) -> Outcome:
         p[rows] = signed_rank_p(gaps, zeros)
         low[rows], high[rows] = walsh_interval(gaps, request.alpha)
     return Outcome(
-        p=p, low=low, high=high,
+        p=p, limits=KnownLimits(np.stack([low, high])),
         method=(
             f"Wilcoxon signed-rank test (zeros: {zeros}; exact up to {EXACT_TOPICS} topics without ties and"
             f" up to {ENUMERATED_TOPICS} with ties, else normal with tie and continuity correction)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from numbers import Real
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError, expect
 from sounding.core.limits import check_count
 from sounding.core.text import plural
-from sounding.runs.pairs import Pairs, grid_decimals
+from sounding.runs.pairs import KnownLimits, Limits, Pairs, grid_decimals
 from sounding.statistics import anova, bootstrap, paired, randomization
 from sounding.statistics.testing import (
     CORRECTIONS,
@@ -104,8 +104,7 @@ class PairTests:
     ties: NDArray[np.int64]
     losses: NDArray[np.int64]
     difference: Floats  # (pair,) mean over these topics; NaN without topics
-    ci_low: Floats  # (pair,) see `interval`; infinite: no limit
-    ci_high: Floats
+    limits: Limits  # of the confidence intervals: see `interval`; infinite: no limit
     effect: Floats  # (pair,) Cohen's d_z
     p: Floats  # (pair,) two-sided, each pair alone; never 0; NaN: fewer than 2 common topics
     p_adjusted: Floats  # (pair,) adjusted for all pairs that could be tested
@@ -127,6 +126,20 @@ class PairTests:
     notes: tuple[str, ...]  # what a reader of the whole table should know
     omnibus: Omnibus | None  # of analyses of variance
     equivalence: Equivalence | None  # if a margin was given
+
+    def between(self, pairs: Sequence[int] | NDArray[np.intp]) -> Floats:
+        """(2, pair): Return the limits of the intervals of the pairs with these numbers."""
+        return self.limits.of(np.asarray(pairs, np.intp))
+
+    @property
+    def ci_low(self) -> Floats:
+        """(pair,): the lower limit of the interval; infinite: no limit."""
+        return self.between(np.arange(len(self.p)))[0]
+
+    @property
+    def ci_high(self) -> Floats:
+        """(pair,): the upper limit of the interval; infinite: no limit."""
+        return self.between(np.arange(len(self.p)))[1]
 
     @property
     def fewest_topics(self) -> int:
@@ -213,7 +226,7 @@ def pairwise_tests(
         pairs=whole.pairs,
         topics=seen.topics, wins=seen.wins, ties=seen.ties, losses=seen.losses,
         difference=seen.difference, effect=seen.effect,
-        ci_low=_spread(outcome.low, known, -np.inf), ci_high=_spread(outcome.high, known, np.inf),
+        limits=_LimitsOfTested(outcome.limits, np.where(known, np.cumsum(known) - 1, -1)),
         p=_spread(p, known, np.nan), p_adjusted=_spread(adjusted, known, np.nan),
         floor=_spread(floor, known, np.False_), floor_drawn=_spread(floor_drawn, known, np.False_),
         floor_adjusted=_spread(floor_adjusted, known, np.False_),
@@ -226,6 +239,21 @@ def pairwise_tests(
         notes=tuple(_notes(request, outcome, chosen, adjusted)), omnibus=outcome.omnibus,
         equivalence=None if margin is None else _equivalence(whole, seen, known, outcome, margin),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _LimitsOfTested:
+    """The limits of tested pairs; the others have none."""
+
+    limits: Limits
+    number: NDArray[np.intp]  # (pair,) the number of the pair among those that were tested; -1: it was not
+
+    def of(self, pairs: NDArray[np.intp]) -> Floats:
+        """(2, pair): Return the limits of the pairs with these numbers."""
+        both = np.full((2, len(pairs)), [[-np.inf], [np.inf]])
+        number = self.number[pairs]
+        both[:, number >= 0] = self.limits.of(number[number >= 0])
+        return both
 
 
 def _spread(found: NDArray[Kind], known: NDArray[np.bool_], otherwise: Any) -> NDArray[Kind]:
@@ -344,10 +372,10 @@ def _with_constants(outcome: Outcome, seen: _Seen, test: PairTest, alpha: float)
         return replace(outcome, least=least)
     p = np.where(rows, 0.5 ** (seen.topics - 1), outcome.p)
     reach = np.where(p <= alpha, 0.0, np.inf)
+    ends = np.stack([seen.difference - reach, seen.difference + reach])
     return replace(
         outcome, p=p, least=least,
-        low=np.where(rows, seen.difference - reach, outcome.low),
-        high=np.where(rows, seen.difference + reach, outcome.high),
+        limits=KnownLimits(np.where(rows, ends, outcome.limits.of(np.arange(len(rows))))),
         adjusted=holm(p) if outcome.no_error and test.correction == OWN else outcome.adjusted,
     )  # fmt: skip
 

@@ -6,20 +6,25 @@ distribution (max-T).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.runs.pairs import Differences, blocks, differences
+from sounding.runs.pairs import Differences, KnownLimits, Limits, blocks, differences
 from sounding.statistics.testing import Floats, Outcome, PairedSample
 
 ENUMERATED_TOPICS = 12  # all flips up to here, even if fewer permutations are requested
 KEPT_BITS = 2**22  # unpacked once up to here, and again for every block of pairs beyond
 FLIPS_AT_ONCE = 2_048
+SINGLE = 4e-7  # relative error of a difference of two numbers in single precision, with room to spare
+ROUGH = 5e-5  # largest error of a statistic, which is mostly between 0 and 6
+GATHERED = 4  # times as long takes a number that is gathered from single arrangements
+MANY_DOUBTFUL = 16  # from this part of all arrangements on, all are computed in double precision
 TAIL_FLIPS = 50  # drawn flips beyond each limit of an interval, if there are that many: 1,999 for 95%
+
+Numbers = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,44 +106,165 @@ def randomization(request: PairedSample) -> Outcome:
     topics = request.values.shape[1]
     exact = lists_all_flips(topics, request.permutations)
     flips = enumerate_flips(topics) if exact else draw_flips(topics, request.permutations, request.rng)
-    count = len(request.pairs)
-    steps = _StepDown(request, flips) if request.correction == "max-t" and count > 1 else None
-    order = np.arange(count) if steps is None else steps.order
-    p, low, high = np.empty((3, count))
-    for rows, gaps, sums in _sums_in_blocks(replace(request, pairs=request.pairs[order]), flips):
-        pairs = order[rows]
-        low[pairs], high[pairs] = subset_interval(gaps, sums, flips, request.alpha)
-        np.abs(sums, out=sums)
-        p[pairs] = share_as_extreme(sums, gaps.values.sum(axis=1), _slack(request), flips)
-        if steps is not None:
-            steps.add(rows, sums)
-    if not exact:
-        _enumerate_short_pairs(request, p, low, high)
-    adjusted = p if request.correction == "max-t" else None
-    if steps is not None:
-        adjusted = steps.adjusted(flips)
-    low, high = (np.round(limit, request.decimals - 2) for limit in (low, high))
+    # Without missing values, the sums of a pair are the differences between those of its runs.
+    together = len(request.pairs) >= len(request.values) and not np.isnan(request.values).any()
+    p, adjusted, limits = (_by_runs if together else _by_pairs)(request, flips)
     drawn = f"all {flips.count:,} sign flips" if exact else f"{flips.count:,} sign flips, {request.seed}"
     return Outcome(
-        p=p, low=low, high=high, adjusted=adjusted,
+        p=p, limits=limits, adjusted=adjusted,
         least=2 / flips.count if exact else 1 / (1 + flips.count), drawn=0 if exact else flips.count,
         method=f"randomization test on the mean ({drawn})",
         interval="of the mean, by inversion of the one-sided tests",
     )  # fmt: skip
 
 
+def _by_pairs(request: PairedSample, flips: Flips) -> tuple[Floats, Floats | None, Limits]:
+    """Return p, adjusted p and intervals from the flipped sums of each pair's differences."""
+    count = len(request.pairs)
+    steps = _StepDown(request) if request.correction == "max-t" and count > 1 else None
+    order = np.arange(count) if steps is None else steps.order
+    p, low, high, extreme = np.empty((4, count))
+    largest = np.zeros(flips.count)
+    for rows, gaps in replace(request, pairs=request.pairs[order]).differences(flips.count):
+        pairs, sums = order[rows], flips.sums(gaps.values)
+        low[pairs], high[pairs] = subset_interval(gaps, sums, flips, request.alpha)
+        np.abs(sums, out=sums)
+        p[pairs] = share_as_extreme(sums, gaps.values.sum(axis=1), _slack(request), flips)
+        if steps is not None:
+            sums *= steps.scale[pairs, np.newaxis]
+            for pair, size in zip(pairs.tolist(), sums, strict=True):
+                np.maximum(largest, size, out=largest)
+                extreme[pair] = np.count_nonzero(largest >= steps.limits[pair])
+    if not flips.complete:
+        _enumerate_short_pairs(request, p, low, high)
+    adjusted = p if request.correction == "max-t" else None
+    if steps is not None:
+        adjusted = steps.adjusted(flips.share(extreme))
+    return p, adjusted, KnownLimits(np.round([low, high], request.decimals - 2))
+
+
+def _by_runs(request: PairedSample, flips: Flips) -> tuple[Floats, Floats | None, Limits]:
+    """Return the same from the flipped sums of each run.
+
+    Arrangements are counted in single precision. Where rounding could change on which side of a limit one
+    lies, it is computed again in double precision.
+    """
+    sums = flips.sums(request.values)
+    rough = sums.astype(np.float32)
+    count = len(request.pairs)
+    steps = _StepDown(request) if request.correction == "max-t" and count > 1 else None
+    order = np.arange(count) if steps is None else steps.order
+    first, second = request.pairs[order].T
+    error = SINGLE * float(np.abs(sums).max(initial=0.0))  # of a difference of two sums
+    reach, extreme = np.empty((2, count))
+    largest, size = np.zeros((2, flips.count), np.float32)
+    precise = None if steps is None else _Largest(sums, first, second, steps.scale[order])
+    limits = np.abs(_observed(request)) - _slack(request)
+    for place, (pair, a, b) in enumerate(zip(order.tolist(), first.tolist(), second.tolist(), strict=True)):
+        if steps is not None and not steps.scale[pair]:  # two equal runs
+            reach[pair] = extreme[pair] = flips.count
+            continue
+        if steps is not None and error * steps.scale[pair] > ROUGH:  # two runs that hardly differ
+            size[:] = whole = np.abs(sums[a] - sums[b])
+            reach[pair] = np.count_nonzero(whole >= limits[pair])
+        else:
+            np.subtract(rough[a], rough[b], out=size)
+            np.abs(size, out=size)
+            sure, doubtful = _count(size, limits[pair], error)
+            if len(doubtful) > flips.count // MANY_DOUBTFUL:
+                sure = int(np.count_nonzero(np.abs(sums[a] - sums[b]) >= limits[pair]))
+            elif len(doubtful):
+                again = np.abs(sums[a, doubtful] - sums[b, doubtful])
+                sure += int(np.count_nonzero(again >= limits[pair]))
+            reach[pair] = sure
+        if steps is None or precise is None:
+            continue
+        size *= np.float32(steps.scale[pair])
+        np.maximum(largest, size, out=largest)
+        limit = float(steps.limits[pair])
+        sure, doubtful = _count(largest, limit, ROUGH + SINGLE * limit)
+        if len(doubtful):
+            sure += int(np.count_nonzero(precise.largest(place + 1, doubtful) >= limit))
+        extreme[pair] = sure
+    p = flips.share(reach)
+    adjusted = p if request.correction == "max-t" else None
+    if steps is not None:
+        adjusted = steps.adjusted(flips.share(extreme))
+    return p, adjusted, _Intervals(request, flips, sums[:, _listed(flips, request.alpha)])
+
+
+class _Largest:
+    """The largest statistic of the first pairs in each arrangement, in double precision."""
+
+    def __init__(self, sums: Floats, first: Numbers, second: Numbers, scale: Floats) -> None:
+        self._sums, self._first, self._second, self._scale = sums, first, second, scale
+        self._done = 0  # pairs in `_largest`
+        self._largest = np.zeros(sums.shape[1])
+        self._spent = 0  # numbers computed for single arrangements since then
+
+    def largest(self, count: int, flips: Numbers) -> Floats:
+        """(flip,): Return the largest statistic of the first `count` pairs in some arrangements.
+
+        All arrangements are computed once single ones would have taken longer.
+        """
+        begin = self._done
+        self._spent += GATHERED * len(flips) * (count - begin)
+        if self._spent > len(self._largest) * (count - begin):
+            for a, b, scale in zip(
+                self._first[begin:count], self._second[begin:count], self._scale[begin:count], strict=True
+            ):
+                size = np.abs(self._sums[a] - self._sums[b])
+                size *= scale
+                np.maximum(self._largest, size, out=self._largest)
+            self._done, self._spent, begin = count, 0, count
+        found = self._largest[flips]
+        if begin == count:
+            return found
+        a, b, scale = (side[begin:count] for side in (self._first, self._second, self._scale))
+        for part in blocks(len(flips), count - begin):
+            sums = self._sums[:, flips[part]]
+            size = np.abs(sums[a] - sums[b])
+            size *= scale[:, np.newaxis]
+            found[part] = np.maximum(found[part], size.max(axis=0))
+        return found
+
+
+def _count(values: NDArray[np.float32], limit: float, error: float) -> tuple[int, Numbers]:
+    """Return how many values reach a limit for certain, and the places of those that may or may not."""
+    sure = int(np.count_nonzero(values >= np.float32(limit + error)))
+    if sure == np.count_nonzero(values >= np.float32(limit - error)):
+        return sure, np.empty(0, np.intp)
+    return sure, ((values >= np.float32(limit - error)) & (values < np.float32(limit + error))).nonzero()[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Intervals:
+    """The intervals of pairs, each computed when it is asked for."""
+
+    request: PairedSample
+    flips: Flips
+    sums: Floats  # (run, flip) of the flips that count
+
+    def of(self, pairs: NDArray[np.intp]) -> Floats:
+        """(2, pair): Return the limits of the pairs with these numbers."""
+        both = np.empty((2, len(pairs)))
+        chosen = replace(self.request, pairs=self.request.pairs[pairs])
+        for rows, gaps in chosen.differences(self.sums.shape[1]):
+            a, b = chosen.pairs[rows].T
+            both[:, rows] = _interval(gaps, self.sums[a] - self.sums[b], self.flips, self.request.alpha)
+        return np.round(both, self.request.decimals - 2)
+
+
+def _observed(request: PairedSample) -> Floats:
+    """(pair,): Return the sums of the differences."""
+    found = np.empty(len(request.pairs))
+    for rows, gaps in request.differences():
+        found[rows] = gaps.values.sum(axis=1)
+    return found
+
+
 def _slack(request: PairedSample) -> float:
     return float(request.values.shape[1] * 10.0**-request.decimals)
-
-
-def _sums_in_blocks(request: PairedSample, flips: Flips) -> Iterator[tuple[slice, Differences, Floats]]:
-    """Yield blocks of pairs with their differences and flipped sums (pair, flip)."""
-    # Without missing values, the sums of a pair are the differences between those of its runs.
-    few = len(request.pairs) < len(request.values)
-    by_run = None if few or np.isnan(request.values).any() else flips.sums(request.values)
-    for rows, gaps in request.differences(flips.count):
-        a, b = request.pairs[rows].T
-        yield rows, gaps, flips.sums(gaps.values) if by_run is None else by_run[a] - by_run[b]
 
 
 def subset_interval(gaps: Differences, sums: Floats, flips: Flips, alpha: float) -> tuple[Floats, Floats]:
@@ -149,10 +275,19 @@ def subset_interval(gaps: Differences, sums: Floats, flips: Flips, alpha: float)
     Flips of no topic count for every shift. Coverage is exact with any number of drawn flips; enough are used
     that a limit does not depend on the outermost few.
     """
-    listed = slice(1, None) if flips.complete else slice(0, interval_flips(alpha))
-    bits = flips.bits(listed)
+    return _interval(gaps, sums[:, _listed(flips, alpha)], flips, alpha)
+
+
+def _listed(flips: Flips, alpha: float) -> slice:
+    """Return the arrangements that intervals are made of."""
+    return slice(1, None) if flips.complete else slice(0, interval_flips(alpha))
+
+
+def _interval(gaps: Differences, sums: Floats, flips: Flips, alpha: float) -> tuple[Floats, Floats]:
+    """Return the limits, given the sums of the arrangements that intervals are made of."""
+    bits = flips.bits(_listed(flips, alpha))
     sizes = bits.sum(axis=1) if gaps.known.all() else gaps.known.astype(np.float64) @ bits.T
-    totals = gaps.values.sum(axis=1, keepdims=True) - sums[:, listed]
+    totals = gaps.values.sum(axis=1, keepdims=True) - sums
     means = np.divide(totals, 2 * sizes, out=np.full(totals.shape, np.nan), where=sizes > 0)
     empty = np.count_nonzero(np.isnan(means), axis=1)
     count = means.shape[1]
@@ -206,29 +341,18 @@ class _StepDown:
     topics neither stands out by chance nor widens the others' distribution.
     """
 
-    def __init__(self, request: PairedSample, flips: Flips) -> None:
+    def __init__(self, request: PairedSample) -> None:
         count = len(request.pairs)
-        self.observed, self.scale = np.empty((2, count))
+        observed, self.scale = np.empty((2, count))
         for rows, gaps in request.differences():
             size = np.sqrt(np.sum(gaps.values**2, axis=1))
             self.scale[rows] = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
-            self.observed[rows] = np.abs(gaps.values.sum(axis=1)) * self.scale[rows]
-        self.order = np.argsort(self.observed, kind="stable")  # the order in which pairs are added
-        self._largest = np.zeros(flips.count)
-        self._extreme = np.empty(count)
+            observed[rows] = np.abs(gaps.values.sum(axis=1)) * self.scale[rows]
+        self.order = np.argsort(observed, kind="stable")  # the order in which pairs are added
+        self.limits = observed * (1 - 1e-9)  # equal sums computed in another order count
 
-    def add(self, rows: slice, sizes: Floats) -> None:
-        """Add the next pairs of the order; `sizes` are their |sums|, (pair, flip), and are overwritten."""
-        pairs = self.order[rows]
-        # A relative tolerance for equal sums computed in another order.
-        limits = self.observed[pairs] * (1 - 1e-9)
-        sizes *= self.scale[pairs, np.newaxis]
-        for pair, limit, size in zip(pairs.tolist(), limits.tolist(), sizes, strict=True):
-            np.maximum(self._largest, size, out=self._largest)
-            self._extreme[pair] = np.count_nonzero(self._largest >= limit)
-
-    def adjusted(self, flips: Flips) -> Floats:
-        """(pair,): Return the adjusted p after all pairs were added."""
-        p = flips.share(self._extreme)
+    def adjusted(self, shares: Floats) -> Floats:
+        """(pair,): Return the adjusted p, given the share of arrangements whose largest reaches each pair."""
+        p = shares.copy()
         p[self.order] = np.maximum.accumulate(p[self.order][::-1])[::-1]
         return p

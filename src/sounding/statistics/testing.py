@@ -11,7 +11,7 @@ import numpy as np
 from sounding.core.arrays import NDArray
 from sounding.core.errors import UnknownNameError
 from sounding.core.lazy import special
-from sounding.runs.pairs import Differences, Pairs, blocks, differences
+from sounding.runs.pairs import Differences, Limits, Pairs, blocks, differences
 
 Floats = NDArray[np.float64]
 Correction = Literal["holm", "bonferroni", "max-t", "own"]
@@ -62,8 +62,7 @@ class Outcome:
     """The result of a test for every pair."""
 
     p: Floats  # (pair,) two-sided, each pair alone
-    low: Floats  # (pair,) of the confidence interval; infinite: no limit
-    high: Floats  # (pair,)
+    limits: Limits  # of the confidence interval; infinite: no limit
     method: str
     # what the limits are of and how they were computed, to continue a sentence: `of the mean, by t`
     interval: str

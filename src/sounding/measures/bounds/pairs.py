@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from sounding.measures.bounds.registry import scale
 from sounding.measures.listings import Listed, Listings
 from sounding.measures.summaries import GEOMETRIC_FLOOR
 from sounding.measures.universe import cap
-from sounding.runs.pairs import Pairs, blocks
+from sounding.runs.pairs import KnownLimits, Limits, Pairs, blocks
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 
 Kind = Literal["difference", "rule", "separate"]
@@ -31,24 +31,6 @@ NEAR = 1e-9  # a limit of AP this near to 0 is computed in full before it is sai
 LIMITS_AT_ONCE = 2**22  # pairs times topics
 ROWS_AT_ONCE = 2**20  # the same, where few topics of a pair are computed
 NEGLIGIBLE = 1e-12  # share of all weight: a rank with less is not looked up in the other run
-
-
-class Limits(Protocol):
-    """The smallest and largest possible difference of each pair, computed when somebody asks for them."""
-
-    def of(self, pairs: NDArray[np.intp]) -> Table:
-        """(2, pair): Return the limits of the pairs with these numbers."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KnownLimits:
-    """Limits of all pairs that are there already, (2, pair)."""
-
-    both: Table
-
-    def of(self, pairs: NDArray[np.intp]) -> Table:
-        """(2, pair): Return the limits of the pairs with these numbers."""
-        return self.both[:, pairs]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -280,7 +262,13 @@ def _by_rule(
     gains = Gains.of(listings, k=measure.k, level=measure.get("rel"))
     rule = _Rule(gains, pairs, own, np.maximum(least, 1), np.maximum(most, 1), _known(listings, pairs))
     settled, equal = rule.decide(progress)
-    return PairBounds(limits=rule, kind="rule", known=rule.counted.any(axis=1), settled=settled, equal=equal)
+    return PairBounds(
+        limits=rule,
+        kind="rule",
+        known=np.count_nonzero(rule.counted, axis=1) > 0,
+        settled=settled,
+        equal=equal,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

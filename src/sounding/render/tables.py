@@ -114,11 +114,6 @@ def with_notes(table: Table, more: Sequence[str]) -> Table:
     return replace(table, notes=list(dict.fromkeys([*table.notes, *more])))
 
 
-def first_said(table: Table, sentences: Sequence[str]) -> Table:
-    """Return the table with sentences before its title."""
-    return replace(table, title=" ".join([*sentences, table.title or ""]).strip() or None)
-
-
 def render(
     tables: Sequence[Table],
     format_name: str,

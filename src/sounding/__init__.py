@@ -27,6 +27,8 @@ _NAMES = {
     "data.topics": ("read_topics",),
     "data.writing": ("write_qrels", "write_run"),
     "depth.result": ("DepthStudy",),
+    "data.labels": ("Labels", "read_labels"),
+    "estimate.result": ("Estimation",),
     "evaluate.result": ("Scores",),
     "measures": ("Measure", "parse", "parse_measures"),
     "measures.assessed": ("with_assessment",),
@@ -43,8 +45,8 @@ _NAMES = {
     "statistics.rank_overlap": ("rbo", "rbo_of_values"),
 }  # fmt: skip
 _VERBS = (
-    "agree", "audit", "calibrate", "check", "compare", "convert", "depth", "evaluate", "plan", "pool",
-    "report", "sample", "simulate",
+    "agree", "audit", "calibrate", "check", "compare", "convert", "depth", "estimate", "evaluate", "plan",
+    "pool", "report", "sample", "simulate",
 )  # fmt: skip
 _HOME = {name: home for home, names in _NAMES.items() for name in names} | {verb: verb for verb in _VERBS}
 
@@ -73,6 +75,8 @@ if TYPE_CHECKING:  # the same names for type checkers; a test compares the two l
     from sounding.data.formats import read_qrels as read_qrels
     from sounding.data.formats import read_run as read_run
     from sounding.data.formats import read_runs as read_runs
+    from sounding.data.labels import Labels as Labels
+    from sounding.data.labels import read_labels as read_labels
     from sounding.data.tables import Qrels as Qrels
     from sounding.data.tables import Run as Run
     from sounding.data.topics import read_topics as read_topics
@@ -80,6 +84,8 @@ if TYPE_CHECKING:  # the same names for type checkers; a test compares the two l
     from sounding.data.writing import write_run as write_run
     from sounding.depth.result import DepthStudy as DepthStudy
     from sounding.depth.study import depth as depth
+    from sounding.estimate.estimating import estimate as estimate
+    from sounding.estimate.result import Estimation as Estimation
     from sounding.evaluate.evaluation import evaluate as evaluate
     from sounding.evaluate.result import Scores as Scores
     from sounding.measures import Measure as Measure

@@ -119,7 +119,7 @@ def parse_labels(content: Content, problems: Problems) -> list[Labels]:
     return [] if problems.found else _labels_of(rows, None, [])
 
 
-class _Rows(NamedTuple):
+class _LabelRows(NamedTuple):
     """The rows of a source in file order."""
 
     source: str
@@ -132,7 +132,7 @@ class _Rows(NamedTuple):
     repeated: bool  # a judge may label a document several times
     facts: Mapping[str, NDArray[np.object_]]
 
-    def keep(self, chosen: NDArray[np.bool_]) -> _Rows:
+    def keep(self, chosen: NDArray[np.bool_]) -> _LabelRows:
         """Return only these rows."""
         return self._replace(
             topics=self.topics[chosen], docs=self.docs[chosen], labels=self.labels[chosen],
@@ -154,13 +154,13 @@ def _named(sources: Any) -> list[tuple[str | None, Any]]:
     return [(None, materialize(source)) for source in sources]
 
 
-def _rows_of(source: Any, form: str | None) -> _Rows:
+def _rows_of(source: Any, form: str | None) -> _LabelRows:
     """Return the rows of a source; the first problem is raised."""
     if isinstance(source, Qrels):
         topics = np.repeat(np.array(source.topics, object), source.sizes)
         docs = np.array(source.docs.texts(), object)
         judges = None if source.groups is None else np.array(source.groups.texts(), object)
-        return _Rows(
+        return _LabelRows(
             source.source, False, topics, docs, source.grades, judges, source.probabilities, False, {}
         )
     if is_in_memory(source):
@@ -183,7 +183,7 @@ def _rows_of(source: Any, form: str | None) -> _Rows:
     return rows
 
 
-def _rows(records: Records, problems: Problems, *, marked: bool) -> _Rows:
+def _rows(records: Records, problems: Problems, *, marked: bool) -> _LabelRows:
     columns = {
         name: np.array(column.texts(), object) for name, column in records.columns.items() if name != "grade"
     }
@@ -194,7 +194,7 @@ def _rows(records: Records, problems: Problems, *, marked: bool) -> _Rows:
     probabilities = (
         None if chances is None else checked_numbers(chances, records.lines, "probability", problems)
     )
-    return _Rows(
+    return _LabelRows(
         problems.source, marked, columns["topic"], columns["doc"], labels,
         columns.get("group", columns.get("model")), probabilities,
         "repeat" in records.columns or "repeat" in records.numbers,
@@ -202,7 +202,7 @@ def _rows(records: Records, problems: Problems, *, marked: bool) -> _Rows:
     )  # fmt: skip
 
 
-def _labels_of(rows: _Rows, name: str | None, left: list[str]) -> list[Labels]:
+def _labels_of(rows: _LabelRows, name: str | None, left: list[str]) -> list[Labels]:
     """Return the labels in a source; take the name of its judge from `left` if nothing else says it."""
     if name is None and not rows.marked:
         if not left:
@@ -219,7 +219,7 @@ def _labels_of(rows: _Rows, name: str | None, left: list[str]) -> list[Labels]:
     return [_labels(rows.keep(rows.judges == judge), judge) for judge in names]
 
 
-def _labels(rows: _Rows, judge: str) -> Labels:
+def _labels(rows: _LabelRows, judge: str) -> Labels:
     """Build the table of one judge; repeated labels of a document become their mean."""
     topics, docs, labels = rows.topics.tolist(), rows.docs.tolist(), rows.labels
     if rows.repeated:

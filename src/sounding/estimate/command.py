@@ -1,0 +1,61 @@
+"""`sounding estimate`: its options."""
+
+from __future__ import annotations
+
+import click
+
+from sounding.terminal import declare
+from sounding.terminal.help import GroupedCommand
+
+
+@declare.options
+class EstimateOptions(declare.RankingOptions, declare.FileOptions):
+    """What `sounding estimate` is asked for."""
+
+    qrels: str = declare.qrels
+    runs: tuple[str, ...] = declare.runs
+    labels: tuple[str, ...] = declare.texts(
+        "Read labels by machines from FILE; repeatable.", metavar="FILE", spelled="--labels"
+    )
+    judges: tuple[str, ...] = declare.texts(
+        "Name the machine of a label file that does not (such as qrels), in their order; without --labels,"
+        " name the assessors of QRELS who are machines.",
+        metavar="NAME",
+        spelled="--judge",
+    )
+    measures: tuple[str, ...] = declare.measures(
+        "Estimate measure M: P, RBP, DCG, SDCG or ERR; repeatable.  [default: P@10, RBP, DCG@10]"
+    )
+    level: float = declare.number(
+        "Count grades from this one up as relevant, unless the measure sets its own.",
+        default=1,
+        spelled="-l --level",
+    )
+    pairs: bool = declare.flag("Show the differences between all pairs of runs.")
+    alpha: float = declare.alpha()
+    confidence: float = declare.number("Set the confidence of the intervals.", default=0.95)
+    seed: int = declare.seed()
+
+
+@click.command(
+    "estimate", cls=GroupedCommand, short_help="Estimate values from few judgments and machine labels."
+)
+@declare.taking(EstimateOptions)
+@declare.ranking
+@declare.formats
+@declare.workers
+@declare.output_options()
+def command(options: EstimateOptions) -> None:
+    """Estimate how RUNs would score if people judged every document, from a sample and machine labels.
+
+    QRELS holds people's judgments of a random sample of the labeled documents, with the probability of
+    each (prels, a probability column, or strata). The intervals are valid however wrong the labels are;
+    better labels make them narrower.
+
+    \b
+    sounding estimate prels.txt runs/ --labels labels.tsv
+    sounding estimate prels.txt runs/ --labels umbrela.qrels --judge gpt-4 -m 'P(rel=2)@10' --pairs
+    """  # noqa: D301 - click wants the control character
+    from sounding.estimate.flow import run  # NumPy and the engine, which --help does without
+
+    run(options)

@@ -1,0 +1,67 @@
+"""Which measures can be estimated from sampled documents, and how they depend on the gains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from sounding.core.errors import DataError
+from sounding.estimate.calibration import Floats, Places
+from sounding.measures import Measure
+from sounding.measures.graded import DcgForm
+from sounding.measures.utility import err_chance, rbp_gain, rbp_weight
+from sounding.runs.ranking import Judgments
+
+LINEAR = ("P", "RBP", "DCG", "SDCG")
+MULTILINEAR = ("ERR",)
+
+
+class GainForm(NamedTuple):
+    """A measure as weights of ranks and gains of grades."""
+
+    kind: Literal["linear", "cascade"]
+    depth: int | None  # documents below it do not count
+    weight: Callable[[Places], Floats]  # of ranks from 1
+    gain: Callable[[Floats], Floats]  # of grades
+
+
+def form_of(measure: Measure, judgments: Judgments) -> GainForm:
+    """Return the form of a measure; raise an error if no valid interval is known for it."""
+    k = measure.k
+    get = measure.get
+    if get("judged_only") or get("assessed") or measure.name not in (*LINEAR, *MULTILINEAR):
+        raise DataError(
+            f"{measure}: no interval from sampled judgments is known to be valid for this measure; use"
+            f" {', '.join(LINEAR)} or {', '.join(MULTILINEAR)}, or judge topics whole and use compare"
+        )
+    if get("scale") == "topic":
+        raise DataError(f"{measure}: scale='topic' depends on judgments not made; use scale='judgments'")
+    if measure.name == "P":
+        rel = get("rel")
+        return GainForm(
+            "linear", k, lambda rank: np.full(len(rank), 1 / (k or 1)), lambda g: 1.0 * (g >= rel)
+        )
+    arguments = measure.arguments
+    if measure.name == "RBP":
+        p = arguments["p"]
+        kinds = arguments["rel"], arguments["gain"], arguments["gains"]
+        return GainForm(
+            "linear", k, lambda rank: rbp_weight(rank, p), lambda g: rbp_gain(judgments, g, *kinds)
+        )
+    if measure.name == "DCG":
+        form = DcgForm(arguments["dcg"], arguments["gains"], arguments["rel"])
+        return GainForm("linear", k, form.discount, form.gain)
+    if measure.name == "SDCG":
+        discount = DcgForm(arguments["dcg"]).discount
+        total = discount(np.arange(1, (k or 1) + 1)).sum()
+        least = arguments["min_rel"]
+        best = judgments.highest if arguments["max_rel"] is None else arguments["max_rel"]
+        return GainForm(
+            "linear", k, lambda rank: discount(rank) / total,
+            lambda g: (np.clip(g, least, best) - least) / (best - least),
+        )  # fmt: skip
+    chance = arguments["max_rel"], arguments["gain"], arguments["scale"]
+    none = np.empty(0, np.int64)
+    return GainForm("cascade", k, lambda rank: 1 / rank, lambda g: err_chance(judgments, none, g, *chance))

@@ -1,0 +1,142 @@
+"""The documents of an estimation: which exist, what machines say of them, and how people's were drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
+from sounding.core.policies import Policies
+from sounding.core.text import plural
+from sounding.data.labels import Labels
+from sounding.data.tables import Qrels, Run
+from sounding.estimate.calibration import Floats
+from sounding.estimate.estimators import Lists, Sample
+from sounding.runs.align import align, apply_negative_policy, prepare
+
+GREEDY = 0  # the method in prels of documents that only MTC chose; their probability is a placeholder
+FAR = 4.0  # deviations by which the sample's size may miss that of the frame without a remark
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Frame:
+    """All documents that have a label or could have been drawn."""
+
+    table: Qrels  # row i is document i; its grade is i
+    labels: Floats  # (judge, document); NaN: no label
+    sample: Sample
+    grades: Floats  # (judged,)
+    judgments: Qrels  # people's, of the sample
+    remarks: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of documents."""
+        return len(self.table.docs)
+
+
+def build_frame(qrels: Qrels, labels: Sequence[Labels], policies: Policies) -> Frame:
+    """Match judgments with labels, and find the probability with which each judged document was drawn."""
+    remarks: list[str] = []
+    grades = apply_negative_policy(qrels.grades, policies.negative)
+    usable = np.ones(len(grades), np.bool_)
+    if qrels.methods is not None and qrels.probabilities is not None:
+        greedy = (qrels.methods == GREEDY) & (grades >= 0)
+        if greedy.any():
+            remarks.append(
+                f"{plural(int(greedy.sum()), 'judgment')} chosen greedily (method 0 of prels) cannot be used:"
+                " their probability of being chosen is unknown."
+            )
+        usable = ~greedy
+    drawn = (grades >= 0) & usable
+    if not drawn.any():
+        raise DataError(
+            f"{qrels.source}: every judgment was chosen greedily (by MTC or the like), so no probability of"
+            " being chosen is known; judge a fresh sample (sounding pool --strategy uniform-sample), or some"
+            " topics whole"
+        )
+    topics = np.repeat(np.array(qrels.topics, object), qrels.sizes).tolist()
+    own = list(zip(topics, qrels.docs.texts(), strict=True))
+    tables = [_pairs(one.table) for one in labels]
+    place: dict[tuple[str, str], int] = {}
+    for pair in [*own, *(pair for table in tables for pair in table)]:
+        place.setdefault(pair, len(place))
+    pairs = list(place)
+    table = Qrels.from_columns(
+        [topic for topic, _ in pairs], [doc for _, doc in pairs], np.arange(len(pairs)), source=qrels.source
+    )
+    row = np.empty(len(pairs), np.int64)  # of each pair, in the order of the table
+    row[table.grades.astype(np.int64)] = np.arange(len(pairs))
+    said = np.full((len(labels), len(pairs)), np.nan)
+    for number, (one, listed) in enumerate(zip(labels, tables, strict=True)):
+        said[number, row[[place[pair] for pair in listed]]] = one.table.grades
+    doc = row[[place[pair] for pair in own]]
+    chance, stratum = _chances(qrels, grades, drawn, doc, table, remarks)
+    order = np.argsort(doc[drawn])
+    sample = Sample(
+        doc=doc[drawn][order], chance=chance[order], stratum=None if stratum is None else stratum[order]
+    )
+    return Frame(
+        table=replace(table, grades=np.arange(len(pairs), dtype=np.float64)), labels=said, sample=sample,
+        grades=grades[drawn][order], judgments=qrels.keep(drawn), remarks=tuple(remarks),
+    )  # fmt: skip
+
+
+def _pairs(table: Qrels) -> list[tuple[str, str]]:
+    topics = np.repeat(np.array(table.topics, object), table.sizes).tolist()
+    return list(zip(topics, table.docs.texts(), strict=True))
+
+
+def _chances(
+    qrels: Qrels,
+    grades: Floats,
+    drawn: NDArray[np.bool_],
+    doc: NDArray[np.int64],
+    table: Qrels,
+    remarks: list[str],
+) -> tuple[Floats, NDArray[np.int64] | None]:
+    """Return the probability of each judged document, and its stratum where sizes were fixed."""
+    if qrels.probabilities is not None:
+        chance = qrels.probabilities[drawn]
+        total, deviation = (1 / chance).sum(), np.sqrt(((1 - chance) / chance**2).sum())
+        if abs(total - len(table.docs)) > FAR * deviation + 0.5:
+            remarks.insert(
+                0,
+                f"The judged sample represents about {total:,.0f} documents, but {len(table.docs):,} are"
+                " labeled or judged: the estimates are valid only if every labeled document could be drawn.",
+            )
+        return chance, None
+    if qrels.strata is not None:
+        topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
+        _, number = np.unique(np.stack([topic, qrels.strata]), axis=1, return_inverse=True)
+        sizes = np.bincount(number)
+        own = number[drawn]
+        _, compact = np.unique(own, return_inverse=True)
+        return np.bincount(own, minlength=len(sizes))[own] / sizes[own], compact
+    if np.count_nonzero(drawn) == len(table.docs):
+        return np.ones(len(table.docs)), None
+    raise DataError(
+        f"{qrels.source}: the judgments do not say with which probability each document was chosen, and"
+        f" {plural(len(table.docs) - int(np.count_nonzero(drawn)), 'labeled document')} of"
+        f" {len(table.docs):,} were not judged; draw a sample with known probabilities (sounding pool"
+        " --strategy weighted-sample), or judge topics whole"
+    )
+
+
+def lists_of(runs: Sequence[Run], frame: Frame, policies: Policies) -> tuple[Lists, Floats]:
+    """Return the runs' documents in the frame, and (run,) the share of their first ten outside it."""
+    prepared = prepare(frame.table, replace(policies, negative="trec"))
+    parts = [align(run, prepared, policies) for run in runs]
+    run = np.concatenate([np.full(len(part.rank), number) for number, part in enumerate(parts)])
+    lists = Lists(
+        runs=len(runs), topics=len(frame.table.topics), run=run,
+        topic=np.concatenate([part.topic for part in parts]),
+        rank=np.concatenate([part.rank for part in parts]),
+        doc=np.concatenate([part.grade for part in parts]).astype(np.int64),
+    )  # fmt: skip
+    inside = np.array([np.count_nonzero(part.rank <= 10) for part in parts])
+    looked = np.array([np.minimum(part.retrieved, 10).sum() for part in parts])
+    return lists, 1 - inside / np.maximum(looked, 1)

@@ -1,0 +1,120 @@
+"""`sounding estimate` on small files: what it computes, shows and refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.e2e.calling import caller
+
+import sounding
+from sounding.core.errors import DataError
+
+RNG = np.random.default_rng(8)
+TOPICS, DOCS = 12, 30
+GRADES = {
+    str(t): {f"d{d:02}": int(RNG.random() < 0.8 / (1 + d / 8)) * int(RNG.integers(1, 3)) for d in range(DOCS)}
+    for t in range(TOPICS)
+}
+LABELS = {t: {d: min(3, g + int(RNG.random() < 0.3)) for d, g in docs.items()} for t, docs in GRADES.items()}
+RUNS = {
+    name: {t: {d: float(-n + RNG.normal() * noise) for n, d in enumerate(docs)} for t, docs in GRADES.items()}
+    for name, noise in (("good", 2.0), ("fair", 8.0), ("poor", 40.0))
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    rows = [(t, d, g) for t, docs in GRADES.items() for d, g in docs.items()]
+    chance = np.where([int(d[1:]) < 15 for _, d, _ in rows], 0.6, 0.2)
+    drawn = np.random.default_rng(2).random(len(rows)) < chance
+    (tmp_path / "prels.txt").write_text(
+        "".join(f"{t} {d} {g} 1 {p:g}\n" for (t, d, g), p, i in zip(rows, chance, drawn, strict=True) if i)
+    )
+    (tmp_path / "qrels.txt").write_text("".join(f"{t} 0 {d} {g}\n" for t, d, g in rows))
+    (tmp_path / "labels.tsv").write_text(
+        "topic\tdoc\tlabel\tjudge\tprompt\n"
+        + "".join(f"{t}\t{d}\t{g}\tm-1\tours-1\n" for t, docs in LABELS.items() for d, g in docs.items())
+    )
+    (tmp_path / "runs").mkdir()
+    for name, ranking in RUNS.items():
+        sounding.write_run(sounding.read_run(ranking, name=name), tmp_path / "runs" / f"{name}.txt")
+    return tmp_path
+
+
+def test_with_everything_judged_the_estimates_are_the_values(files: Path) -> None:
+    measures = ["P@5", "RBP", "DCG@10", "SDCG@10", "ERR", "ERR@5", "RBP(rel=1)", "DCG(dcg='exp-log2')@10"]
+    own = sounding.estimate(files / "qrels.txt", RUNS, measures, labels=files / "labels.tsv")
+    scores = sounding.evaluate(files / "qrels.txt", RUNS, measures)
+    for number, one in enumerate(own.estimates):
+        assert one.values == pytest.approx(scores.values[:, number])
+        assert (one.errors == 0).all()
+    assert own.machine_share == 0
+
+
+def test_the_estimate_with_its_parts_as_json(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = caller(capsys, "estimate")
+    arguments = [str(files / "prels.txt"), str(files / "runs"), "--labels", str(files / "labels.tsv")]
+    answer = json.loads(call(*arguments, "-m", "P@5", "--format", "json")[1])
+    assert answer["judged"] == len((files / "prels.txt").read_text().splitlines())
+    assert answer["documents"] == answer["labeled"] == TOPICS * DOCS
+    assert answer["machine_share"] == pytest.approx(1 - answer["judged"] / (TOPICS * DOCS))
+    assert answer["judges"] == ["m-1 (prompt ours-1)"]
+    rows = {row["run"]: row for row in answer["rows"]}
+    truth = sounding.evaluate(files / "qrels.txt", RUNS, ["P@5"]).values[:, 0].mean(axis=1)
+    for name, value in zip(RUNS, truth, strict=True):
+        assert rows[name]["low"] < value < rows[name]["high"]
+    assert rows["good"]["error"] < rows["good"]["people_error"]
+    pairs = json.loads(call(*arguments, "-m", "P@5", "--pairs", "--format", "json")[1])
+    first = pairs["rows"][0]
+    assert first["difference"] == pytest.approx(
+        rows[first["run_a"]]["estimate"] - rows[first["run_b"]]["estimate"]
+    )
+    assert first["low"] < first["difference"] < first["high"]
+    assert 0 < first["p"] <= first["p_adjusted"] <= 1
+
+
+def test_machines_are_named_for_qrels_and_for_mixed_files(files: Path) -> None:
+    people = [line.split() for line in (files / "prels.txt").read_text().splitlines()]
+    mixed = files / "mixed.tsv"
+    rows = [f"{t}\t{d}\t{g}\tann\t{p}\n" for t, d, g, _, p in people]
+    rows += [f"{t}\t{d}\t{g}\tm-1\t1\n" for t, docs in LABELS.items() for d, g in docs.items()]
+    mixed.write_text("topic\tdoc\tgrade\tassessor\tprobability\n" + "".join(rows))
+    one = sounding.estimate(files / "prels.txt", RUNS, ["P@5"], labels=files / "labels.tsv")
+    other = sounding.estimate(mixed, RUNS, ["P@5"], judges=["m-1"])
+    assert other.estimates[0].means == pytest.approx(one.estimates[0].means)
+    assert other.judges == ("m-1",)
+
+
+def test_judgments_without_known_chances_are_refused(files: Path) -> None:
+    greedy = files / "greedy.txt"
+    greedy.write_text("".join(f"0 d{d:02} 1 0 1\n" for d in range(25)))
+    with pytest.raises(DataError, match="greedily"):
+        sounding.estimate(greedy, RUNS, ["P@5"], labels=files / "labels.tsv")
+    part = files / "part.txt"
+    part.write_text("".join(f"0 0 d{d:02} 1\n" for d in range(25)))
+    with pytest.raises(DataError, match="with which probability"):
+        sounding.estimate(part, RUNS, ["P@5"], labels=files / "labels.tsv")
+    with pytest.raises(DataError, match="no interval"):
+        sounding.estimate(files / "prels.txt", RUNS, ["AP"], labels=files / "labels.tsv")
+    few = files / "few.txt"
+    few.write_text("0 d00 1 1 0.5\n0 d01 1 1 0.5\n")
+    with pytest.raises(DataError, match="at least 20"):
+        sounding.estimate(few, RUNS, ["P@5"], labels=files / "labels.tsv")
+
+
+def test_greedy_rows_are_left_out_and_a_sample_of_other_documents_is_noticed(files: Path) -> None:
+    lines = (files / "prels.txt").read_text()
+    both = files / "both.txt"
+    taken = {tuple(line.split()[:2]) for line in lines.splitlines()}
+    more = next((t, d) for t, docs in GRADES.items() for d in docs if (t, d) not in taken)
+    both.write_text(lines + f"{more[0]} {more[1]} 1 0 1\n")
+    own = sounding.estimate(both, RUNS, ["P@5"], labels=files / "labels.tsv")
+    assert own.judged == len(lines.splitlines())
+    assert any("1 judgment chosen greedily" in remark for remark in own.remarks)
+    shallow = files / "shallow.txt"
+    shallow.write_text("".join(f"{line}\n" for line in lines.splitlines() if line.endswith(" 0.6")))
+    own = sounding.estimate(shallow, RUNS, ["P@5"], labels=files / "labels.tsv")
+    assert any("represents about" in remark for remark in own.remarks)

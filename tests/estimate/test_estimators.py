@@ -1,0 +1,158 @@
+"""Estimators against enumeration of all samples, and predictions against refitting."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from tests.estimate.replays import replay, shuffled, whole_frame
+
+from sounding.core.arrays import NDArray
+from sounding.estimate.calibration import label_indicators, predict
+from sounding.estimate.estimators import (
+    Estimates,
+    Lists,
+    Sample,
+    cascade,
+    linear,
+    unbiased_gains,
+)
+
+TRUE = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 0.5])
+GUESS = np.array([0.7, 0.2, 0.4, 0.9, 0.4, 0.1])
+CHANCE = np.array([0.3, 0.5, 0.8, 1.0, 0.25, 0.6])
+# Two runs on two topics; documents 0 to 2 belong to the first topic.
+LISTS = Lists(
+    runs=2, topics=2, run=np.array([0, 0, 0, 0, 1, 1, 1]), topic=np.array([0, 0, 1, 1, 0, 1, 1]),
+    rank=np.array([1, 2, 1, 3, 1, 1, 2]), doc=np.array([0, 2, 3, 5, 1, 4, 3]),
+)  # fmt: skip
+WEIGHT = 1 / LISTS.rank
+
+
+def estimated(kind: str, drawn: NDArray[np.int64]) -> Estimates:
+    sample = Sample(doc=drawn, chance=CHANCE[drawn])
+    gains = unbiased_gains(GUESS, GUESS[drawn], TRUE[drawn], sample)
+    residual = TRUE[drawn] - GUESS[drawn]
+    if kind == "linear":
+        return linear(LISTS, WEIGHT, gains, sample, residual)
+    return cascade(LISTS, 1 / np.arange(1, 4), gains, sample, residual)
+
+
+def enumerated(kind: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """The mean of the estimates, their covariance, and the mean estimated covariance, over all samples."""
+    chances, means, covariances = [], [], []
+    for chosen in product([False, True], repeat=len(TRUE)):
+        inside = np.array(chosen)
+        chances.append(np.where(inside, CHANCE, 1 - CHANCE).prod())
+        one = estimated(kind, inside.nonzero()[0])
+        means.append(one.values.mean(axis=1))
+        covariances.append(one.covariance())
+    weight, values = np.array(chances), np.array(means)
+    mean = weight @ values
+    spread = (values - mean).T @ ((values - mean) * weight[:, None])
+    return mean, spread, np.tensordot(weight, np.array(covariances), 1)
+
+
+def test_a_linear_estimate_and_its_covariance_are_unbiased() -> None:
+    mean, spread, estimate = enumerated("linear")
+    # run 0: (1 + 1/2 + 1 + .5/3) / 2; run 1: (0 + 0 + 1/2) / 2
+    assert mean == pytest.approx([(1 + 1 / 2 + 1 + 0.5 / 3) / 2, 0.25])
+    assert estimate == pytest.approx(spread)
+
+
+def test_a_cascade_is_unbiased_and_its_variance_never_too_small() -> None:
+    mean, spread, estimate = enumerated("cascade")
+    # run 0: topic 0 stops at rank 1; topic 1 too. run 1: never; at rank 2.
+    assert mean == pytest.approx([1.0, 0.25])
+    assert (np.diag(estimate) >= np.diag(spread) - 1e-12).all()
+    lengths = np.linalg.eigvalsh(estimate - spread)
+    assert lengths.min() > -1e-12
+
+
+def test_all_judged_is_the_value_itself_without_error() -> None:
+    every = np.arange(len(TRUE))
+    sample = Sample(doc=every, chance=np.ones(len(TRUE)))
+    one = linear(LISTS, WEIGHT, unbiased_gains(GUESS, GUESS, TRUE, sample), sample, TRUE - GUESS)
+    assert one.values == pytest.approx(np.array([[1.5, 1 + 0.5 / 3], [0, 0.5]]))
+    assert (one.covariance() == 0).all()
+
+
+def test_strata_have_the_variance_of_simple_random_samples() -> None:
+    # One run, one topic, weights 1: n = 2 of N = 4 documents with gains 1 and 3; N^2 (1 - n/N) s^2 / n.
+    lists = Lists(
+        runs=1, topics=1, run=np.zeros(4, np.int64), topic=np.zeros(4, np.int64), rank=np.arange(1, 5),
+        doc=np.arange(4),
+    )  # fmt: skip
+    sample = Sample(doc=np.array([0, 1]), chance=np.full(2, 0.5), stratum=np.array([0, 0]))
+    gains = np.array([1.0, 3.0])
+    one = linear(lists, np.ones(4), unbiased_gains(np.zeros(4), np.zeros(2), gains, sample), sample, gains)
+    assert one.values == pytest.approx(np.array([[8.0]]))
+    assert one.covariance() == pytest.approx(np.array([[16 * 0.5 * 2 / 2]]))
+
+
+def test_no_judgment_helps_to_predict_itself() -> None:
+    rng = np.random.default_rng(3)
+    labels = np.stack([rng.integers(0, 4, 60), rng.integers(0, 2, 60)]).astype(float)
+    labels[0, 5] = np.nan
+    indicators = label_indicators(labels)
+    judged = np.sort(rng.choice(60, 25, replace=False))
+    gains, weights = rng.random((25, 1)), rng.random(25) + 0.1
+    own = predict(indicators, judged, gains, weights)
+    changed = gains.copy()
+    changed[4] += 10
+    # The penalty may change with the gains; with the same one the prediction of document 4 must not.
+    again = predict(indicators, judged, changed, weights)
+    fixed = predict(indicators, judged, gains, weights)
+    assert own.of_judged[4] == fixed.of_judged[4]
+    assert (
+        abs(again.of_judged[4] - own.of_judged[4])
+        < 0.2
+        < abs(again.of_all[judged[4]] - own.of_all[judged[4]])
+    )
+
+
+def test_labels_that_say_nothing_are_ignored_and_good_ones_used() -> None:
+    rng = np.random.default_rng(4)
+    truth = (rng.random(400) < 0.3).astype(float)
+    noise = rng.integers(0, 4, 400).astype(float)
+    judged = np.arange(200)
+    ones = np.ones(200)
+    blind = predict(label_indicators(noise[None]), judged, truth[judged, None], ones)
+    assert np.ptp(blind.of_all) < 0.2
+    seeing = predict(label_indicators(np.stack([truth, noise])), judged, truth[judged, None], ones)
+    assert np.abs(seeing.of_all[:, 0] - truth).max() < 0.2
+
+
+@pytest.mark.parametrize("judge", ["gpt-4", "shuffled"])
+def test_intervals_contain_the_truth_as_often_as_they_say(judge: str) -> None:
+    frame, lists = whole_frame("gpt-4" if judge == "shuffled" else judge)
+    if judge == "shuffled":
+        frame = shuffled(frame)
+    covered = replay("P(rel=2)@10", frame, lists, 300, 40, seed=2)
+    assert 0.9 < covered.runs.mean() < 0.985
+    assert 0.92 < covered.pairs.mean() < 0.975
+
+
+def test_labels_of_a_good_judge_shrink_the_error_as_promised() -> None:
+    frame, lists = whole_frame("gpt-4")
+    with_labels = replay("P(rel=2)@10", frame, lists, 300, 40, seed=2).error
+    alone, _ = whole_frame()
+    people = replay("P(rel=2)@10", alone, lists, 300, 40, seed=2).error
+    nothing = replay("P(rel=2)@10", shuffled(frame), lists, 300, 40, seed=2).error
+    # A mean-centered uniform sample of 300 of the union of the first tens has .1258.
+    assert with_labels < 0.72 * 0.1258
+    assert nothing < 1.05 * people
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["P(rel=2)@10", "RBP", "DCG@10"])
+@pytest.mark.parametrize("judge", ["gpt-4", "gpt-4o", "llama", "shuffled"])
+@pytest.mark.parametrize("size", [150, 300, 600])
+def test_coverage_of_linear_measures(name: str, judge: str, size: int) -> None:
+    frame, lists = whole_frame("gpt-4" if judge == "shuffled" else judge)
+    if judge == "shuffled":
+        frame = shuffled(frame)
+    covered = replay(name, frame, lists, size, 5000, seed=11)
+    assert 0.935 < covered.pairs.mean() < 0.965
+    assert 0.93 < covered.runs.mean() < 0.97

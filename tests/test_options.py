@@ -185,7 +185,7 @@ def test_public_names_are_the_same_for_type_checkers() -> None:
 
 # Words that name a file or a list in one command and its size in `sample`, which makes such files.
 SIZES = {"--documents", "--topics", "--systems", "--groups"}
-OTHER_KINDS = {"--to"}  # plan: a confidence; convert: a format
+OTHER_KINDS = {"--to", "--judge"}  # plan: a confidence, convert: a format; estimate: a name, demo: a flag
 
 
 def kind_of(option: click.Option) -> str:

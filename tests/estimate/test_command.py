@@ -67,7 +67,7 @@ def test_the_estimate_with_its_parts_as_json(files: Path, capsys: pytest.Capture
     for name, value in zip(RUNS, truth, strict=True):
         assert rows[name]["low"] < value < rows[name]["high"]
     assert rows["good"]["error"] < rows["good"]["people_error"]
-    pairs = json.loads(call(*arguments, "-m", "P@5", "--pairs", "--format", "json")[1])
+    pairs = json.loads(call(*arguments, "-m", "P@5", "--all-pairs", "--format", "json")[1])
     first = pairs["rows"][0]
     assert first["difference"] == pytest.approx(
         rows[first["run_a"]]["estimate"] - rows[first["run_b"]]["estimate"]

@@ -31,9 +31,8 @@ class EstimateOptions(declare.RankingOptions, declare.FileOptions):
         default=1,
         spelled="-l --level",
     )
-    pairs: bool = declare.flag("Show the differences between all pairs of runs.")
-    alpha: float = declare.alpha()
-    confidence: float = declare.number("Set the confidence of the intervals.", default=0.95)
+    all_pairs: bool = declare.flag("Show the differences between all pairs of runs.")
+    alpha: float = declare.alpha("Set the significance level; intervals have a confidence of 1 - alpha.")
     seed: int = declare.seed()
 
 
@@ -54,7 +53,7 @@ def command(options: EstimateOptions) -> None:
 
     \b
     sounding estimate prels.txt runs/ --labels labels.tsv
-    sounding estimate prels.txt runs/ --labels umbrela.qrels --judge gpt-4 -m 'P(rel=2)@10' --pairs
+    sounding estimate prels.txt runs/ --labels umbrela.qrels --judge gpt-4 -m 'P(rel=2)@10' --all-pairs
     """  # noqa: D301 - click wants the control character
     from sounding.estimate.flow import run  # NumPy and the engine, which --help does without
 

@@ -31,18 +31,18 @@ def run(options: EstimateOptions) -> None:
         estimation = estimate(
             options.qrels, files, measures, labels=list(options.labels) or None, judges=options.judges,
             level=options.level, policies=options.policies(), procedure=procedure,
-            confidence=options.confidence, qrels_format=options.qrels_format, run_format=options.run_format,
+            confidence=1 - options.alpha, qrels_format=options.qrels_format, run_format=options.run_format,
             jobs=options.jobs, progress=progress,
         )  # fmt: skip
     if options.format_name in PEOPLE:
-        make = tables.pair_tables if options.pairs else tables.run_tables
+        make = tables.pair_tables if options.all_pairs else tables.run_tables
         shown = make(estimation)
     else:
-        shown = [tables.tidy_pairs(estimation) if options.pairs else tables.tidy_runs(estimation)]
+        shown = [tables.tidy_pairs(estimation) if options.all_pairs else tables.tidy_runs(estimation)]
     following = (
         None
-        if options.pairs
-        else suggest("estimate", "--pairs", keep=("labels", "judges", "measures", "level"))
+        if options.all_pairs
+        else suggest("estimate", "--all-pairs", keep=("labels", "judges", "measures", "level"))
     )
     write_answer(
         Answer(sentences.headline(estimation), shown, sentences.notes(estimation), following), options

@@ -32,6 +32,8 @@ CALLS = (
     "pool team/runs --summary",
     f"pool team/runs --qrels {FILES.split()[0]} --budget 5",
     f"simulate {FILES} --judgments 8 --draws 20",
+    f"estimate {FILES} -m P@5",
+    f"estimate {FILES} -m P@5 --all-pairs",
     f"calibrate {FILES} --hide sample:0.5 --until runs:10 --repeats 1 --draws 10 --resamples 0",
     "agree team/qrels.txt --simulated correlated --resamples 10",
     f"depth {FILES} -m AP --depths 5,10",

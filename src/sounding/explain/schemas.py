@@ -347,6 +347,34 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "documents": "ia The documents in the order of judging.",
         },
     ),
+    "estimate": JsonOutput(
+        title="Values estimated from sampled judgments and labels by machines",
+        always=(
+            "headline next judged documents labeled machine_share judges topics confidence worth"
+            " unlabeled_unjudged correction alpha seed notes rows"
+        ),
+        rows=(
+            "measure run estimate low high topics_low topics_high people people_error error machine outside"
+            " machine_share run_a run_b difference p p_adjusted"
+        ),
+        own={
+            "labeled": "i The documents with a label.",
+            "machine_share": "n The share of the documents that only machines have seen.",
+            "judges": "a The machines.",
+            "confidence": "n The confidence of the intervals.",
+            "worth": "o The judgments that the labels were worth, by measure.",
+            "unlabeled_unjudged": "s How documents count that nobody judged or labeled.",
+            "estimate": "n The estimated mean.",
+            "low": "n The lower limit on these topics.",
+            "high": "n The upper limit on these topics.",
+            "topics_low": "n0 The lower limit for topics like these.",
+            "topics_high": "n0 The upper limit for topics like these.",
+            "people": "n The estimate without labels.",
+            "people_error": "n Its standard error.",
+            "machine": "n0 The value, or difference, by the labels at face value.",
+            "outside": "n The share of the first ten that nobody judged or labeled.",
+        },
+    ),
     "calibrate": JsonOutput(
         title="How often confidence statements are right",
         always=("headline next runs topics judgments until test alpha repeats draws seed notes rows"),

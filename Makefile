@@ -29,7 +29,7 @@ bench: $(VENV)/benched
 	$(BIN)/python -m benchmarks.run $(BENCH)
 	$(BIN)/python -m benchmarks.scale $(SCALE)
 
-# How often the chances of `holds` are right, in cells that docs/holds.md describes (needs SOUNDING_DATA).
+# How often the chances of `holds` are right, in cells that benchmarks/README.md describes (needs SOUNDING_DATA).
 # CELLS=0.3: fewer draws; MODEL=--candidate: another relevance model.
 CELLS ?= 1
 calibration: $(VENV)/developed

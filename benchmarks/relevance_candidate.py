@@ -2,7 +2,7 @@
 
 Unlike in `sounding.relevance.model`, the weight of a run differs by topic, judgments decide how much runs and
 topics differ, grades depend on the topic and on the log odds of relevance, topics may have more relevant
-documents than expected, and the spread of draws is not widened. docs/holds.md has what was measured.
+documents than expected, and the spread of draws is not widened. README.md has what was measured.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ SMALL_FILES = {
     "bad-plan.toml": PLAN.replace("alpha = 0.05", 'alpha = "0.05"'),
     "unknown-key.toml": PLAN.replace("alpha", "alfa"),
     "prior.txt": "qtest.1 * 0.3\n* * 0.1\n",
+    "slices.tsv": "".join(f"qtest.{topic}\t{'odd' if topic % 2 else 'even'}\n" for topic in range(1, 41)),
     "priorless.txt": "qtest.1 D1-1 0.3\n",
     "instructions.txt": "Judge what the document says, not where it comes from.\n",
     "strata.txt": "1 0 a 1 1\n1 0 b 1 0\n1 0 c 2 1\n1 0 d 2 -1\n2 0 a 1 0\n2 0 b 1 2\n2 0 e 2 -1\n2 0 f 2 1\n",

@@ -31,7 +31,7 @@ def test_grades_given_without_a_connection_are_sent_after_it(site: Site, visit: 
     page.keyboard.press("0")
     page.wait_for_selector("#notice:not([hidden])")
     until(page, "document.querySelector('#notice').textContent.includes('2 judgments are saved')")
-    assert "waiting for the connection" in page.text_content("#notice")  # nothing is loaded to go on with
+    assert "Waiting for the connection" in page.text_content("#notice")  # nothing is loaded to go on with
     assert unsent(page) == 2
     assert judgments(site, 0) == []
     page.context.set_offline(False)
@@ -265,7 +265,7 @@ def test_a_grade_never_lands_in_another_project_at_the_same_address(
     all_sent(page)
 
 
-def refusing(page: Any, why: str = "there is no such topic among yours") -> None:
+def refusing(page: Any, why: str = "this is not one of your topics") -> None:
     """Let the next judgment be refused as this server refuses."""
     page.route("**/api/judge", lambda route: route.fulfill(status=404, json={"detail": why}), times=1)
 
@@ -351,7 +351,7 @@ def test_undo_of_a_grade_that_is_refused_afterwards_takes_nothing_else_back(site
     page.keyboard.press("2")
     until(page, lambda: held)
     page.keyboard.press("u")
-    held[0].fulfill(status=404, json={"detail": "there is no such topic among yours"})
+    held[0].fulfill(status=404, json={"detail": "this is not one of your topics"})
     all_sent(page)
     assert [(one.doc, one.grade) for one in site.project.store.standing()] == [("d05", 1)]
     assert page.is_hidden("#refused")

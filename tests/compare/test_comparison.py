@@ -325,7 +325,7 @@ def test_no_fewer_topics_are_asked_for_than_there_are() -> None:
     needed = topics_needed(found.performance_tests[0].effect, alpha=0.05)
     assert needed[0] < 30
     assert found.topics_needed([(0, 0)]) == [None]
-    assert found.advice(0, 0).endswith("over 30 topics.")
+    assert found.advice(0, 0).endswith("30 topics).")
 
 
 def test_pairs_that_an_omnibus_test_kept_from_being_tested_get_advice() -> None:

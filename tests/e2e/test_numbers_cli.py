@@ -36,6 +36,7 @@ BASE = {
     "plan": "{c}/qrels.txt {c}/runs",
     "simulate": "{c}/qrels.txt {c}/runs --judgments 4",
     "calibrate": "{c}/qrels.txt {c}/runs --draws 4 --resamples 4 --repeats 1",
+    "estimate": "{c}/qrels.txt {c}/runs --labels {c}/truth.txt --judge truth",
     "agree": "{c}/qrels.txt {c}/truth.txt --runs {c}/runs --resamples 20 --samples 20",
     "depth": "{c}/qrels.txt {c}/runs",
     "report": "{c}/qrels.txt {c}/runs -o {t}/report.html",

@@ -437,9 +437,9 @@ def test_settings_and_orders_are_checked_and_kept_whole() -> None:
         settings.check_grade(5)
     with pytest.raises(UnknownNameError, match="unknown strategy 'mct'"):
         Order(policy="mct")
-    with pytest.raises(DataError, match="orders have no level of their own; they go by the level of the"):
+    with pytest.raises(DataError, match="an order cannot have a level"):
         Order(policy="move-to-front", parameters={"level": 7.0})
-    with pytest.raises(DataError, match="the order depth has no parameters; 'rate' is given"):
+    with pytest.raises(DataError, match="the order depth takes no parameters; leave out 'rate'"):
         Order(policy="depth", parameters={"rate": 1})
     with pytest.raises(DataError, match="batches of 0"):
         Order(batch=0)

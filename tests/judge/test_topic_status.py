@@ -373,8 +373,8 @@ def test_verify_finds_topics_that_are_not_as_the_log_has_them(project: Project) 
         run("UPDATE topic SET status = 'chosen' WHERE id = '303' AND version = 2")
         run("DELETE FROM topic WHERE id = '304'")
     assert verify(project).problems == (
-        "topic 303, version 2: the log has dropped, the topics have chosen",
-        "topic 304, version 1: the log has chosen, the topics have nothing",
+        "topic 303, version 2: the log says dropped, the topic table says chosen",
+        "topic 304, version 1: the log says chosen, the topic table says nothing",
     )
 
 
@@ -387,7 +387,7 @@ def test_verify_finds_a_run_that_is_not_what_it_was(project: Project) -> None:
             run("UPDATE run SET content = :content WHERE name = :name", content=content, name=name)
 
     change(before + gzip.compress(b"MB001 Q0 smuggled 99 -1 x\n"))
-    assert verify(project).problems == (f"run {name}: not what it was when it was added",)
+    assert verify(project).problems == (f"run {name}: has changed since it was added",)
     for damaged in (before[:-9], b"x" + before, before[:40] + b"xxxx" + before[44:]):
         change(damaged)
         with pytest.raises(DataError, match=f"run '{name}' is damaged in the database"):

@@ -108,7 +108,10 @@ def looks_like_labels(content: Content) -> bool:
     if form not in TABLES:
         return False
     problems = Problems(content.source)
-    records_of_file(content, "qrels", form, problems, more=False)
+    try:
+        records_of_file(content, "qrels", form, problems, more=False)
+    except FormatError:  # no table at all: whoever reads the file says what is wrong with it
+        return False
     return any(problem.text.startswith("a column named label") for problem in problems.found)
 
 

@@ -240,6 +240,7 @@ def test_no_public_function_that_takes_runs_or_judgments_is_forgotten() -> None:
         *FUNCTIONS, "read_run", "read_runs", "read_qrels", "write_run", "write_qrels", "agree",
         "with_assessment", "read_panel", "read_topics", "check", "convert", "compare_scores",
         "report",  # on files and folders, in tests/report
+        "estimate", "read_labels",  # on files and tables, in tests/estimate and tests/data/test_labels.py
     }  # fmt: skip
     found = {
         name

@@ -441,7 +441,7 @@ def test_settings_and_orders_are_checked_and_kept_whole() -> None:
         Order(policy="move-to-front", parameters={"level": 7.0})
     with pytest.raises(DataError, match="the order depth takes no parameters; leave out 'rate'"):
         Order(policy="depth", parameters={"rate": 1})
-    with pytest.raises(DataError, match="batches of 0"):
+    with pytest.raises(DataError, match="batch size 0"):
         Order(batch=0)
     with pytest.raises(DataError, match="overlap 0"):
         Settings(scale=SCALE, overlap=0)

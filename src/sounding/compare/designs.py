@@ -101,7 +101,7 @@ def design_runs(
 def _designed(
     scores: Scores, measure: Measure, pairs: Pairs, procedure: Procedure, comparisons: int
 ) -> Design:
-    """Return what the topics allow by one measure, where so many comparisons share alpha."""
+    """Return which differences these topics can detect by one measure, if the comparisons share alpha."""
     try:
         return design(
             values_of(scores, measure), pairs, alpha=procedure.alpha, comparisons=comparisons,

@@ -563,7 +563,7 @@ def _tables(found: Results, request: CompareRequest) -> list[Table]:
 
 
 def _slices_answer(sliced: SlicedPairs, request: CompareRequest) -> Answer:
-    """Return what is said of the pairs slice by slice."""
+    """Return the sentences about the pairs, slice by slice."""
     options, comparison = request.options, sliced.comparison
     terminal = options.format_name == "table"
     if request.people:

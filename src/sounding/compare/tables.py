@@ -343,7 +343,7 @@ def tidy_slices(sliced: SlicedPairs, top: int | None = None) -> Table:
 
 
 def _advice_cells(found: Cells, short: Mapping[str, str]) -> list[str]:
-    """Return what to do, which is enough in a table; why is told where there is room."""
+    """Return the advice in a few words, without its reason, for a table."""
     advice = [_shortened(text.partition(":")[0], short) for text in found["advice"]]
     return [
         text if own == case else f"{text} (alone: case {own})"

@@ -101,7 +101,7 @@ class Live(Counts):
 
     @property
     def stated(self) -> Confidence:
-        """Return what people are told of the confidence: no chances where the basis is too thin."""
+        """Return the confidence as people see it: without chances if there is too little to base them on."""
         return self.confidence.stated(self.basis)
 
 

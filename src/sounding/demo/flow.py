@@ -50,16 +50,16 @@ def report_demo(folder: Path, seed: int) -> None:
     click.echo(fill_paragraph(headline(evidence), PARAGRAPH_WIDTH) + "\n")
     click.echo(fill_paragraph(_opening(collection, folder), PARAGRAPH_WIDTH) + "\n")
     write_tables([wide_table(evidence.by_judgments, Layout())], "table", None)
-    click.echo("\nWhat to notice\n")
+    click.echo("\nWhat the missing judgments hide\n")
     for sentence in observations(evidence):
         click.echo(fill_paragraph(sentence, PARAGRAPH_WIDTH, "- ", "  "))
-    click.echo("\nJudged anew\n")
+    click.echo("\nHow many judgments are needed\n")
     rows = judged_anew(folder)
+    click.echo(fill_paragraph(anew_sentence(rows), PARAGRAPH_WIDTH) + "\n")
     write_tables([anew_table(rows)], "table", None)
-    click.echo("\n" + fill_paragraph(anew_sentence(rows), PARAGRAPH_WIDTH))
     click.echo("\nWhat to try next\n")
     if activation := activate_first():
-        click.echo(f"  # first, so that the shell finds the command sounding\n  {activation}")
+        click.echo(f"  # put the command sounding on the shell's path\n  {activation}")
     for purpose, line in next_commands(evidence, folder):
         click.echo(f"  # {purpose}\n  {line}")
     found, by_truth = examined(folder)
@@ -90,12 +90,10 @@ def headline(evidence: DemoEvidence) -> str:
 
 def _opening(collection: Collection, folder: Path) -> str:
     return (
-        f"{folder} now holds a simulated test collection: {len(collection.runs)} systems, each with a ranking"
-        f" of documents for {collection.parameters.topics} topics, and {len(collection.qrels.docs):,}"
-        " judgments. Every value is a mean over the topics; 1 is perfect, and * marks the best. P@10 is the"
-        " share of the first ten documents that is relevant; nDCG@10 also rewards the best ones at the top;"
-        " RR@10 is 1 divided by the rank of the first relevant one; AP rewards finding all relevant documents"
-        " early. Beside each value is the share of its documents that was judged."
+        f"{folder} holds a simulated test collection: {len(collection.runs)} runs,"
+        f" {collection.parameters.topics} topics and {len(collection.qrels.docs):,} judgments. Every value is"
+        " a mean over the topics; * marks the best. Beside each value is the share of its documents that was"
+        " judged."
     )
 
 
@@ -104,7 +102,7 @@ def _opening(collection: Collection, folder: Path) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class DemoEvidence:
-    """What the sentences are computed from: one set of runs by what was judged, and by the truth."""
+    """The runs' scores by the judgments and by the truth, from which the sentences are computed."""
 
     by_judgments: Scores
     by_truth: Scores
@@ -116,7 +114,7 @@ class DemoEvidence:
         return [row for row, run in enumerate(self.by_judgments.runs) if self.info[run].pooled == pooled]
 
     def change(self) -> NDArray[np.float64]:
-        """(run,): how much the leading measure gains when everything is judged."""
+        """(run,): Return how much the leading measure gains if everything is judged."""
         difference: NDArray[np.float64] = self.by_truth.mean()[:, 0] - self.by_judgments.mean()[:, 0]
         return difference
 
@@ -133,13 +131,13 @@ def gather(collection: Collection, folder: Path) -> DemoEvidence:
 
 
 def observations(evidence: DemoEvidence) -> list[str]:
-    """Return what the table shows, in sentences; one that does not hold for this collection is left out."""
+    """Return sentences about the table; one that is not true of this collection is left out."""
     found = (unjudged_documents(evidence), hidden_worth(evidence), swapped_pair(evidence), depth(evidence))
     return [sentence for sentence in found if sentence is not None]
 
 
 def unjudged_documents(evidence: DemoEvidence) -> str | None:
-    """Return who has unjudged documents among the first that the leading measure looks at."""
+    """Say how much of the first documents of the runs that were not pooled is unjudged."""
     new, pooled = evidence.runs(pooled=False), evidence.runs(pooled=True)
     if not new or not pooled:
         return None
@@ -148,14 +146,13 @@ def unjudged_documents(evidence: DemoEvidence) -> str | None:
     if round(100 * ours) <= round(100 * theirs):
         return None
     return (
-        f"{_names(evidence, new)} {_do(new)} not come from the groups whose results were pooled for judging."
-        f" Nobody has looked at {whole_percent(ours)} of {_their(new)} first ten documents; for the pooled"
-        f" runs it is {whole_percent(theirs)}. The columns headed 'judged' say so for every value."
+        f"{_names(evidence, new)} {_were(new)} not pooled for judging: {whole_percent(ours)} of {_their(new)}"
+        f" first ten documents are unjudged, against {whole_percent(theirs)} for the pooled runs."
     )
 
 
 def hidden_worth(evidence: DemoEvidence) -> str | None:
-    """Return how far the new run that gains most would rise if everything were judged."""
+    """Say how much the unpooled run that gains most would gain if everything were judged."""
     new, pooled = evidence.runs(pooled=False), evidence.runs(pooled=True)
     change = evidence.change()
     if not new or not pooled:
@@ -165,16 +162,16 @@ def hidden_worth(evidence: DemoEvidence) -> str | None:
     if round(float(change[most]), 3) <= round(others, 3):
         return None
     before, after = evidence.by_judgments.mean()[most, 0], evidence.by_truth.mean()[most, 0]
-    steady = "does not change" if round(others, 3) == 0 else f"changes by {others:.3f} at most"
+    steady = "would not change" if round(others, 3) == 0 else f"would change by at most {others:.3f}"
     return (
-        f"An unjudged document counts as not relevant, whatever it is. This collection is simulated, so the"
-        f" truth is known: with everything judged, {LEADING} of {_names(evidence, [most])} is {after:.3f}"
-        f" instead of {before:.3f}, while that of the pooled runs {steady}."
+        f"Unjudged documents count as not relevant. If everything were judged, {LEADING} of"
+        f" {_names(evidence, [most])} would be {after:.3f} instead of {before:.3f}, while {LEADING} of the"
+        f" pooled runs {steady}."
     )
 
 
 def swapped_pair(evidence: DemoEvidence) -> str | None:
-    """The two systems that the judgments put in the wrong order by the widest true margin."""
+    """Name the pair in the wrong order with the widest true margin, and count such pairs."""
     judged, true = evidence.by_judgments.mean()[:, 0], evidence.by_truth.mean()[:, 0]
     rows = range(len(judged))
     wrong = [
@@ -188,15 +185,15 @@ def swapped_pair(evidence: DemoEvidence) -> str | None:
     _, low, high = max(wrong)
     worse, better = evidence.by_judgments.runs[high], evidence.by_judgments.runs[low]
     return (
-        "Judgments that are not complete can put systems in the wrong order:"
-        f" by them {worse} is ahead of {better} ({judged[high]:.3f} to {judged[low]:.3f}),"
-        f" in truth {better} is ahead ({true[low]:.3f} to {true[high]:.3f})."
-        f" Of {math.comb(len(judged), 2)} pairs {len(wrong)} {'is' if len(wrong) == 1 else 'are'} swapped."
+        f"So {len(wrong)} of {math.comb(len(judged), 2)} pairs of runs"
+        f" {'is' if len(wrong) == 1 else 'are'} in the wrong order. For example, {worse} is ahead of {better}"
+        f" ({judged[high]:.3f} against {judged[low]:.3f}), but {better} is better"
+        f" ({true[low]:.3f} against {true[high]:.3f})."
     )
 
 
 def depth(evidence: DemoEvidence) -> str | None:
-    """Return how much less is known deeper than the pool goes."""
+    """Say how little was judged below the pool, and what that does to values."""
     pooled = evidence.runs(pooled=True)
     if not pooled:
         return None
@@ -209,12 +206,12 @@ def depth(evidence: DemoEvidence) -> str | None:
     also = ""
     if round(float(judged - true), 3) > 0:
         also = (
-            f" Relevant documents that nobody found are missing from the count, so that mean {DEEPEST} over"
-            f" all runs looks like {judged:.3f} and is {true:.3f}."
+            f" Relevant documents that nobody judged are missing, so mean {DEEPEST} over all runs seems to be"
+            f" {judged:.3f}, but is {true:.3f}."
         )
     return (
-        f"The pool is {evidence.pool_depth} deep. Measures that look further rest on less: of all that a"
-        f" pooled run retrieved, {whole_percent(deep)} was judged.{also}"
+        f"The pool contains the top {evidence.pool_depth} of each pooled run. {DEEPEST} counts deeper"
+        f" documents, and only {whole_percent(deep)} of what a pooled run retrieved was judged.{also}"
     )
 
 
@@ -223,19 +220,19 @@ def _names(evidence: DemoEvidence, rows: Sequence[int]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _do(rows: Sequence[int]) -> str:
-    return "does" if len(rows) == 1 else "do"
+def _were(rows: Sequence[int]) -> str:
+    return "was" if len(rows) == 1 else "were"
 
 
 def _their(rows: Sequence[int]) -> str:
     return "its" if len(rows) == 1 else "their"
 
 
-# ---- the same systems judged from nothing
+# ---- judging again from the start
 
 
 def judged_anew(folder: Path) -> dict[str, list[Checkpoint]]:
-    """The runs judged again from nothing with the truth for answers, by either choice of documents."""
+    """Replay judging from the start, with the truth as the assessor, by each choice of documents."""
     found = simulate(
         folder / "truth.txt", folder / "runs", measure=DEEPEST, depth=JUDGED_DEPTH, at=LOOKS,
         judgments=LOOKS[-1],
@@ -244,15 +241,15 @@ def judged_anew(folder: Path) -> dict[str, list[Checkpoint]]:
 
 
 def anew_table(rows: dict[str, list[Checkpoint]]) -> Table:
-    """By judgments: the share of pairs claimed with 95% confidence, and of these claims the share right."""
+    """Return the share of pairs decided after each number of judgments, and how many of these are correct."""
     mtc, rank = rows["mtc"], rows["rank"]
     return Table(
         [
             Column("judgments", [row.judgments for row in mtc]),
-            Column("chosen to tell: claimed", [row.claimed for row in mtc], percent=True),
-            Column("right", [row.right for row in mtc], percent=True, joined=True),
-            Column("by rank: claimed", [row.claimed for row in rank], percent=True),
-            Column("right", [row.right for row in rank], percent=True, joined=True),
+            Column("most informative first: decided", [row.claimed for row in mtc], percent=True),
+            Column("correct", [row.right for row in mtc], percent=True, joined=True),
+            Column("in rank order: decided", [row.claimed for row in rank], percent=True),
+            Column("correct", [row.right for row in rank], percent=True, joined=True),
         ]
     )
 
@@ -262,12 +259,12 @@ def anew_sentence(rows: dict[str, list[Checkpoint]]) -> str:
     last = rows["mtc"][-1]
     whole = round(last.judgments / last.cost)
     return (
-        "The same systems judged from nothing, with the truth for answers: documents are either chosen"
-        f" because they tell most about the order of the systems by {DEEPEST} (minimal test collections), or"
-        " taken rank by rank. Claimed are pairs whose order is said to be 95% sure; 'right' shows how far to"
-        f" believe it. The first {JUDGED_DEPTH} of all lists are {whole:,} documents; after"
-        f" {last.judgments:,} of them the first way has {whole_percent(last.accuracy)} of the pairs in the"
-        f" right order, the second {whole_percent(rows['rank'][-1].accuracy)}."
+        f"The top {JUDGED_DEPTH} of all runs contain {whole:,} documents. Suppose judging started again,"
+        f" either with the documents that say most about the order of the runs by {DEEPEST} (minimal test"
+        f" collections) or in rank order. After {last.judgments:,} judgments the first way has"
+        f" {whole_percent(last.accuracy)} of the pairs in the right order, the second"
+        f" {whole_percent(rows['rank'][-1].accuracy)}. The table shows how many pairs sounding calls decided"
+        " (95% sure), and how many of these are correct."
     )
 
 
@@ -275,34 +272,29 @@ def anew_sentence(rows: dict[str, list[Checkpoint]]) -> str:
 
 
 def next_commands(evidence: DemoEvidence, folder: Path) -> list[tuple[str, str]]:
-    """Commands that work on the files just written, each with what it is good for."""
+    """Return commands that work on the files just written, each with its purpose."""
     order = [evidence.by_judgments.runs[place] for place in evidence.by_judgments.order()]
     best, second = order[:2]
-    qrels, truth, runs, one = (
-        shlex.quote(str(folder / part)) for part in ("qrels.txt", "truth.txt", "runs", f"runs/{best}.txt")
-    )
+    qrels, truth, runs = (shlex.quote(str(folder / part)) for part in ("qrels.txt", "truth.txt", "runs"))
     return [
-        ("the same runs by the complete truth", f"sounding evaluate {truth} {runs} -m {LEADING} -m AP"),
+        ("evaluate the runs by the truth", f"sounding evaluate {truth} {runs} -m {LEADING} -m AP"),
         (
-            "the least and the most that each value can be, whatever the unjudged documents are",
+            "show the lowest and highest possible values, whatever the unjudged documents are",
             f"sounding evaluate {qrels} {runs} -m {LEADING} -m AP --unjudged bounds",
         ),
         (
-            f"is {best} better than {second}, and can this collection tell?",
+            f"ask whether {best} is better than {second}, and what would settle it",
             f"sounding compare {qrels} {runs} -m {LEADING} --pair {best} {second}",
         ),
-        (f"every topic of {best}, for a spreadsheet", f"sounding evaluate {qrels} {one} -q --format csv"),
         (
-            "what to judge next, and how sure the order of the systems is",
+            "choose what to judge next",
             f"sounding plan {qrels} {runs} --depth {JUDGED_DEPTH}",
         ),
-        ("all problems of a file at once", f"sounding check {one}"),
-        ("a larger collection of the same kind", "sounding sample larger --groups 10 --length 200"),
     ]
 
 
 def activate_first() -> str | None:
-    """The line that puts `sounding` on the path of the shell, where it is not and there is one."""
+    """Return the command that puts `sounding` on the shell's path; None if it is there or unknown."""
     script = Path(sys.prefix) / "bin" / "activate"
     if shutil.which("sounding") or not script.exists():
         return None
@@ -311,7 +303,7 @@ def activate_first() -> str | None:
 
 
 def examined(folder: Path) -> tuple[Report, Comparison]:
-    """All that a report says of the collection, and the same comparison by the truth."""
+    """Return the report on the collection, and the same comparison by the truth."""
     qrels, info, runs = (str(folder / name) for name in ("qrels.txt", "info.tsv", "runs"))
     files = find_runs([runs])
     options = [word for measure in REPORTED for word in ("-m", measure)]
@@ -333,7 +325,7 @@ def write_report(made: Report, folder: Path) -> bool:
 
 
 def last_lines(made: Report, by_truth: Comparison, written: bool, folder: Path) -> list[str]:
-    """Five lines: the report, what was found, what the truth says of it, and the same with other files."""
+    """Return the last lines: what the report concludes, whether it is true, and how to go on."""
     page = folder / "report.html"
     comparison, scores = made.comparison, made.scores
     best = scores.runs[scores.order()[0]]
@@ -341,33 +333,30 @@ def last_lines(made: Report, by_truth: Comparison, written: bool, folder: Path) 
     if not written:
         first = "No report.html: its charts need more packages; pip install 'sounding[charts]'"
     if isinstance(comparison, MissingPart):
-        lines_above = [f"Found: by {LEADING} {best} is best. {comparison.reason}", ""]
+        lines_above = [f"It concludes: {best} is best by {LEADING}. {comparison.reason}", ""]
     else:
         counts = comparison.counts()[0].tolist()
         lines_above = [
-            f"Found: by {LEADING} {best} is best; {counts[2] + counts[3]} of {sum(counts)} pairs differ,"
-            f" {counts[2]} of these strongly.",
+            f"It concludes: {best} is best by {LEADING}; {counts[2] + counts[3]} of {sum(counts)} pairs"
+            " differ significantly.",
             against_truth(comparison, by_truth),
         ]
     return [
         first,
         *lines_above,
-        "Your own files: sounding report QRELS RUN... --info INFO -o report.html",
-        "Without an info file leave --info out; sounding report --help says more.",
+        "With your own files: sounding report QRELS RUN... -o report.html",
     ]
 
 
 def against_truth(comparison: Comparison, by_truth: Comparison) -> str:
-    """Return how many weak and how many strong conclusions by the first measure the truth contradicts."""
+    """Return how many weak and strong conclusions by the first measure the truth contradicts."""
     ours, theirs = conclusions(comparison), conclusions(by_truth)
     wrong = [theirs[pair] != better for pair, better in ours.items()]
     strong = comparison.strong[0].tolist()
     both = list(zip(wrong, strong, strict=True))
-    shown = [comparison.names(pair) for pair, found in enumerate(both) if found == (True, False)]
-    example = f" (on {shown[0][0]}, {shown[0][1]})" if shown else ""
     return (
-        f"Truth: {len(shown)} of {strong.count(False)} weak conclusions are wrong{example},"
-        f" {both.count((True, True))} of {strong.count(True)} strong."
+        f"The truth contradicts {both.count((True, True))} of {strong.count(True)} strong conclusions and"
+        f" {both.count((True, False))} of {strong.count(False)} weak ones."
     )
 
 

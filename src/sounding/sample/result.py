@@ -146,7 +146,7 @@ def _readme(collection: Collection, *, compress: bool) -> str:
 
 {collection.summary}.
 
-Nobody judged anything: sounding {__version__} drew all of it at random, and the truth is known for
+sounding {__version__} drew all of it at random, so the truth is known for
 every document. To get it again:
 
     sounding sample DIR {options}{" --gzip" if compress else ""}
@@ -160,8 +160,8 @@ every document. To get it again:
 | `info.tsv` | group, kind, priority of each run, and whether it was pooled |
 | `quality.tsv` | the quality that the simulation gave each system |
 
-Runs that were not pooled stand for new systems: their documents were judged only where a pooled run
-had them as well. Compare
+Runs that were not pooled represent new systems: their documents were judged only if a pooled run
+retrieved them as well. Compare
 
     sounding evaluate qrels.txt runs
     sounding evaluate truth.txt runs

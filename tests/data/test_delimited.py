@@ -168,7 +168,7 @@ def test_groups_may_judge_one_document_each() -> None:
         ("run", "topic,doc,score\n", "file:1: the table has a header but no rows"),
         ("run", "# nothing\n\n", "file:1: the file has no data"),
         ("run", "topic,doc,grade\n1,a,1\n", "file:1: no column for the score among 'topic', 'doc', 'grade'"),
-        ("run", "\n\nqid,docid,docno,score\n", "file:3: the columns 'docid' and 'docno' both name the doc"),
+        ("run", "\n\nqid,doc_id,docno,score\n", "file:3: the columns 'doc_id' and 'docno' both name the doc"),
         ("run", "1,a,b,2\n", "file:1: 4 fields, and '1', 'a', 'b', '2' is not a header"),
         ("run", "who,what,how\n1,a,2\n", "file:1: 'how' is not a number, and 'who', 'what', 'how' is no"),
         ("run", "topic,doc,score,run\n1,a,2,x\n1,b,1,y\n", "file:3: tag 'y' after 'x'; expected one tag"),

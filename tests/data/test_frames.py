@@ -102,3 +102,13 @@ def test_looking_for_frames_imports_nothing() -> None:
     )
     subprocess.run([sys.executable, "-c", code], check=True)
     assert not is_frame({"a": 1})
+
+
+def test_the_text_of_a_query_and_an_internal_number_give_way_to_ids() -> None:
+    frame = pandas.DataFrame(
+        {"qid": ["1"], "query": ["some words"], "docid": [7], "docno": ["a"], "score": [1.0], "rank": [0]}
+    )
+    run = read_run(frame)
+    assert (run.topics, run.docs.texts()) == (("1",), ["a"])
+    with pytest.raises(FormatError, match="both name the doc"):
+        read_run(frame.rename(columns={"docno": "doc_id"}))

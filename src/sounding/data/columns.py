@@ -44,6 +44,8 @@ NUMBERS = frozenset(
 # Columns that no table of labels has: a grade beside the label, and names of people.
 _NO_LABELS = frozenset({"grade", "rel", "relevance", "assessor", "reviewer", "annotator", "worker", "rater"})
 
+# Columns that stand beside the id in frames of PyTerrier and others: a query's text, an internal number.
+_GIVES_WAY = {"query": {"topic", "topic_id", "query_id", "qid", "q_id"}, "docid": {"docno"}}
 _BEIR = ("query-id", "corpus-id", "score")
 _ALL_NAMES = frozenset(name for names in NAMES.values() for name in names)
 _ROLES: dict[Kind, tuple[str, ...]] = {
@@ -118,6 +120,9 @@ def recognize(names: Sequence[str], kind: Kind, line: int, problems: Problems) -
         found = [place for place, name in enumerate(spelled) if name in NAMES[role]]
         if role == "grade" and not found:
             found = [place for place, name in enumerate(spelled) if name == "score"]
+        if len(found) > 1:
+            present = {spelled[place] for place in found}
+            found = [p for p in found if present.isdisjoint(_GIVES_WAY.get(spelled[p], ()))]
         if len(found) > 1:
             both = " and ".join(quote(names[place]) for place in found[:2])
             problems.note(line, f"the columns {both} both name the {role}; remove one of them")

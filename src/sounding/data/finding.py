@@ -13,14 +13,14 @@ from sounding.core.errors import DataError, UnknownNameError
 from sounding.data.sources import STDIN, STDIN_NAME, expand_remote, is_remote, no_such_file, plain_name
 
 _NO_DATA = (".", "readme", "license")  # prefixes of files in a folder that hold no data
-_NOT_RUNS = (*_NO_DATA, "qrels")
+_NOT_RUNS = (*_NO_DATA, "qrels", "aggregated.csv", "perquery.csv")  # the last two: values by PyTerrier
 
 
 def find_runs(sources: str | Path | Iterable[str | Path]) -> list[str]:
     """Return the files that names, folders and globs refer to, in the given order; `-` is kept.
 
-    A folder stands for its files, sorted by name, without sub-folders, hidden files and files whose names
-    begin with README, LICENSE or qrels.
+    A folder stands for its files, sorted by name, without sub-folders, hidden files, the tables of values
+    that PyTerrier puts beside its runs, and files whose names begin with README, LICENSE or qrels.
     """
     given = [sources] if isinstance(sources, str | Path) else list(sources)
     found = [name for source in given for name in _expand_name(str(source))]

@@ -1,0 +1,22 @@
+"""The examples of every page of docs/integrations work, in an empty folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.docs_examples import run_page
+
+PAGES = sorted((Path(__file__).parents[2] / "docs/integrations").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_work(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip({"ir_measures": "ir_measures", "pyterrier": "pyterrier"}.get(page.stem, "sounding"))
+    monkeypatch.chdir(tmp_path)
+    run_page(page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_is_one_screen(page: Path) -> None:
+    assert len(page.read_text("utf-8").splitlines()) <= 60

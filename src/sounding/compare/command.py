@@ -43,6 +43,11 @@ class CompareOptions(declare.PolicyOptions, declare.ReadingOptions):
         " anova, anova2, tukey or randomized-tukey (see docs/tests.md).",
     )
     correction: str | None = declare.correction("max-t for randomization, holm for most others")
+    assessment: str = declare.text(
+        "Test assessment by A_p at the depth of each measure, or by A_p@500, A_r, AA@100, MAA or twin.",
+        metavar="A",
+        default="A_p",
+    )
     alpha: float = declare.alpha()
     margin: float | None = declare.number(
         "Also test for equivalence and non-inferiority with margin D.", metavar="D"

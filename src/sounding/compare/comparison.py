@@ -33,12 +33,14 @@ from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
 from sounding.measures.assessed import (
+    DEFAULT_ASSESSMENT,
     FIRST_UNJUDGED,
     JUDGED,
     RETRIEVED,
     assessment_depth,
     assessment_measure,
     assessment_measures,
+    chosen_assessment,
 )
 from sounding.measures.bounds.pairs import (
     PairBounds,
@@ -85,6 +87,7 @@ def compare(
     focus: str | None = None,
     against: Sequence[str] = (),
     procedure: Procedure | None = None,
+    assessment: str = DEFAULT_ASSESSMENT,
     settled: bool = True,
     until: str | None = None,
     pool_depth: int | None = None,
@@ -101,7 +104,9 @@ def compare(
 
     Runs, qrels and measures are what `evaluate` takes; `baselines`, `pair`, `focus` and `against` name runs
     by their names, tags or files. With `focus` only the pairs of that run are compared: with the runs
-    `against`, or with all others. The `procedure` says how differences are tested.
+    `against`, or with all others. The `procedure` says how differences are tested, and `assessment` by which
+    measure assessment is tested beside performance: `A_p` (at the depth of each measure), `A_p@500`, `A_r`,
+    `AA@100`, `MAA`, or `twin` (each measure with judged documents in place of relevant ones).
 
     `settled` asks which orders no judgment can reverse. Bounds are those of the difference: the documents of
     two runs are set against each other. Where all pairs are asked for and documents are very many, they are
@@ -116,6 +121,8 @@ def compare(
     """
     chosen = parse_measures(measures)
     check_comparable(chosen, policies)
+    for measure in chosen:
+        chosen_assessment(measure, assessment)
     how = Procedure(seed=policies.seed) if procedure is None else procedure
     check_procedure(how)
     baselines = [baselines] if isinstance(baselines, str) else baselines
@@ -129,7 +136,8 @@ def compare(
     hold_judgments(judgments)
     if scores is None:
         check_names([*(pair or baselines), *([focus] if focus else []), *against], places, run_format)
-    passes = len(evaluations(chosen, whole)) + (bounded or until is not None or pool_depth is not None)
+    more = bounded or until is not None or pool_depth is not None
+    passes = len(evaluations(chosen, whole, assessment=assessment)) + more
     sources = _Sources(places, whole, reading, again=passes > 1)
     notes: list[str] = []
     if pool_depth is not None:
@@ -138,7 +146,7 @@ def compare(
     if scores is None:
         scores = scores_to_compare(
             judgments, sources.places, chosen, policies=whole, reading=sources.reading,
-            bounded=bounded and sources.large,
+            bounded=bounded and sources.large, assessment=assessment,
         )  # fmt: skip
     check_request(scores, chosen)
     pairs = chosen_pairs(
@@ -153,7 +161,7 @@ def compare(
     elif bounded:
         listings = Listings.of(sources.regrading(judgments))
         bounds = _bounds_of_pairs(chosen, pairs, listings, reading, apart=apart)
-    found = _compared(scores, chosen, pairs, bounds, how, info, pool)
+    found = _compared(scores, chosen, pairs, bounds, how, info, pool, assessment)
     found = replace(found, policies=policies, notes=(*notes, *found.notes))
     if pair is not None and listings is not None:
         found = replace(found, accounts=tuple(_accounts(found, listings)))
@@ -258,11 +266,13 @@ def compare_scores(
     baselines: str | Sequence[str] = (),
     pair: tuple[str, str] | None = None,
     procedure: Procedure | None = None,
+    assessment: str = DEFAULT_ASSESSMENT,
     info: Mapping[str, RunInfo] | None = None,
 ) -> Comparison:
     """Compare runs by scores that are there already; by all of their measures, or by some.
 
-    Scores need A_p beside every measure: evaluate `with_assessment(measures)`. They tell which pairs are
+    Scores need A_p, and the `assessment` chosen, beside every measure: evaluate
+    `with_assessment(measures, assessment)`. They tell which pairs are
     settled if they were evaluated with bounds over the universe `runs`; over another, only for measures
     that do not ask how many relevant documents there are. They have no documents: where the runs' own
     bounds do not settle a pair and closer ones might, it is not known whether it is (see `compare`).
@@ -280,7 +290,7 @@ def compare_scores(
         bounds_of_scores(scores, measure, pairs) if _same_universe(scores, measure) else None
         for measure in chosen
     )
-    return _compared(scores, chosen, pairs, bounds, how, info)
+    return _compared(scores, chosen, pairs, bounds, how, info, assessment=assessment)
 
 
 def _compared(
@@ -291,6 +301,7 @@ def _compared(
     procedure: Procedure,
     info: Mapping[str, RunInfo] | None,
     pool: Pool | None = None,
+    assessment: str = DEFAULT_ASSESSMENT,
 ) -> Comparison:
     """Test the pairs by every measure, and put down what belongs to them; the request was checked.
 
@@ -312,17 +323,24 @@ def _compared(
     depths, assessed = zip(*(assessment_values(scores, measure) for measure in kept), strict=True)
     shares_at = dict(zip(depths, assessed, strict=True))  # depth -> (run, topic)
     tests_at = {depth: procedure.apply(shares, pairs, apart=apart) for depth, shares in shares_at.items()}
-    assessment = tuple(tests_at[depth] for depth in depths)
+    own = [chosen_assessment(measure, assessment) for measure in kept]
+    assessed_tests = tuple(
+        tests_at[depth] if one is None else procedure.apply(values_of(scores, one), pairs, apart=apart)
+        for depth, one in zip(depths, own, strict=True)
+    )
+    assessed_by = tuple(
+        str(assessment_measure(depth) if one is None else one) for depth, one in zip(depths, own, strict=True)
+    )
     evenness = [_evenness(depth, shares, tests_at[depth]) for depth, shares in shares_at.items()]
     evenness += _shallower(scores, pairs, procedure, shares_at)
-    decided = list(zip(performance, assessment, strict=True))
+    decided = list(zip(performance, assessed_tests, strict=True))
     values = np.stack([values_of(scores, measure) for measure in kept], axis=1)
     retrieved = values_of(scores, RETRIEVED)
     pool = _pool(scores, info) if pool is None else pool
     return Comparison(
         runs=scores.runs, measures=kept, topics=scores.topics, depths=depths,
         values=values, assessment=np.stack(assessed, axis=1), pairs=pairs,
-        performance_tests=performance, assessment_tests=assessment,
+        performance_tests=performance, assessment_tests=assessed_tests, assessed_by=assessed_by,
         cases=np.array([decide(*both) for both in decided]),
         own_cases=np.array([decide(*both, alone=True) for both in decided]),
         bounds=tuple(_of_common_topics(bounds_of[measure], apart) for measure in kept), accounts=(),
@@ -429,11 +447,13 @@ def scores_to_compare(
     policies: Policies = DEFAULT_POLICIES,
     reading: Reading | None = None,
     bounded: bool = True,
+    assessment: str = DEFAULT_ASSESSMENT,
 ) -> Scores:
     """The measures and, behind them, all that a comparison of the runs by them needs."""
     files = Reading() if reading is None else reading
     judgments = files.judgments(qrels, policies)
-    needed, places = evaluations(measures, policies, bounded=bounded), run_sources(runs)
+    needed = evaluations(measures, policies, bounded=bounded, assessment=assessment)
+    places = run_sources(runs)
     with files.step(len(needed) * len(places), "evaluating runs") as progress:
         parts = [
             evaluate(
@@ -452,7 +472,11 @@ def _too_many(scores: Scores, pairs: Pairs) -> bool:
 
 
 def evaluations(
-    measures: Sequence[Measure], policies: Policies, *, bounded: bool = True
+    measures: Sequence[Measure],
+    policies: Policies,
+    *,
+    bounded: bool = True,
+    assessment: str = DEFAULT_ASSESSMENT,
 ) -> dict[Policies, tuple[Measure, ...]]:
     """Return what to evaluate under which policies: the measures themselves, and what stands beside them.
 
@@ -469,7 +493,7 @@ def evaluations(
     found: dict[Policies, dict[Measure, None]] = {}
     for under, wanted in (
         (own, measures),
-        (whole, assessment_measures(measures)),
+        (whole, assessment_measures(measures, assessment)),
         (ordered, [FIRST_UNJUDGED]),
     ):
         found.setdefault(under, {}).update(dict.fromkeys(wanted))

@@ -31,6 +31,7 @@ from sounding.data.formats import run_sources
 from sounding.data.run_info import RunInfo
 from sounding.data.sources import STDIN, plain_name
 from sounding.measures import Measure, parse_measures
+from sounding.measures.assessed import chosen_assessment
 from sounding.measures.summaries import check_comparable, comparable
 from sounding.render.save import require_suffix, save
 from sounding.render.style import require_charts
@@ -65,6 +66,7 @@ VIEWS = {
     ),
     "design": (
         "focus", "by", "each_pair", "top", "margin", "permutations", "fail_on", "info", "chart", "holds",
+        "assessment",
     ),
     "pair": ("focus", "each_pair", "baselines"),
     "focus": ("baselines", "depths", "fail_on"),
@@ -74,8 +76,8 @@ SPELLINGS = {
     "baselines": "--baseline", "measures": "--measure", "collections": "--collection", "focus": "--for",
 }  # fmt: skip
 KEPT = (  # options of this command that the next one repeats
-    "measures", "info", "test", "correction", "alpha", "permutations", "pool_depth", "qrels_format",
-    "run_format", "policy", "unjudged", "universe", "at_most", "depth", "seed",
+    "measures", "info", "test", "correction", "assessment", "alpha", "permutations", "pool_depth",
+    "qrels_format", "run_format", "policy", "unjudged", "universe", "at_most", "depth", "seed",
 )  # fmt: skip
 
 
@@ -186,6 +188,8 @@ def make_request(options: CompareOptions) -> CompareRequest:
         raise click.UsageError("--against names the runs that --for is compared with; give --for RUN as well")
     with options_refused():
         measures, dropped = _measures(request)
+        for measure in measures:
+            chosen_assessment(measure, options.assessment)
         check_thresholds(options.fail_on, measures)
     return replace(request, measures=measures, dropped=dropped)
 
@@ -385,7 +389,7 @@ def _compare(collection: Source, request: CompareRequest, info: dict[str, RunInf
         found = compare(
             collection.qrels, collection.runs, request.measures, baselines=options.baselines,
             pair=options.pair, focus=options.focus, against=options.against, procedure=procedure,
-            settled=not counts or bool(options.fail_on),
+            assessment=options.assessment, settled=not counts or bool(options.fail_on),
             until=(options.until or DEFAULT_UNTIL) if options.holds else None,
             pool_depth=options.pool_depth, info=info, policies=request.policies,
             qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,

@@ -75,6 +75,7 @@ class Comparison(Displayed):
     pairs: Pairs  # (pair, 2): run_a, run_b; differences are run_a - run_b
     performance_tests: tuple[PairTests, ...]  # (measure,)
     assessment_tests: tuple[PairTests, ...]  # (measure,)
+    assessed_by: tuple[str, ...]  # (measure,) the measure of assessment that was tested, such as A_p@500
     cases: Cases  # (measure, pair)
     own_cases: Cases  # (measure, pair): each pair by itself, before correction; advice goes by them
     bounds: tuple[PairBounds | None, ...]  # (measure,) of the differences over completions; None: not known
@@ -110,6 +111,12 @@ class Comparison(Displayed):
     def same_topics(self) -> bool:
         """Every pair was compared on the same number of topics, by every measure."""
         return len({count for tests in self.performance_tests for count in tests.topics.tolist()}) == 1
+
+    @property
+    def other_assessment(self) -> dict[str, str]:
+        """Measure -> the measure of assessment tested beside it, where that is not A_p at its depth."""
+        tested = zip(self.measures, self.depths, self.assessed_by, strict=True)
+        return {str(measure): name for measure, depth, name in tested if name != f"A_p@{depth}"}
 
     @property
     def strong(self) -> NDArray[np.bool_]:

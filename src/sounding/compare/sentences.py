@@ -114,7 +114,8 @@ def notes(comparison: Comparison, *, intervals: bool = True, every: bool = True)
     `every`: also what is the same for all comparisons, how they are tested and valued. `intervals`: some
     are shown.
     """
-    lines = [*_uneven(comparison), *_changed_policies(comparison), *comparison.notes]
+    lines = [*_uneven(comparison), *_assessed_otherwise(comparison)]
+    lines += [*_changed_policies(comparison), *comparison.notes]
     if comparison.holds is not None:
         lines.append(comparison.holds.describe())
     lines += _omnibus_notes(comparison)
@@ -137,6 +138,18 @@ def _uneven(comparison: Comparison) -> Iterator[str]:
             f"Of {pairs} these are weak: {', '.join(parts)}. In a weak pair one run was judged significantly"
             " more completely than the other."
         )
+
+
+def _assessed_otherwise(comparison: Comparison) -> Iterator[str]:
+    """Say by what assessment was tested, where that is not A_p at the depth of the measure."""
+    other = comparison.other_assessment
+    if not other:
+        return
+    if len(set(other.values())) == 1:
+        yield f"Assessment is tested by {next(iter(other.values()))} beside every measure."
+    else:
+        tested = "; ".join(f"{name} beside {measure}" for measure, name in other.items())
+        yield f"Assessment is tested by another measure than A_p: {tested}."
 
 
 def _changed_policies(comparison: Comparison) -> Iterator[str]:

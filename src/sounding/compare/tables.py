@@ -99,6 +99,7 @@ def facts(comparison: Comparison) -> dict[str, Any]:
         },
         "runs": list(comparison.runs),
         "topics": len(comparison.topics),
+        "assessed_by": dict(zip(map(str, comparison.measures), comparison.assessed_by, strict=True)),
         "cases": {
             str(measure): counts
             for measure, counts in zip(comparison.measures, comparison.counts().tolist(), strict=True)

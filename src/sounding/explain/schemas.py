@@ -224,8 +224,8 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         title="Comparisons of runs",
         always="headline next notes rows",
         sometimes=(
-            "policies settled test inconclusive omnibus runs topics cases collections alpha correction power"
-            " pairs pair documents legend plan slices limits baseline"
+            "policies settled test inconclusive omnibus runs topics cases assessed_by collections alpha"
+            " correction power pairs pair documents legend plan slices limits baseline"
         ),
         rows=(
             "run_a run_b measure k topics difference ci_low ci_high p p_adjusted assessment_difference"
@@ -239,6 +239,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "inconclusive": "o Why a test could not have found a difference, by measure.",
             "omnibus": "o The test of all runs together (anova), by measure.",
             "cases": "o The number of pairs in each case, by measure.",
+            "assessed_by": "o The measure of assessment tested beside each measure.",
             "collections": "o Each collection, with its runs and topics.",
             "power": "o Which test the power is that of.",
             "pair": "o Values of the pair by topic, by measure.",

@@ -18,8 +18,8 @@ GROUPS: Mapping[str, Collection[str]] = {
         "measures", "measure", "level", "depth", "depths", "reference", "z_scores", "judgment_groups",
     ),
     "Statistics": (
-        "baselines", "baseline", "test", "correction", "alpha", "margin", "permutations", "design", "tau",
-        "samples", "resamples", "seed", "draws",
+        "baselines", "baseline", "test", "correction", "assessment", "alpha", "margin", "permutations",
+        "design", "tau", "samples", "resamples", "seed", "draws",
     ),
     "Unjudged documents": ("unjudged", "holds", "until", "universe", "at_most", "prior"),
     "Output": (

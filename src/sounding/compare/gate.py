@@ -11,10 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from sounding.compare import sentences
 from sounding.compare.result import Comparison
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.measures import Measure, parse_measures
+from sounding.statistics.power import topics_needed
 
 Name = Literal["worse", "weak", "unsettled"]
 
@@ -67,6 +70,7 @@ class GateRow:
     settled: bool | None = None  # no judgment of unjudged documents reverses the order
     mean: float | None = None  # of the candidate; a threshold on a measure needs it
     untested: str = ""  # why there was nothing to test, where there was not
+    enough_topics: int | None = None  # that would show that equal runs differ by less than the margin
 
     @property
     def name(self) -> str:
@@ -203,9 +207,26 @@ def gate_comparison(comparison: Comparison, fail_on: Iterable[str]) -> Verdict:
                 mean=columns["mean_a"][place], **{name: columns[name][place] for name in fields},
                 noninferior_p_adjusted=columns["noninferiority_p"][place] if tests.equivalence else None,
                 untested=tests.limit or ("" if tests.omnibus is not None else tests.reasons[pair]),
+                enough_topics=_enough_topics(comparison, number, pair),
             )
         )  # fmt: skip
     return gate(rows, fail_on, alpha=comparison.alpha, margin=comparison.procedure.margin)
+
+
+def _enough_topics(comparison: Comparison, number: int, pair: int) -> int | None:
+    """Return how many topics would show that two equal runs differ by less than the margin; None: has enough.
+
+    By a paired t test with power 0.8 and the spread of these differences; all pairs share alpha.
+    """
+    margin = comparison.procedure.margin
+    a, b = comparison.pairs[pair].tolist()
+    gaps = comparison.values[a, number] - comparison.values[b, number]
+    gaps = gaps[~np.isnan(gaps)]
+    if margin is None or len(gaps) < 2 or not (spread := float(np.std(gaps, ddof=1))):
+        return None
+    level = comparison.alpha / len(comparison.pairs)
+    needed = float(topics_needed(margin / spread, alpha=2 * level))  # one-sided
+    return int(needed) if len(gaps) < needed < np.inf else None
 
 
 def _worse(row: GateRow, alpha: float) -> str | None:
@@ -223,7 +244,11 @@ def _inferior(row: GateRow, alpha: float, margin: float) -> str | None:
     _check(row, row.noninferior_p_adjusted)
     if row.noninferior_p_adjusted <= alpha:
         return None
-    return sentences.inferior(row.difference, margin, row.noninferior_p_adjusted, alpha)
+    unsure = row.difference > -margin  # otherwise it rather is worse, and topics would not help
+    return sentences.inferior(
+        row.difference, margin, row.noninferior_p_adjusted, alpha,
+        enough=row.enough_topics if unsure else None,
+    )  # fmt: skip
 
 
 def _weak(row: GateRow) -> str | None:

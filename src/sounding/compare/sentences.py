@@ -500,12 +500,19 @@ def worse_untested(difference: float, reason: str) -> str:
     return f"worse by {-difference:.4f}, and not tested: {reason}"
 
 
-def inferior(difference: float, margin: float, p: float, alpha: float) -> str:
-    """Say that a candidate may be worse by more than the margin."""
+def inferior(difference: float, margin: float, p: float, alpha: float, *, enough: int | None = None) -> str:
+    """Say that a candidate may be worse by more than the margin, and how many topics would tell."""
+    more = "" if enough is None else f"; to be sure, some {round_up(enough):,} topics are needed"
     return (
         f"not shown to be less than {margin:g} worse: difference {difference:+.4f}"
-        f" (non-inferiority p {p_phrase(p)}, alpha {alpha:g})"
+        f" (non-inferiority p {p_phrase(p)}, alpha {alpha:g}){more}"
     )
+
+
+def round_up(count: int) -> int:
+    """Round a forecast up to two digits: more would claim too much."""
+    step = 10 ** max(len(str(count)) - 2, 0)
+    return -(-count // step) * step
 
 
 def weak_case(case: int | None, run: str) -> str:

@@ -47,6 +47,9 @@ SMALL_FILES = {
     "run.jsonl": '{"topic": "1", "docs": {"a": 3, "b": 2.5}}\n{"topic": "2", "docs": {"c": 2}}\n',
     "qrels.tsv": "query-id\tcorpus-id\tscore\n1\ta\t1\n1\tb\t0\n2\tc\t2\n",
     "small.qrels": "1 0 a 1\n1 0 b 0\n2 0 c 1\n2 0 d 0\n",
+    "texts.jsonl": "".join(f'{{"id": "{d}", "text": "five words on whales {d}"}}\n' for d in "abc"),
+    "ask.txt": "name: asked\nlabels: 0 1\nanswer: number\n---\nIs {document} on {topic}?\n",
+    "answers.jsonl": '{"custom_id": "of another batch", "response": {"status_code": 200, "body": {}}}\n',
     "labels.tsv": "topic\tdoc\tlabel\n1\ta\t1\n1\tb\t0\n2\ta\t2\n",
     "votes.csv": "topic,assessor,doc,label\n"
     + "".join(f"{t},{who},d{d},{(d * t + n) % 3 % 2}\n" for t in (1, 2, 3) for n, who in enumerate("xyz") for d in range(6))

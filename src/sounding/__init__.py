@@ -28,6 +28,7 @@ _NAMES = {
     "data.writing": ("write_qrels", "write_run"),
     "depth.result": ("DepthStudy",),
     "data.labels": ("Labels", "read_labels"),
+    "label.result": ("Labeling",),
     "estimate.result": ("Estimation",),
     "evaluate.result": ("Scores",),
     "measures": ("Measure", "parse", "parse_measures"),
@@ -45,8 +46,8 @@ _NAMES = {
     "statistics.rank_overlap": ("rbo", "rbo_of_values"),
 }  # fmt: skip
 _VERBS = (
-    "agree", "audit", "calibrate", "check", "compare", "convert", "depth", "estimate", "evaluate", "plan",
-    "pool", "report", "sample", "simulate",
+    "agree", "audit", "calibrate", "check", "compare", "convert", "depth", "estimate", "evaluate", "label",
+    "plan", "pool", "report", "sample", "simulate",
 )  # fmt: skip
 _HOME = {name: home for home, names in _NAMES.items() for name in names} | {verb: verb for verb in _VERBS}
 
@@ -88,6 +89,8 @@ if TYPE_CHECKING:  # the same names for type checkers; a test compares the two l
     from sounding.estimate.result import Estimation as Estimation
     from sounding.evaluate.evaluation import evaluate as evaluate
     from sounding.evaluate.result import Scores as Scores
+    from sounding.label.labeling import label as label
+    from sounding.label.result import Labeling as Labeling
     from sounding.measures import Measure as Measure
     from sounding.measures import parse as parse
     from sounding.measures import parse_measures as parse_measures

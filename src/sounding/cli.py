@@ -25,6 +25,7 @@ COMMANDS = {
     "plan": "Choose which documents to judge next, and see how certain the ranking is.",
     "simulate": "Replay known judgments to see how soon each strategy ranks the runs correctly.",
     "calibrate": "Check how often sounding's confidence statements are right, by hiding judgments.",
+    "label": "Ask a language model for labels of documents, within a budget.",
     "estimate": "Estimate values from few judgments by people and labels by machines.",
     "judge": "Run the server on which people judge documents.",
     "agree": "Measure how far assessors agree, and how that affects the ranking of runs.",

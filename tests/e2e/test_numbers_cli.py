@@ -36,6 +36,7 @@ BASE = {
     "plan": "{c}/qrels.txt {c}/runs",
     "simulate": "{c}/qrels.txt {c}/runs --judgments 4",
     "calibrate": "{c}/qrels.txt {c}/runs --draws 4 --resamples 4 --repeats 1",
+    "label": "{c}/one.qrels --corpus {c}/corpus.jsonl --topics {c}/topics.tsv --model m --prices 1,1 --log {t}/log --batch-out {t}/b",
     "estimate": "{c}/qrels.txt {c}/runs --labels {c}/truth.txt --judge truth",
     "agree": "{c}/qrels.txt {c}/truth.txt --runs {c}/runs --resamples 20 --samples 20",
     "depth": "{c}/qrels.txt {c}/runs",
@@ -68,6 +69,8 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("numbers")
     sampled(folder / "c", "--topics 3 --groups 3 --systems 1 --documents 60 --length 20 --pool-depth 15")
     (folder / "c" / "corpus.jsonl").write_text('{"id": "d1", "text": "some words"}\n')
+    (folder / "c" / "one.qrels").write_text("1 0 d1 0\n")
+    (folder / "c" / "topics.tsv").write_text("1\twhales\n")
     sounding("judge", "init", str(folder / "p"), "--corpus", str(folder / "c" / "corpus.jsonl"))
     return {"c": str(folder / "c"), "p": str(folder / "p"), "t": str(folder)}
 

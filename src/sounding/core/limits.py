@@ -24,6 +24,10 @@ MOST = {
     "permutations": 10_000_000,
     "sets": 100_000,
     "worlds": 10_000,
+    # Questions to a language model.
+    "repeat": 1_000,
+    "concurrency": 1_000,
+    "timeout": 86_400,  # seconds
     # Sizes of a simulated collection.
     "topics": 1_000_000,
     "groups": 100_000,

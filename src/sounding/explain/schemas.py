@@ -348,6 +348,31 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "documents": "ia The documents in the order of judging.",
         },
     ),
+    "label": JsonOutput(
+        title="Labels of documents by a language model",
+        always=(
+            "headline next judge prompt documents labeled repeat problems asked cached stopped spent"
+            " consistency notes rows"
+        ),
+        rows="topic doc label judge model prompt temperature date repeat",
+        own={
+            "judge": "s The name of the judge.",
+            "prompt": "s The prompt: name, version and the beginning of its hash.",
+            "documents": "i Documents that were to be labeled.",
+            "labeled": "i Documents with a label.",
+            "repeat": "i How often each document was labeled; in rows, which time this was.",
+            "problems": "o Questions without a label, by kind.",
+            "asked": "i Requests that this call sent.",
+            "cached": "i Questions that the log had answered before.",
+            "stopped": "s0 Why asking ended early.",
+            "spent": "o Requests, tokens and money (null without prices) of all calls with this log.",
+            "consistency": "o0 How far the labels of repeats agree.",
+            "label": "i The label.",
+            "model": "s The model, as the endpoint calls it.",
+            "temperature": "n0 The temperature; null: left to the provider.",
+            "date": "s The day of the answer.",
+        },
+    ),
     "estimate": JsonOutput(
         title="Values estimated from sampled judgments and labels by machines",
         always=(

@@ -41,11 +41,15 @@ COMMON: Mapping[str, Collection[str]] = {
     "audit": ("new", "pool_depth", "chosen", "every", "top"),
     "pool": ("depth", "strategy", "budget", "qrels", "summary", "seconds", "seed"),
     "plan": ("count", "budget", "topics", "pair", "baseline", "top", "wanted", "seconds", "view"),
+    "label": (
+        "corpus", "topics", "endpoint", "model", "prompt", "repeat", "max_requests", "max_cost", "prices",
+        "log", "batch_out", "batch_in",
+    ),
     "simulate": ("strategies", "judgments", "seeds", "leave_out", "topic", "view"),
     "calibrate": ("scenarios", "claims", "until", "repeats", "seed"),
     "agree": ("runs", "level", "assessors", "words", "tau", "sections", "everything", "combinations"),
     "report": ("baselines", "sections", "until", "test", "correction", "alpha"),
-}
+}  # fmt: skip
 
 
 class GroupedCommand(click.Command):

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
@@ -319,10 +319,12 @@ def bars_for(options: OutputOptions) -> Bars:
 
 
 @contextmanager
-def progress_bar(total: int | None, *, quiet: bool, label: str) -> Iterator[Progress | None]:
+def progress_bar(
+    total: int | None, *, quiet: bool, label: str, more: Callable[[], str] | None = None
+) -> Iterator[Progress | None]:
     """Show progress and the time left on stderr if that is a terminal; clear it at the end.
 
-    A total of None means that it is unknown.
+    A total of None means that it is unknown. `more` returns what else the line says.
     """
     few = total is not None and total < 2
     if quiet or few or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
@@ -339,7 +341,7 @@ def progress_bar(total: int | None, *, quiet: bool, label: str) -> Iterator[Prog
         if total is not None:
             left = round((now - begin) * (total - count) / max(count, 1)) if count else 0
             text += f"/{total:,}" + (f", {left // 60}:{left % 60:02} left" if left else "")
-        _rewrite(text)
+        _rewrite(text + (more() if more is not None else ""))
 
     advance(0)
     try:

@@ -1,0 +1,127 @@
+"""The result of labeling: a label for each document where the machine gave one, and what it cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+from sounding.core.lazy import polars
+from sounding.data.labels import Labels, read_labels
+from sounding.label.batches import BatchRead, BatchWritten
+from sounding.label.budget import BudgetLimits, Spent
+
+COLUMNS = ("topic", "doc", "label", "judge", "model", "prompt", "temperature", "date")
+REPEAT = "repeat"
+
+
+class LabelRow(NamedTuple):
+    """One label."""
+
+    topic: str
+    doc: str
+    label: int
+    judge: str
+    model: str
+    prompt: str
+    temperature: float | None
+    date: str
+    repeat: int
+
+
+class Consistency(NamedTuple):
+    """How far a machine agrees with itself, over documents with all repeats."""
+
+    documents: int
+    same: float  # share of documents that got the same label every time
+    pairs: float  # share of pairs of labels of a document that are equal
+    apart: int  # the largest difference between labels of a document
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Labeling:
+    """Labels by one machine, and an account of all questions."""
+
+    judge: str
+    prompt: str
+    scale: tuple[int, ...]
+    repeat: int
+    rows: tuple[LabelRow, ...]
+    documents: int  # that were to be labeled
+    problems: Counter[str] = field(default_factory=Counter)  # questions without a label, by kind
+    failures: Counter[str] = field(default_factory=Counter)  # questions without an answer, by reason
+    asked: int = 0  # requests sent by this call
+    cached: int = 0  # questions that the log had answered before
+    unknown_topics: tuple[str, ...] = ()  # that have no text
+    unknown_docs: tuple[str, ...] = ()
+    cut: int = 0  # documents of which only the first words were sent
+    stopped: str = ""  # why asking ended early
+    broken: bool = False  # whether the endpoint ended it, and not the budget
+    spent: Spent = field(default_factory=Spent)  # by all calls with this log
+    limits: BudgetLimits = field(default_factory=BudgetLimits)
+    log: Path | None = None
+    written: BatchWritten | None = None
+    read: BatchRead | None = None
+
+    @property
+    def questions(self) -> int:
+        """Labels that were wanted: documents times repeats."""
+        return self.documents * self.repeat
+
+    @property
+    def labeled(self) -> int:
+        """Documents with at least one label."""
+        return len({(row.topic, row.doc) for row in self.rows})
+
+    @property
+    def finished(self) -> bool:
+        """Whether calling again would ask nothing more."""
+        return not self.problems["not asked"] and not self.problems["failed"]
+
+    @property
+    def cost(self) -> float | None:
+        """Money spent by all calls with this log; None: no prices were given."""
+        return None if self.limits.prices is None else self.limits.prices.cost(self.spent)
+
+    @cached_property
+    def counts(self) -> dict[int, int]:
+        """How often each label was given."""
+        counted = Counter(row.label for row in self.rows)
+        return {label: counted[label] for label in self.scale}
+
+    @cached_property
+    def consistency(self) -> Consistency | None:
+        """How far the machine agrees with itself; None: no document has all of several repeats."""
+        labels: dict[tuple[str, str], list[int]] = {}
+        for row in self.rows:
+            labels.setdefault((row.topic, row.doc), []).append(row.label)
+        whole = [own for own in labels.values() if len(own) == self.repeat > 1]
+        if not whole:
+            return None
+        pairs = [first == second for own in whole for first, second in combinations(own, 2)]
+        return Consistency(
+            len(whole), sum(len(set(own)) == 1 for own in whole) / len(whole), sum(pairs) / len(pairs),
+            max(max(own) - min(own) for own in whole),
+        )  # fmt: skip
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the label file; `repeat` only where there are repeats."""
+        return (*COLUMNS, REPEAT) if self.repeat > 1 else COLUMNS
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """The labels as a data frame with the columns of a label file."""
+        return polars.DataFrame(
+            {name: [getattr(row, name) for row in self.rows] for name in self.columns},
+            schema_overrides={"topic": polars.String, "doc": polars.String},
+        )
+
+    @property
+    def labels(self) -> Labels:
+        """The labels as `estimate` takes them; repeated labels of a document become their mean."""
+        (labels,) = read_labels({self.judge: self.frame})
+        return labels

@@ -396,5 +396,6 @@ def test_every_measure_of_ir_measures_is_compared(comparison: Comparison) -> Non
         measure
         for measure in ir_measures.measures.registry.values()
         if measure.NAME not in left_out and measure.NAME.isascii()
+        if not measure.__module__.startswith("sounding.")  # other tests register ours
     }
     assert {measure.NAME for measure in wanted} <= {measure.NAME for measure in compared}

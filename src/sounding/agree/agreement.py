@@ -1,7 +1,7 @@
 """Agreement of each pair of assessors and of all together, with intervals, and by topic.
 
-Overlap is that of Voorhees (2002, Table 1): the documents that all of them found relevant, divided by those
-that any of them did.
+Overlap is that of Voorhees (2002, Table 1): the number of documents that all of them found relevant, divided
+by the number that any of them did.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ COEFFICIENTS = (
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AssessorGroup:
-    """How far some assessors agree: a pair, or all of them."""
+    """Agreement of a group of assessors: a pair, or all of them."""
 
     members: tuple[int, ...]  # columns of the panel
-    documents: int  # that all of them judged
-    topics: int  # with such documents
-    overlaps: Floats  # (topic,) NaN: see `reasons`
-    kappas: Floats  # (topic,) Cohen's for a pair, Fleiss' for more; of relevance
+    documents: int  # judged by all of them
+    topics: int  # topics that have such documents
+    overlaps: Floats  # (topic,); `reasons` explains each NaN
+    kappas: Floats  # (topic,) of binary relevance: Cohen's for a pair, Fleiss' for more
     reasons: tuple[str, ...]  # (topic,) why overlap or kappa has no value; empty: both have one
     estimates: dict[str, Estimate]  # by the names of COEFFICIENTS
-    by_grade: dict[float, Estimate]  # grade -> share of its uses that the members share
-    confusion: Floats | None  # (grade, grade) of a pair
+    by_grade: dict[float, Estimate]  # grade -> share of its uses on which the members agree
+    confusion: Floats | None  # (grade, grade); None unless the group is a pair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +72,10 @@ class TopicAgreement:
     """How far the assessors agree on one topic, and how many documents they should discuss."""
 
     topic: str
-    documents: int  # that anybody judged
-    common: int  # that everybody judged
-    relevant: tuple[int, ...]  # (assessor,) of the documents that everybody judged
-    contested: int  # documents, of all, that one found relevant and another did not
+    documents: int  # judged by at least one assessor
+    common: int  # judged by all assessors
+    relevant: tuple[int, ...]  # (assessor,) among the documents judged by all
+    contested: int  # documents on whose relevance any two assessors differ
     overlap: float
     kappa: float
     reason: str
@@ -88,9 +88,9 @@ class Agreements:
     panel: Panel
     level: float
     scale: tuple[float, ...]
-    groups: tuple[AssessorGroup, ...]  # pairs first, then all where there are more than two
+    groups: tuple[AssessorGroup, ...]  # pairs, then all if there are more than two
     rejections: tuple[Rejection, ...]
-    topics: tuple[TopicAgreement, ...]  # those to discuss first at the top
+    topics: tuple[TopicAgreement, ...]  # the most urgent to discuss first
 
     @property
     def everyone(self) -> AssessorGroup:
@@ -222,7 +222,7 @@ def _by_grade(graded: Floats, scale: Floats, used: Marks, bootstrap: Bootstrap) 
 
 
 def _why_nothing(panel: Panel, judged: Marks, common: Marks) -> str:
-    """Return why the members cannot be compared; an empty text if they can."""
+    """Return why the members cannot be compared; "" if they can."""
     if common.any():
         return ""
     if not everyone(panel.count(judged) > 0).any():
@@ -231,7 +231,7 @@ def _why_nothing(panel: Panel, judged: Marks, common: Marks) -> str:
 
 
 def _why_same(grades: Floats, binary: Floats, level: float) -> str:
-    """Return why agreement beyond chance is undefined, in case it is, for documents that all judged."""
+    """Return why agreement beyond chance is undefined on documents that all judged; "" if it is defined."""
     if len(np.unique(grades)) == 1:
         return why.same_grade(grades[0, 0])
     return why.same_relevance(bool(binary[0, 0]), level)
@@ -324,10 +324,10 @@ class GradeBias:
 
     assessor: str
     grade: float
-    documents: int  # that the assessor and somebody else judged
-    given: float  # share of these documents; NaN: there are none
+    documents: int  # judged by the assessor and at least one other
+    given: float  # share of these documents; NaN without documents
     by_others: float  # mean share among the others' judgments
-    bias: Estimate  # the difference
+    bias: Estimate  # given - by_others
 
 
 def grade_biases(panel: Panel, *, bootstrap: Bootstrap | None = None) -> list[GradeBias]:

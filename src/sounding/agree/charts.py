@@ -16,11 +16,11 @@ from sounding.render import style
 
 MARKS = {"original": ("circle", style.COLORS[1]), "union": ("triangle-up", style.COLORS[0]),
          "intersection": ("square", style.COLORS[2])}  # fmt: skip
-WIDTH = 300  # pixels of a pane: with its labels it fits a column of a paper
+WIDTH = 300  # pixels of a pane; with its labels it fits a paper's column
 ROW = 15  # pixels for each name
 MOST = 40  # systems, or topics, that a figure names
 BINS = 40
-THIN = 0.02  # breadth of a bar that stands alone
+THIN = 0.02  # width of the only bar
 COEFFICIENTS = {
     "overlap": "overlap", "kappa": "kappa", "alpha": "alpha", "alpha_ordinal": "alpha of grades, ordinal",
 }  # fmt: skip
@@ -58,8 +58,8 @@ def agreement_of_assessors(frame: polars.DataFrame) -> style.Chart:
 def overlap_by_topic(frame: polars.DataFrame) -> style.Chart:
     """Draw the overlap of the assessors' relevant documents by topic, the topics to discuss first at the top.
 
-    Columns: `topic`, `overlap` (0 to 1), `contested` (documents, the size of the point). Of many topics the
-    first are drawn.
+    Columns: `topic`, `overlap` (0 to 1), `contested` (number of documents, drawn as the size of the point).
+    Only the first MOST topics are drawn.
     """
     topics = style.names(frame, "topic")
     order = topics[:MOST]
@@ -153,7 +153,7 @@ def agreement_over_qrels(
 
 
 def _limits(frame: polars.DataFrame) -> list[float]:
-    """Return the first and the last limit of the bars: no axis goes beyond 1."""
+    """Return the range of the axis, which ends at 1 at most."""
     limits = np.concatenate([frame[name].cast(float).fill_null(np.nan) for name in ("lower", "upper")])
     known = limits[np.isfinite(limits)]
     return [float(known.min()), float(known.max())] if len(known) else [0.0, 1.0]
@@ -298,7 +298,7 @@ def _edges(least: float, most: float, step: float, stepped: bool) -> NDArray[np.
     width = max(1, int(np.ceil((steps + 1) / BINS)))
     bars = steps // width + 1
     edges = most - step * width * np.arange(bars, -1, -1)
-    if edges[1] < step / 2 - 1:  # else the bar of a tau of -1 would have no width
+    if edges[1] < step / 2 - 1:  # otherwise the bar for a tau of -1 would have no width
         return np.linspace(least, most, bars + 1)
     return np.maximum(edges, -1.0)
 

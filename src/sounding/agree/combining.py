@@ -1,4 +1,4 @@
-"""One set of judgments out of several, pools for a second assessor, and simulated further assessors."""
+"""Combine the judgments of several assessors, draw pools for a second one, and simulate further ones."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Grades = NDArray[np.float64]
 
 
 def combine(panel: Panel, how: str, *, priority: Sequence[str] = ()) -> Qrels:
-    """The judgments of a panel as one set of qrels: union, intersection, majority, mean or priority.
+    """Combine the judgments of a panel into one set: union, intersection, majority, mean or priority.
 
-    `priority` lists assessors whose word counts first; the others follow in their order.
+    `priority` lists the assessors whose judgments take precedence; the others follow in their order.
     """
     if how not in COMBINATIONS:
         raise UnknownNameError("combination", how, COMBINATIONS)
@@ -30,34 +30,34 @@ def combine(panel: Panel, how: str, *, priority: Sequence[str] = ()) -> Qrels:
 
 
 def union(grades: Grades) -> Grades:
-    """The highest grade that anybody gave: relevant if it is relevant to one."""
+    """Return the highest grade, so that a document is relevant if any assessor found it relevant."""
     return np.nanmax(grades, axis=1)
 
 
 def intersection(grades: Grades) -> Grades:
-    """The lowest grade that anybody gave; 0 where somebody did not judge: relevant if it is so to all."""
+    """Return the lowest grade, with 0 for a missing judgment: relevant only if every assessor found it so."""
     return np.nan_to_num(grades, nan=0.0).min(axis=1)
 
 
 def majority(grades: Grades) -> Grades:
-    """The highest grade that more than half of those who judged reach; halves go to the lower grade."""
+    """Return the highest grade that more than half of the document's assessors gave or exceeded."""
     judged = np.count_nonzero(~np.isnan(grades), axis=1)
     ordered = np.sort(grades, axis=1)  # NaN last
     return ordered[np.arange(len(grades)), (judged - 1) // 2]
 
 
 def mean_grade(grades: Grades) -> Grades:
-    """The mean grade of those who judged: a fraction, for measures that take gains."""
+    """Return the mean grade, which may be fractional, for measures that use grades as gains."""
     return np.nanmean(grades, axis=1)
 
 
 def first_word(grades: Grades) -> Grades:
-    """The grade of the first assessor who judged."""
+    """Return the grade by the first assessor who judged the document."""
     first = np.argmax(~np.isnan(grades), axis=1)
     return grades[np.arange(len(grades)), first]
 
 
-# Each sees (row, assessor) with at least one grade in a row, in order of priority.
+# Each function takes grades (row, assessor), by priority, with at least one grade in each row.
 COMBINATIONS: dict[str, Callable[[Grades], Grades]] = {
     "union": union,
     "intersection": intersection,
@@ -74,12 +74,12 @@ class Contested:
     topic: str
     doc: str
     grades: tuple[float, ...]  # (assessor,) NaN: not judged
-    gap: float  # between the highest and the lowest grade
-    relevance: bool  # whether they differ on relevance, or on the grade alone
+    gap: float  # highest grade - lowest grade
+    relevance: bool  # True: they differ on relevance; False: only on the grade
 
 
 def adjudication_list(panel: Panel, *, level: float = 1) -> list[Contested]:
-    """The documents with different grades by topic and doc id: an order that tells nothing of ranks."""
+    """Return the documents with different grades, by topic and doc id, which does not reveal any rank."""
     judged = panel.judged
     most = np.where(judged, panel.grades, -np.inf).max(axis=1)
     least = np.where(judged, panel.grades, np.inf).min(axis=1)
@@ -97,16 +97,16 @@ def adjudication_list(panel: Panel, *, level: float = 1) -> list[Contested]:
     ]  # fmt: skip
 
 
-RELEVANT = NONRELEVANT = 200  # of each topic, as NIST did for TREC-4
+RELEVANT = NONRELEVANT = 200  # documents per topic, as NIST chose for TREC-4
 
 
 def secondary_pool(
     qrels: Qrels, *, relevant: int = RELEVANT, nonrelevant: int = NONRELEVANT, level: float = 1, seed: int = 0
 ) -> Qrels:
-    """Up to `relevant` relevant and `nonrelevant` other judgments of every topic, in doc-id order.
+    """Return up to `relevant` relevant and `nonrelevant` other judgments of every topic, by doc id.
 
-    Where a topic has more, a random sample of them; the order tells nothing of what the first assessor said.
-    Documents that were pooled and not judged (grades below 0) are left out.
+    A topic with more of either is sampled at random. The order does not reveal the first assessor's grades.
+    Documents that were pooled but not judged (grades below 0) are omitted.
     """
     if relevant < 0 or nonrelevant < 0 or not relevant + nonrelevant:
         raise DataError(
@@ -115,7 +115,7 @@ def secondary_pool(
         )
     rng = np.random.default_rng(seed)
     topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
-    # Sorted by doc id first: the same documents are drawn whatever the order of the file.
+    # Sort by doc id first, so that the order of the file does not change which documents are drawn.
     order = np.lexsort([*reversed(qrels.docs.order_keys()), topic])
     chance = rng.random(len(order))
     chosen = np.zeros(len(order), np.bool_)
@@ -136,7 +136,7 @@ def secondary_pool(
 
 
 # Voorhees (2002), Table 1: primary with A, primary with B. A and B overlap by .426, all three by .301, and
-# both reject .30 of what the primary found. Acceptance and correlation are those that come nearest to it.
+# both reject .30 of what the primary found relevant. ACCEPTANCE and the correlation fit these figures best.
 OVERLAPS = (0.421, 0.494)
 ACCEPTANCE = 0.75  # power of the overlap: .52 and .59 for A and B
 CORRELATION = 0.65
@@ -151,12 +151,12 @@ def simulate_assessors(
     level: float = 1,
     seed: int = 0,
 ) -> Panel:
-    """The primary's judgments and those of simulated secondaries, one for each wanted overlap.
+    """Return the primary's judgments with those of simulated secondary assessors, one for each overlap.
 
-    `acceptance` is the chance that a secondary accepts what the primary found relevant; by default it follows
-    from the overlap as the paper's figures have it. `correlation` (0 to 1) is that of the views of any two
-    secondaries; 0: independent flips. A relevant document that stays relevant keeps its grade; one that only
-    a secondary finds relevant gets `level`.
+    `acceptance` is the chance that a secondary agrees that a document is relevant; by default, overlap raised
+    to ACCEPTANCE, fitted to Voorhees (2002). `correlation` (0 to 1) is that between the opinions of any two
+    secondaries; 0: independent. A document that stays relevant keeps its grade; one that only a secondary
+    finds relevant gets `level`.
     """
     if acceptance is None:
         acceptance = [overlap**ACCEPTANCE for overlap in overlaps]
@@ -171,7 +171,7 @@ def simulate_assessors(
     shared = rng.standard_normal(len(grade))
     columns = [grade]
     for overlap, accepts in zip(overlaps, acceptance, strict=True):
-        # With R found and N others, accepts x R / (R + false x N) is the wanted overlap.
+        # With R relevant and N other documents, overlap = accepts * R / (R + false * N).
         false = np.minimum((accepts / overlap - 1) * found / np.maximum(others, 1), 1.0)
         chance = np.where(relevant, accepts, false[primary.topic])
         view = np.sqrt(correlation) * shared + np.sqrt(1 - correlation) * rng.standard_normal(len(grade))

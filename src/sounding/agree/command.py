@@ -16,7 +16,7 @@ By = Literal["file", "column"]
 Repeated = Literal["error", "first", "last", "highest", "lowest", "majority", "mean"]
 
 SECTIONS = ("pairs", "grades", "confusions", "rejected", "bias", "topics", "taus", "systems", "swaps", "top")
-# Policies of bounds and expected values, which give no single ranking; and two that have fewer choices here.
+# Policies that do not apply: bounds and expected values give no single ranking; two have fewer choices here.
 OTHERWISE = ("universe", "at_most", "prior", "moments", "draws", "unjudged")
 FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -108,12 +108,12 @@ def _refuse_no_runs(taken: int | None, context: click.Context) -> None:
 
 
 class SeveralRuns(GroupedCommand):
-    """A command whose option --runs takes all words up to the next option, as a shell spells a glob."""
+    """A command whose option --runs takes all words up to the next option, so that --runs runs/* works."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the command line, with --runs repeated before each of its words."""
         spelled: list[str] = []
-        taken: int | None = None  # words of the --runs that is being read; None: it is another option
+        taken: int | None = None  # words that the current --runs has taken; None: outside of --runs
         for word in args:
             if taken is not None and (word == "-" or not word.startswith("-")):
                 spelled += ["--runs", word]
@@ -124,7 +124,7 @@ class SeveralRuns(GroupedCommand):
             spelled += [] if word == "--runs" else [word]
         _refuse_no_runs(taken, ctx)
         try:
-            return super().parse_args(ctx, list(spelled))  # which is emptied
+            return super().parse_args(ctx, list(spelled))  # click empties the list
         except click.MissingParameter as error:
             if "--runs" not in spelled or error.param is None or error.param.name != "qrels":
                 raise

@@ -39,7 +39,7 @@ from sounding.terminal.options import NO_NOTES, policies_of, progress_bar, remar
 OF_RUNS = (
     "measures", "tau", "samples", "run_format", "jobs", "ties", "unjudged", "missing", "duplicates", "compat",
     "depth",
-)  # options that change nothing without runs  # fmt: skip
+)  # options that have no effect without runs  # fmt: skip
 OF_POOLS = ("pool_relevant", "pool_nonrelevant")
 OF_SEVERAL = ("runs", "combinations", "adjudicate", "chart", "output", "sections", "everything")
 OF_READING = (
@@ -245,7 +245,7 @@ def _next_command(study: Study, options: AgreeOptions) -> str | None:
 
 
 def _draw(study: Study, path: Path, options: AgreeOptions) -> None:
-    """Draw the figures of the chosen sections; by default one: of the systems, or without runs the pairs."""
+    """Draw the chosen sections; by default the systems, or the pairs of assessors if there are no runs."""
     possible = [name for name in tables.possible_sections(study) if name in FIGURES]
     if options.everything or options.sections:
         chosen = [name for name in options.sections if name in FIGURES] or possible

@@ -1,4 +1,4 @@
-"""What several assessors said of the same documents as one table, and which judgment of a log stands."""
+"""Hold the grades of several assessors as one table, and find the judgments of a log that are in force."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from sounding.data.sources import Content
 from sounding.data.structured import decode_lines
 from sounding.data.tables import Places, Qrels
 
-MARKS = ('"kind"', '"sequence"')  # members that every event has and no other table of judgments
-FOLLOWED = ("judge", "withdraw", "skip", "unskip", "adjudicate")  # kinds of events that are about judgments
+MARKS = ('"kind"', '"sequence"')  # members that only events of a log have
+FOLLOWED = ("judge", "withdraw", "skip", "unskip", "adjudicate")  # kinds of events that affect judgments
 NAMED = ("topic", "doc", "assessor")
 
 Members = dict[str, Any]
@@ -29,15 +29,15 @@ Members = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogCounts:
-    """What a judgment log holds: the judgments that stand, and all that was left out."""
+    """Number of judgments of a log that are in force, and of events that were left out."""
 
     source: str
     standing: int
-    changed: int  # grades that the same assessor gave another time
-    withdrawn: int  # judgments and changes that were taken back
-    cannot: int  # judgments that stand and say that the document could not be judged
-    skipped: int  # times that a document was passed over, and this was not taken back
-    adjudicated: int  # decisions between assessors, which are no assessor's own judgment
+    changed: int  # grades that the same assessor replaced
+    withdrawn: int  # judgments and changes that were withdrawn
+    cannot: int  # judgments in force saying that the document could not be judged
+    skipped: int  # skips that were not undone
+    adjudicated: int  # decisions between assessors, which belong to no single one
 
 
 def is_log(content: Content) -> bool:
@@ -47,7 +47,7 @@ def is_log(content: Content) -> bool:
 
 
 def standing_records(content: Content, problems: Problems) -> tuple[Records | None, LogCounts]:
-    """One row for every judgment that stands, and what was left out."""
+    """Return a row for each judgment that is in force, and the counts of what was left out."""
     seen: Counter[str] = Counter()
     standing: StandingJudgments[tuple[str, ...], tuple[int, Members]] = StandingJudgments()
     for line, event in _in_order(content, problems):
@@ -74,7 +74,7 @@ def standing_records(content: Content, problems: Problems) -> tuple[Records | No
 
 
 def _in_order(content: Content, problems: Problems) -> list[tuple[int, Members]]:
-    """(line, event) by sequence number; what is no event, or comes twice, is noted and left out."""
+    """Return (line, event) by sequence number; report and omit repeated events and what is not an event."""
     numbered: dict[int, tuple[int, Members]] = {}
     for line, members in decode_lines(content, problems):
         event = dict(members)
@@ -103,36 +103,36 @@ def _records(graded: dict[tuple[str, ...], tuple[int, Members]], problems: Probl
 
 Marks = NDArray[np.bool_]
 
-MOST_GRADES = 50  # beyond so many different ones they are measurements, not grades
+MOST_GRADES = 50  # more distinct values than this are measurements, not grades
 
 
 def everyone(marks: Marks) -> Marks:
-    """(row,): where a mark (row, assessor) is set for all."""
+    """Return for each row whether all assessors have the mark."""
     return np.logical_and.reduce(marks, axis=1)
 
 
 def anyone(marks: Marks) -> Marks:
-    """(row,): where a mark (row, assessor) is set for at least one."""
+    """Return for each row whether at least one assessor has the mark."""
     return np.logical_or.reduce(marks, axis=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeats:
-    """What one assessor said more than once, and what was made of it."""
+    """Documents that one assessor judged more than once, and how they were resolved."""
 
     assessor: str
-    pairs: int  # documents of a topic that are listed more than once
-    rows: int  # rows beyond the first of each
-    contradictory: int  # of these documents, those with different grades
+    pairs: int  # (topic, document) pairs that are listed more than once
+    rows: int  # rows after the first of each pair
+    contradictory: int  # pairs with different grades
     policy: str
     example: str  # the first contradiction, or else the first repeat
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Panel:
-    """Grades by document and assessor: the documents of topic t are rows starts[t] to starts[t + 1].
+    """Grades by document and assessor; the documents of topic t are rows starts[t] to starts[t + 1] - 1.
 
-    A document is there if anybody judged it. Within a topic documents stand in the byte order of their ids.
+    It holds each document that at least one assessor judged, by topic and then in the byte order of the ids.
     """
 
     assessors: tuple[str, ...]
@@ -141,30 +141,30 @@ class Panel:
     docs: Tokens  # (row,)
     grades: NDArray[np.float64]  # (row, assessor) at least 0; NaN: not judged
     repeats: tuple[Repeats, ...] = ()
-    logs: tuple[LogCounts, ...] = ()  # of every judgment log that was read
-    filled: tuple[int, ...] = ()  # (assessor,) grades that came from `fill_outside`, where it was used
+    logs: tuple[LogCounts, ...] = ()  # one for each judgment log that was read
+    filled: tuple[int, ...] = ()  # (assessor,) number of grades that `fill_outside` added
 
     @property
     def topic(self) -> Places:
-        """The topic of every row."""
+        """Return the topic of each row."""
         return np.repeat(np.arange(len(self.topics)), np.diff(self.starts))
 
     @property
     def judged(self) -> Marks:
-        """(row, assessor): who judged what."""
+        """Return (row, assessor): whether the assessor judged the document."""
         return ~np.isnan(self.grades)
 
     def relevant(self, level: float = 1) -> Marks:
-        """(row, assessor): who found what relevant; a document that was not judged is not."""
+        """Return (row, assessor): whether the assessor found the document relevant; False if unjudged."""
         return self.grades >= level
 
     def count(self, rows: Marks) -> Places:
-        """(topic, ...): how many rows of each topic are true."""
+        """Return (topic, ...): the number of true rows in each topic."""
         sums = np.concatenate([np.zeros((1, *rows.shape[1:]), np.int64), np.cumsum(rows, axis=0)])
         return sums[self.starts[1:]] - sums[self.starts[:-1]]
 
     def scale(self) -> NDArray[np.float64]:
-        """Every grade that anybody gave, ascending."""
+        """Return the distinct grades, ascending."""
         found = np.unique(self.grades[self.judged])
         if len(found) > MOST_GRADES:
             raise DataError(
@@ -174,17 +174,17 @@ class Panel:
         return found
 
     def place(self, assessor: str) -> int:
-        """The column of an assessor."""
+        """Return the column of an assessor."""
         if assessor not in self.assessors:
             raise UnknownNameError("assessor", assessor, self.assessors)
         return self.assessors.index(assessor)
 
     def qrels_of(self, assessor: int) -> Qrels:
-        """One assessor's judgments; all topics stay, those without any are empty."""
+        """Return one assessor's judgments, with all topics, even those without judgments."""
         return self.as_qrels(self.grades[:, assessor], self.assessors[assessor])
 
     def as_qrels(self, grades: NDArray[np.float64], source: str) -> Qrels:
-        """A column of grades for these documents as judgments, on the scale of all; NaN: not judged."""
+        """Return a column of grades as qrels, on the scale of all assessors; NaN: unjudged."""
         whole = Qrels(
             source=source, topics=self.topics, starts=self.starts, docs=self.docs, grades=grades,
             highest=float(np.nanmax(self.grades)),
@@ -193,11 +193,11 @@ class Panel:
 
 
 def fill_outside(panel: Panel, how: Outside, *, primary: int = 0, level: float = 1) -> Panel:
-    """The panel with a grade for documents that an assessor of the topic was not shown.
+    """Return the panel with grades filled in for documents that an assessor of the topic did not judge.
 
-    `common`: they stay unjudged, and pairs of assessors are compared on what both judged. `primary`: what the
-    primary assessor found relevant counts as relevant for the others too (Voorhees 2002, Table 1).
-    `nonrelevant`: whatever an assessor did not judge in a topic of theirs has grade 0.
+    `common`: they stay unjudged, and pairs of assessors are compared on what both judged. `primary`:
+    documents that the primary assessor found relevant count as relevant for the others too (Voorhees 2002,
+    Table 1). `nonrelevant`: they get grade 0.
     """
     if how == "common":
         return panel

@@ -1,7 +1,7 @@
-"""Judgments of several assessors from files: one file each, or one table or log that names who judged.
+"""Read judgments of several assessors: a file for each, or one table or log that names the assessors.
 
-Crowds' votes list a document several times. Such rows are counted, and what they come to is a policy with a
-name. Of a judgment log the judgments that stand are read.
+Crowdsourced votes list a document several times; a named policy decides which grade counts. From a judgment
+log, the judgments in force are read.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from sounding.runs.align import apply_negative_policy
 
 Grades = NDArray[np.float64]
 
-MOST_WORDS = 8  # that a message lists
+MOST_WORDS = 8  # listed in a message
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _JudgmentRows:
-    """Judgments as they stand in one source, repeated ones too."""
+    """The judgments of one source, including repeated ones."""
 
     source: str
-    name: str  # of the assessor, where the source is one assessor's
+    name: str  # of the assessor, if the source has only one
     topics: list[str]  # (row,)
     docs: Tokens  # (row,)
     grades: Grades  # (row,) at least 0
-    assessors: list[str] | None  # (row,) where the source says who judged
-    log: LogCounts | None = None  # where the source is a judgment log
+    assessors: list[str] | None  # (row,); None: the source names no assessors
+    log: LogCounts | None = None  # None: the source is not a judgment log
 
 
 def read_panel(
@@ -68,12 +68,12 @@ def read_panel(
     policies: Policies = DEFAULT_POLICIES,
     format: str | None = None,  # noqa: A002 - the word that users know
 ) -> Panel:
-    """The judgments of several assessors: files, frames, Qrels, or {assessor: any of these}.
+    """Read the judgments of several assessors from files, frames, Qrels, or {assessor: any of these}.
 
-    A file is one assessor's, named after it, or by `column` holds several, named in a column of a table
-    or the second of TREC's. Unless told, columns count where there is one source, or where a table or a log
-    names more than one assessor. `labels` gives the grades of words. `repeated` says what counts where an
-    assessor graded a document more than once: `error` refuses different grades and no others.
+    With by="file", a file belongs to one assessor, who is named after it. With by="column", a column of a
+    table (the second of a TREC file) names the assessors. The default is "column" for a single source, and
+    for a table or log that names more than one assessor. `labels` maps words to grades. `repeated` decides
+    which grade counts if an assessor graded a document more than once; `error` refuses only contradictions.
     """
     if repeated not in SETTLING:
         raise UnknownNameError("policy for repeated judgments:", str(repeated), SETTLING)
@@ -86,7 +86,7 @@ def read_panel(
 
 
 def _named(sources: Any) -> list[tuple[str | None, Any]]:
-    """(name or None, source) of everything that was given."""
+    """Return (name or None, source) for each source."""
     if isinstance(sources, Mapping):
         if not sources:
             raise DataError("no judgments; give at least one file")
@@ -108,7 +108,7 @@ def _is_collection(source: Any) -> bool:
 
 
 def _refuse_twice(sources: Sequence[Any]) -> None:
-    """An error where one file stands for two assessors, who would agree in all they say."""
+    """Refuse a file that is given for two assessors: they would agree perfectly."""
     files = [str(source) for source in sources if isinstance(source, str | Path)]
     places = [Path(file).resolve() for file in files]
     for number, (file, place) in enumerate(zip(files, places, strict=True)):
@@ -164,7 +164,7 @@ def _judged_rows(
     assessors: list[str] | None,
     policies: Policies,
 ) -> _JudgmentRows:
-    """The rows that hold a judgment: documents that were pooled and not judged are left out."""
+    """Return the rows that hold a judgment, without documents that were pooled but not judged."""
     settled = apply_negative_policy(grades, policies.negative)
     rows = (settled >= 0).nonzero()[0]
     if not len(rows):
@@ -182,7 +182,7 @@ def _format(content: Content, form: str | None) -> str:
 
 
 def _records(content: Content, form: str, problems: Problems) -> Records | None:
-    """Every row of a file with its topic, doc, grade and, if it tells, assessor."""
+    """Return the topic, document, grade and, if the file has it, assessor of each row."""
     if form in TABLES:
         readers = {
             "csv": read_delimited, "tsv": read_delimited, "json": read_json, "jsonl": read_jsonl,
@@ -206,7 +206,7 @@ def _note_empty_ids(records: Records, problems: Problems) -> None:
 
 
 def _grades(records: Records, labels: Mapping[str, float], problems: Problems, policies: Policies) -> Grades:
-    """The grades as numbers; words by the labels."""
+    """Return the grades as numbers, with words translated by `labels`."""
     column = records.columns["grade"]
     if labels:
         known = {word: repr(float(grade)) for word, grade in labels.items()}
@@ -226,7 +226,7 @@ def _grades(records: Records, labels: Mapping[str, float], problems: Problems, p
 
 
 def _by_assessor(rows: _JudgmentRows, by: By | None, *, alone: bool) -> list[_JudgmentRows]:
-    """One part for every assessor of a source."""
+    """Split a source by assessor."""
     who = rows.assessors
     several = who is not None and len(set(who)) > 1
     if by == "column" and who is None:
@@ -249,7 +249,7 @@ def _is_trec(who: Sequence[str]) -> bool:
 
 
 def _unique_names(parts: Sequence[_JudgmentRows]) -> list[str]:
-    """A name for every assessor; where two sources share one, the source stands before it."""
+    """Return a unique name for each assessor, prefixed by the source if two sources share a name."""
     given = [part.name for part in parts]
     names = []
     for part, name in zip(parts, given, strict=True):
@@ -262,7 +262,7 @@ def _unique_names(parts: Sequence[_JudgmentRows]) -> list[str]:
 
 
 def _panel(parts: Sequence[_JudgmentRows], repeated: Repeated) -> Panel:
-    """All parts under one numbering of (topic, doc) pairs."""
+    """Join all parts under one numbering of (topic, document) pairs."""
     topics = sorted({topic for part in parts for topic in part.topics}, key=byte_order)
     number = {topic: place for place, topic in enumerate(topics)}
     topic = np.concatenate([np.array([number[name] for name in part.topics], np.int64) for part in parts])
@@ -291,7 +291,7 @@ def _panel(parts: Sequence[_JudgmentRows], repeated: Repeated) -> Panel:
 
 
 def _joined(columns: Sequence[Tokens]) -> Tokens:
-    """Texts of several buffers in one."""
+    """Concatenate the texts of several buffers."""
     packed = [column.compact() for column in columns]
     sizes = np.array([int(column.length.sum()) for column in packed])
     shifts = np.cumsum(sizes) - sizes
@@ -316,7 +316,7 @@ Describe = Callable[[int], str]
 
 
 def _describer(parts: Sequence[_JudgmentRows], docs: Tokens, order: Places) -> Describe:
-    """A function that names the topic and document of a place in the order."""
+    """Return a function that names the topic and document at a place in the order."""
     ends = np.cumsum([len(part.docs) for part in parts])
 
     def describe(place: int) -> str:
@@ -333,14 +333,14 @@ def _lower_median(grades: Grades, head: Places, sizes: Places) -> Grades:
     return ordered[head + (sizes - 1) // 2]
 
 
-# Policy -> one grade for each stretch of rows, which begin at `head`.
+# Policy -> function that returns one grade for each group of rows; `head` holds where the groups begin.
 SETTLING: dict[str, Callable[[Grades, Places, Places], Grades]] = {
     "error": lambda grades, head, _: grades[head],
     "first": lambda grades, head, _: grades[head],
     "last": lambda grades, head, sizes: grades[head + sizes - 1],
     "highest": lambda grades, head, _: np.maximum.reduceat(grades, head),
     "lowest": lambda grades, head, _: np.minimum.reduceat(grades, head),
-    "majority": _lower_median,  # the highest grade that more than half of the rows reach
+    "majority": _lower_median,  # the highest grade that more than half of the rows gave or exceeded
     "mean": lambda grades, head, sizes: np.add.reduceat(grades, head) / sizes,
 }
 
@@ -353,7 +353,7 @@ def _settle(
     describe: Describe,
     repeated: Repeated,
 ) -> tuple[Grades, tuple[Repeats, ...]]:
-    """One grade for every stretch of rows of one assessor and document, and what was repeated."""
+    """Return one grade for each group of rows with the same assessor and document, and what was repeated."""
     sizes = np.diff(head, append=len(grades))
     differ = SETTLING["lowest"](grades, head, sizes) != SETTLING["highest"](grades, head, sizes)
     if repeated == "error" and differ.any():

@@ -1,4 +1,4 @@
-"""Why a value of `agree` is missing, in words: the files that compute values and sentences.py share them."""
+"""Sentences that explain a missing value of `agree`, shared by the computations and sentences.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ONE_SYSTEM = "one system cannot be ranked"
 
 
 def not_judged_by(assessors: Sequence[str]) -> str:
-    """Return who did not judge a topic."""
+    """Return a reason that names the assessors who did not judge a topic."""
     return f"not judged by {', '.join(assessors)}"
 
 
@@ -35,7 +35,7 @@ def same_relevance(relevant: bool, level: float) -> str:
 
 
 def without_tau(unknown: int, rankings: int, tied: str) -> str:
-    """Return how many rankings have no coefficient, and whose ranking is the cause."""
+    """Return how many rankings have no coefficient, and whose tied ranking causes it."""
     return f"{unknown:,} of {rankings:,} have no value: {all_tie(tied)}"
 
 

@@ -1,4 +1,4 @@
-"""How the choice of assessors affects an evaluation: runs scored under many qrels, one assessor a topic."""
+"""Measure how the choice of assessors affects an evaluation, under many qrels with one assessor per topic."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AssessorValues:
-    """The value of each system on each topic under each assessor's judgments and combined ones."""
+    """Values of each system on each topic, under each assessor's judgments and under combined ones."""
 
     assessors: tuple[str, ...]
-    combined: tuple[str, ...]  # further judgments, behind those of the assessors
+    combined: tuple[str, ...]  # names of combined judgments, which follow the assessors
     systems: tuple[str, ...]
     measures: tuple[Measure, ...]
     topics: tuple[str, ...]
@@ -112,9 +112,9 @@ def _check(measures: tuple[Measure, ...], policies: Policies) -> None:
 
 
 SAMPLES = 100_000
-SUBSAMPLE = 1000  # qrels of which every two are compared
+SUBSAMPLE = 1000  # qrels compared with each other
 CHUNK = 4096  # qrels at a time
-KENDALL = ("tau_a", "tau_b")  # count pairs of systems, and so stand for a number of swaps
+KENDALL = ("tau_a", "tau_b")  # each value corresponds to a number of swaps
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -122,13 +122,13 @@ KENDALL = ("tau_a", "tau_b")  # count pairs of systems, and so stand for a numbe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TauSpread:
-    """The mean, least and most of a coefficient over pairs of rankings."""
+    """Mean, minimum and maximum of a coefficient over pairs of rankings."""
 
-    mean: float  # NaN: `reason` says why
+    mean: float  # NaN: see `reason`
     least: float
     most: float
-    unknown: int  # pairs of rankings without a value, which are left out
-    reason: str  # why those have none; empty: there are none
+    unknown: int  # pairs of rankings without a value, excluded
+    reason: str  # why they have none; "" if `unknown` is 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -137,7 +137,7 @@ class Dropped:
 
     topic: str
     without: tuple[str, ...]
-    everywhere: bool  # False: it is missing from the intersection alone
+    everywhere: bool  # False: it is left out of the intersection only
 
     def __str__(self) -> str:
         return f"{self.topic} ({', '.join(self.without)})"
@@ -153,8 +153,8 @@ class Effect:
     original: int  # the assessor whose ranking the others are compared with
     topics: tuple[str, ...]
     dropped: tuple[Dropped, ...]
-    samples: int  # qrels in all, those of single assessors among them
-    enumerated: bool  # every possible qrels, not a sample of them
+    samples: int  # number of qrels, including each assessor's own
+    enumerated: bool  # True: every possible qrels was used, not a sample
     seed: int
     coefficient: str
     mean: Floats  # (system,) over all qrels
@@ -162,52 +162,52 @@ class Effect:
     most: Floats  # (system,)
     by_assessor: Floats  # (assessor, system)
     union: Floats  # (system,)
-    intersection: Floats  # (system,) over the topics where it has a relevant document
-    taus: Floats = field(repr=False)  # (qrels,) with the original, which itself is left out; NaN: undefined
+    intersection: Floats  # (system,) over the topics where the intersection has a relevant document
+    taus: Floats = field(repr=False)  # (qrels,) with the original, excluding itself; NaN: undefined
     with_original: TauSpread
     in_subsample: TauSpread
     subsample: int
     single: tuple[Agreement, ...]  # of each assessor, the union and the intersection with the original
     correlation: Floats  # (system, system) of values over qrels
-    swap_share: Floats  # (system, system) of qrels that reverse the original order; NaN: a tie there
-    swap_difference: Floats  # (4,) original differences that 50%, 95%, 99% and all of the swaps do not exceed
+    swap_share: Floats  # (system, system) share of qrels that reverse the pair; NaN: tied in the original
+    swap_difference: Floats  # (4,) largest original difference among 50%, 95%, 99% and all swaps
 
     @property
     def values(self) -> Floats:
-        """(system,): the values under the original qrels."""
+        """Return (system,): the values under the original qrels."""
         return self.by_assessor[self.original]
 
     @property
     def order(self) -> list[int]:
-        """The systems from best to worst by their mean over qrels, as in Fig. 3; equal ones by name."""
+        """Return the systems by descending mean over qrels (Voorhees 2002, Fig. 3); equal ones by name."""
         return sorted(range(len(self.systems)), key=lambda row: (-self.mean[row], self.systems[row]))
 
     @property
     def pairs(self) -> int:
-        """The number of pairs of systems."""
+        """Return the number of pairs of systems."""
         return len(self.systems) * (len(self.systems) - 1) // 2
 
     def swaps(self, tau: float) -> float:
-        """Return the swaps of neighbors that a Kendall's tau stands for; NaN for other coefficients."""
+        """Return the number of swapped pairs that a Kendall's tau implies; NaN for other coefficients."""
         return (1 - tau) / 2 * self.pairs if self.coefficient in KENDALL else np.nan
 
     def inside(self, which: str) -> NDArray[np.bool_]:
-        """(system,): whether the value under `union` or `intersection` lies in the range over qrels."""
+        """Return (system,): whether the value under `which` combination lies in the range over qrels."""
         value = getattr(self, which)
         return (value >= self.least - 1e-12) & (value <= self.most + 1e-12)
 
     def outside(self, which: str) -> list[str]:
-        """The systems whose value under `union` or `intersection` lies outside the range over qrels."""
+        """Return the systems whose value under `which` combination lies outside the range over qrels."""
         return [name for name, good in zip(self.systems, self.inside(which), strict=True) if not good]
 
     def mean_correlation(self) -> tuple[float, float]:
-        """Mean and least correlation of two systems' values over qrels; NaN where values do not vary."""
+        """Return the mean and least correlation of two systems over qrels; NaN if values never vary."""
         known = self.correlation[np.triu_indices(len(self.systems), 1)]
         known = known[~np.isnan(known)]
         return (float(known.mean()), float(known.min())) if len(known) else (np.nan, np.nan)
 
 
-SWAP_SHARES = (0.5, 0.95, 0.99, 1.0)  # of all swaps, in `Effect.swap_difference`
+SWAP_SHARES = (0.5, 0.95, 0.99, 1.0)  # shares of all swaps that `Effect.swap_difference` reports
 
 
 def resample(
@@ -386,7 +386,7 @@ class _Tally:
         self.total += means.sum(axis=1)
         np.minimum(self.least, means.min(axis=1), out=self.least)
         np.maximum(self.most, means.max(axis=1), out=self.most)
-        shifted = means - self.reference[:, np.newaxis]  # about a nearby value, which rounds less
+        shifted = means - self.reference[:, np.newaxis]  # centered on a nearby value to reduce rounding
         self.products += shifted @ shifted.T
         self.shifts += shifted.sum(axis=1)
         self.seen += means.shape[1]
@@ -401,7 +401,7 @@ class _Tally:
         steps = np.ascontiguousarray(on_a_grid(means.T)[:, self.order].T)
         systems, size = steps.shape
         reversed_, tied = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        level = np.zeros(size, np.int64)  # tied here, in order in the original
+        level = np.zeros(size, np.int64)  # pairs tied here but not in the original
         for row in range(systems - 1):
             below = steps[row + 1 :] > steps[row]
             equal = steps[row + 1 :] == steps[row]
@@ -495,7 +495,7 @@ def _swap_difference(reference: Floats, share: Floats) -> Floats:
 
 # -- the best systems ------------------------------------------------------------------------------
 
-TOP = 10  # systems that people look at
+TOP = 10  # number of best systems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -503,15 +503,15 @@ class TopEffect:
     """How one assessor changes the best systems, compared with the mean of the other assessors."""
 
     assessor: str
-    top: int  # systems looked at: the best by the mean over assessors
-    shift: float  # mean of their values less that by the others
-    tau: float  # among them; NaN: `reason` says why
+    top: int  # number of systems: the best by the mean over assessors
+    shift: float  # mean of their values minus the mean by the other assessors
+    tau: float  # among these systems; NaN: see `reason`
     reason: str
     best: str  # system that is best by this assessor
     best_by_others: str
-    favored: str  # gains most under this assessor, beyond the mean shift
-    favor: float  # that gain
-    moved: str  # moves most places
+    favored: str  # the system that gains most under this assessor, beyond `shift`
+    favor: float  # its gain
+    moved: str  # the system that moves the most places
     places: float
 
 

@@ -1,4 +1,4 @@
-"""What `agree` gives: agreement, bias and, where there are runs, what the choice of assessors does."""
+"""The result of `agree`: agreement, bias and, with runs, the effect of the choice of assessors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sounding.statistics.assessor_agreement import RESAMPLES
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyChoices:
-    """How assessors are held against each other; every output repeats it."""
+    """The settings by which assessors are compared; every output repeats them."""
 
     level: float = 1  # the lowest grade that counts as relevant
     primary: int = 0  # whose qrels are the original ones
@@ -29,12 +29,12 @@ class StudyChoices:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Study:
-    """All that several assessors of the same documents show."""
+    """The result of `agree`."""
 
     panel: Panel
     choices: StudyChoices
     policies: Policies
     agreements: Agreements
     biases: tuple[GradeBias, ...]
-    effects: tuple[Effect, ...]  # one a measure; none without runs
+    effects: tuple[Effect, ...]  # one for each measure; empty without runs
     tops: tuple[tuple[TopEffect, ...], ...]  # (measure, assessor)

@@ -14,9 +14,9 @@ from sounding.evaluate.result import FEW_RUNS
 from sounding.statistics.assessor_agreement import Estimate
 from sounding.statistics.rank_correlation import find_coefficient
 
-OF_JUDGMENTS = ("negative", "fractional")  # policies that matter without runs
+OF_JUDGMENTS = ("negative", "fractional")  # policies that affect the judgments
 BARELY, SOMEWHAT = 0.9, 0.7  # mean tau from which a ranking "barely" or "somewhat" changes
-MOST_MEASURES = 3  # that the headline names
+MOST_MEASURES = 3  # named in the headline
 
 
 # -- the answer -----------------------------------------------------------------------------------

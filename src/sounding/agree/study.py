@@ -1,4 +1,4 @@
-"""agree(): agreement, bias and, where there are runs, what the choice of assessors does to them."""
+"""agree(): measure agreement and bias and, with runs, the effect of the choice of assessors."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def agree(
 ) -> Study:
     """Study how far assessors agree, how each is biased, and how the ranking of runs depends on them.
 
-    `qrels` are the judgments of several assessors, as `read_panel` takes or gives them; `by`, `repeated` and
-    `labels` are its own. `primary` names the assessor whose judgments are the original ones; None: the first.
+    `qrels` is a Panel or anything that `read_panel` accepts; it also receives `by`, `repeated` and `labels`.
+    `primary` names the assessor whose judgments are the original ones; None: the first.
     """
     check_policies(policies)
     check_count("resamples", resamples, 2)

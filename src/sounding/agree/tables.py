@@ -20,8 +20,8 @@ from sounding.statistics.assessor_agreement import Estimate
 Row = dict[str, Any]
 Rows = list[Row]
 
-SHOWN = 10  # rows of a long table that people see by default
-FIRST = ("pairs", "topics")  # sections that people see by default
+SHOWN = 10  # rows shown of a long table by default
+FIRST = ("pairs", "topics")  # sections shown by default
 FIRST_WITH_RUNS = ("pairs", "taus", "systems")
 OF_RUNS = ("taus", "systems", "swaps", "top")
 
@@ -47,7 +47,7 @@ def pair_rows(study: Study) -> Rows:
 
 
 def grade_rows(study: Study) -> Rows:
-    """Return a row for each pair and grade: how far the two share their uses of the grade."""
+    """Return a row for each pair and grade: the share of its uses on which the two agree."""
     return [
         {"assessors": study.agreements.names(group), "grade": grade}
         | _estimate("agreement", estimate)
@@ -58,7 +58,7 @@ def grade_rows(study: Study) -> Rows:
 
 
 def confusion_rows(study: Study) -> Rows:
-    """Return a row for each pair of assessors and of grades, with the number of such documents."""
+    """Return a row for each pair of assessors and pair of grades, with the number of documents."""
     scale = study.agreements.scale
     return [
         {
@@ -287,7 +287,7 @@ def _grades(rows: Rows) -> Column:
 
 
 def _whys(rows: Rows, *names: str) -> list[str]:
-    """Return the reasons of rows, each once with the rows that share it."""
+    """Return each reason once, with the rows that share it."""
     groups: dict[str, list[str]] = {}
     for row in rows:
         groups.setdefault(row["reason"], []).append(" ".join(_plain(row[name]) for name in names))
@@ -425,7 +425,7 @@ def _people_swaps(study: Study, rows: Rows, top: int) -> list[Table]:
     tables = []
     for effect, own in _by_measure(study, rows):
         columns = columns_of_rows(own[:top], ("system", "other", "difference"))
-        # A share above 0 is never shown as 0.
+        # Never show a positive share as 0.
         shares = [row["swapped"] for row in own[:top]]
         cells = ["<0.001" if share < 0.001 else decimal(share, 3) for share in shares]
         columns.append(Column("swapped", cells, right=True))
@@ -449,7 +449,7 @@ def _people_top(study: Study, rows: Rows, _: int) -> list[Table]:
 
 
 class Section(NamedTuple):
-    """A table that can be asked for: its rows for programs, and its tables for people."""
+    """A section of the output: its rows for programs and its tables for people."""
 
     rows: Callable[[Study], Rows]
     people: Callable[[Study, Rows, int], list[Table]]

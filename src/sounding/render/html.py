@@ -1,4 +1,4 @@
-"""Tables as HTML: for the report, and for results that a notebook shows."""
+"""Write tables as HTML for the report and for notebooks."""
 
 from __future__ import annotations
 
@@ -13,22 +13,21 @@ from sounding.render.tables import Column, Table, shown_cell, stands_left
 
 Explain = Callable[[str], str | None]
 
-NOTEBOOK_ROWS = 20  # of each table in a notebook
+NOTEBOOK_ROWS = 20  # rows of each table in a notebook
 
 
 def ungrouped(table: Table) -> Table:
-    """The table with a heading for every column, where some only keep together in a narrow terminal."""
+    """Return the table with a heading of its own for every column, even those joined in a terminal."""
     return replace(table, columns=[replace(column, joined=False) for column in table.columns])
 
 
 def html_table(table: Table, *, explain: Explain | None = None, values: bool = False) -> str:
-    """One table: text to the left, numbers to the right, the best in bold.
+    """Return a table as HTML: text aligned left, numbers right, the best in bold.
 
-    Columns that belong to the one before stand under one heading with it. `explain` gives what a column's
-    name means, which a pointer sees. `values` keeps numbers with all their digits beside what is shown, so
-    that a script can put rows in order.
+    Joined columns share a heading. `explain` returns a column's tooltip. `values` adds each number with all
+    its digits, so that a script can sort the rows.
     """
-    left = [stands_left(column) for column in table.columns]  # looks at a whole column: once, not by row
+    left = [stands_left(column) for column in table.columns]  # reads a whole column, so it is done once
     body = "".join(f"<tr>{_row(table, row, left, values)}</tr>\n" for row in range(table.height))
     caption = f"<caption>{escape(table.title)}</caption>\n" if table.title else ""
     head = "".join(f"<tr>{row}</tr>\n" for row in _heading(table.columns, explain))
@@ -49,7 +48,7 @@ def _row(table: Table, row: int, left: Sequence[bool], values: bool) -> str:
 
 
 def _heading(columns: Sequence[Column], explain: Explain | None) -> Iterator[str]:
-    """The rows of a table's head: two where columns belong together."""
+    """Yield the rows of a table's head: two if columns are joined."""
     groups = _groups(columns)
     if len(groups) == len(columns):
         yield "".join(_head(place, column, explain) for place, column in enumerate(columns))
@@ -69,7 +68,7 @@ def _heading(columns: Sequence[Column], explain: Explain | None) -> Iterator[str
 
 
 def _groups(columns: Sequence[Column]) -> list[list[int]]:
-    """Places of columns, those that belong together in one list."""
+    """Return the indices of the columns, with joined ones in one list."""
     groups: list[list[int]] = []
     for place, column in enumerate(columns):
         if column.joined and groups:
@@ -98,7 +97,7 @@ def _title(name: str, explain: Explain | None) -> str:
 
 
 def notebook_html(tables: Iterable[Table], charts: Iterable[Chart]) -> str:
-    """Tables, and charts where the packages that draw them are installed."""
+    """Return tables as HTML, with charts if the packages that draw them are installed."""
     return "\n".join([*map(_notebook_table, tables), *_drawings(charts)])
 
 

@@ -1,4 +1,4 @@
-"""How every chart looks and what it draws: type, colors, axes over depth, checked and rounded rows."""
+"""The common style of charts: fonts, colors, axes over depth, checked and rounded data."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.ConcatChart | alt.HConcatCh
 
 INK = "#222222"
 FAINT = "#9a9a9a"
-UNCUT = 0  # no limit to the width of a label: names that are cut can look the same
+UNCUT = 0  # no limit to the width of a label, because cut names can look alike
 RULE = "#666666"
 BAND_OPACITY = 0.18
 
-# Okabe and Ito's colors without black, which is for text, and without yellow, which fades on white.
+# Okabe and Ito's colors without black, which is the color of text, and yellow, which is faint on white.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (12, 4), (4, 2, 1, 2, 1, 2))
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 
-# Steps of cividis, dark to light: equal steps of lightness, so that they part in gray as well.
+# Steps of cividis from dark to light, equally spaced in lightness so that they differ in gray as well.
 CIVIDIS = ("#00224e", "#2a3f6d", "#575d6d", "#7d7c78", "#a59c74", "#d2c060", "#fee838")
 
 
 def series_colors(count: int) -> list[str]:
-    """A color for each of so many series; those that share one differ in their dashes and shapes."""
+    """Return a color for each of `count` series; series that share a color differ in dashes and shape."""
     return [color for _, color in _signs(count)]
 
 
 def series_dashes(count: int) -> list[list[int]]:
-    """Dashes for each of so many series, in the same order as their colors."""
+    """Return the dashes for each of `count` series, in the order of `series_colors`."""
     return [list(DASHES[sign]) for sign, _ in _signs(count)]
 
 
 def series_shapes(count: int) -> list[str]:
-    """A shape for the points of each of so many series, in the same order as their colors."""
+    """Return the point shape for each of `count` series, in the order of `series_colors`."""
     return [SHAPES[sign] for sign, _ in _signs(count)]
 
 
 def _signs(count: int) -> list[tuple[int, str]]:
-    """Pairs of sign and color: the first few differ in both, and none comes twice before all were used."""
+    """Return (sign, color) pairs; the first differ in both, and none repeats before all are used."""
     size = len(COLORS)
     pairs = [((color + turn) % size, COLORS[color]) for turn, color in product(range(size), range(size))]
     return [pairs[number % len(pairs)] for number in range(count)]
 
 
 def pane_title(text: str) -> alt.TitleParams:
-    """The heading of one pane among several, at its left."""
+    """Return the left-aligned heading of one pane."""
     return alt.TitleParams(text, anchor="start", fontSize=12, offset=6)
 
 
 def titled(pane: Chart, title: str, notes: Sequence[str] = ()) -> Chart:
-    """The finished chart: a title, notes in smaller type below it, and the common look."""
+    """Return the finished chart, with a title, notes below it, and the common style."""
     heading = alt.TitleParams(title, subtitle=[note for note in notes if note], anchor="start", offset=14)
     return pane.properties(title=heading).configure(**_look())
 
@@ -88,38 +88,38 @@ def _look() -> dict[str, Any]:
 
 STEPS = (1, 2, 5)
 TAU = "Kendall's τ"
-VERY_CLOSE = 0.9  # orders that agree so far are taken for the same
+VERY_CLOSE = 0.9  # orders with at least this tau count as the same
 PERCENT = ".3~%"  # 70% and 0.02%: digits as needed
 DEPTH_TITLE = "evaluation depth k (log scale)"
 
 
 def depth_domain(first: float, last: float) -> tuple[float, float]:
-    """From the first depth to the last; around a single one."""
+    """Return the range of the axis: first to last depth, or a range around a single one."""
     return (first / 1.5, last * 1.5) if first == last else (first, last)
 
 
 def depth_ticks(first: float, last: float) -> list[int]:
-    """Round depths between two: 1, 2, 5, 10, 20, ... ."""
+    """Return the round depths in the range: 1, 2, 5, 10, 20, ... ."""
     powers = range(math.floor(math.log10(first)), math.ceil(math.log10(last)) + 1)
     ticks = [step * 10**power for power in powers if power >= 0 for step in STEPS]
     return [tick for tick in ticks if first <= tick <= last] or [round(first)]
 
 
 def depth_axis(first: float, last: float) -> alt.Axis:
-    """An axis over depths that names round ones."""
+    """Return an axis over depths that labels round ones."""
     return alt.Axis(
         values=depth_ticks(*depth_domain(first, last)), format=",d", labelOverlap=True, labelFlush=False
     )
 
 
 def depth_x(first: float, last: float, field: str = "k", title: str = DEPTH_TITLE) -> alt.X:
-    """The x axis over depths, on a log scale from the first to the last."""
+    """Return the x axis over depths, on a log scale from the first to the last."""
     scale = alt.Scale(type="log", domain=list(depth_domain(first, last)), nice=False)
     return alt.X(f"{field}:Q", scale=scale, axis=depth_axis(first, last), title=title)
 
 
 def pool_rule(pool_depth: int | None, first: float, last: float, field: str = "k") -> list[alt.Chart]:
-    """The pool depth as a dotted upright line with its name; nothing where it is outside the axis."""
+    """Mark the pool depth with a labeled dotted vertical line; return nothing if it is off the axis."""
     if pool_depth is None or not first <= pool_depth <= last:
         return []
     place = alt.Chart(alt.InlineData(values=[{field: pool_depth, "name": f"pool depth {pool_depth:,}"}]))
@@ -132,7 +132,7 @@ def pool_rule(pool_depth: int | None, first: float, last: float, field: str = "k
 
 
 def level_rule(height: float, field: str) -> alt.Chart:
-    """A dotted level line."""
+    """Return a dotted horizontal line."""
     line = alt.Chart(alt.InlineData(values=[{field: height}]))
     return line.mark_rule(color=RULE, strokeDash=[2, 3]).encode(alt.Y(f"{field}:Q"))
 
@@ -140,10 +140,10 @@ def level_rule(height: float, field: str) -> alt.Chart:
 def value_domain(
     column: polars.Series, *, from_zero: bool = True, room: float = 0, most: float = math.inf
 ) -> tuple[float, float]:
-    """A round range that holds all known values of a column, and 0 unless `from_zero` is off.
+    """Return a round range that holds all known values of a column, and 0 unless `from_zero` is off.
 
-    `room` is left beyond the values, as a share of what they span, but not below 0. No value can be above
-    `most`, and the range does not go there.
+    `room` is the margin beyond the values, as a share of their span; it never extends below 0. `most` is the
+    highest possible value, and the range ends there.
     """
     values = column.cast(float).drop_nulls().to_numpy()
     known = values[np.isfinite(values)]
@@ -158,11 +158,11 @@ def value_domain(
     return (round(math.floor(low / step) * step, 10), round(min(math.ceil(high / step) * step, most), 10))
 
 
-MOST_DEPTHS = 80  # of the lines of many runs: a few pixels of a log axis each
-MOST_POINTS = 400  # of the lines of a few series: a pixel each
-MOST_CELLS = 60  # of one side of a heat map
-EVERY_DEPTH_TO = 20  # where neighboring depths are far apart on a log axis
-DIGITS = 5  # significant ones: a pixel is a thousandth of an axis
+MOST_DEPTHS = 80  # per line if there are many runs: one every few pixels of a log axis
+MOST_POINTS = 400  # per line if there are few series: one per pixel
+MOST_CELLS = 60  # on each side of a heat map
+EVERY_DEPTH_TO = 20  # up to here, neighboring depths are far apart on a log axis
+DIGITS = 5  # significant digits; a pixel is about a thousandth of an axis
 
 Options = ParamSpec("Options")
 
@@ -171,7 +171,7 @@ def needs(
     *columns: str,
 ) -> Callable[[Callable[Concatenate[polars.DataFrame, Options], Chart]],
               Callable[Concatenate[polars.DataFrame, Options], Chart]]:  # fmt: skip
-    """A chart function that refuses, in one line, a frame without these columns or a missing package."""
+    """Make a chart function report missing columns or packages in a one-line error."""
 
     def checked(
         draw: Callable[Concatenate[polars.DataFrame, Options], Chart],
@@ -196,7 +196,7 @@ def needs(
 
 
 def require_charts(package: str, purpose: str) -> None:
-    """Nothing where a package of the extra `charts` is installed, else the line that says how to get it."""
+    """Raise an error that says how to install a package of the extra `charts`, if it is missing."""
     try:
         importlib.import_module(package)
     except ModuleNotFoundError as error:
@@ -204,7 +204,7 @@ def require_charts(package: str, purpose: str) -> None:
 
 
 def data(frame: polars.DataFrame) -> alt.InlineData:
-    """The frame inside the specification, as comma-separated text: a third of the size of objects.
+    """Return the frame as CSV to embed in a specification, at a third of the size of JSON objects.
 
     Floats are rounded to five significant digits; NaN and infinities become empty cells, which read as null.
     """
@@ -216,12 +216,12 @@ def data(frame: polars.DataFrame) -> alt.InlineData:
 
 
 def names(frame: polars.DataFrame, column: str) -> list[str]:
-    """The distinct texts of a column in the order in which they first appear."""
+    """Return the distinct texts of a column in the order in which they first appear."""
     return [str(name) for name in frame.get_column(column).unique(maintain_order=True)]
 
 
 def span(frame: polars.DataFrame, column: str = "k") -> tuple[int, int]:
-    """The least and the greatest whole number of a column."""
+    """Return the minimum and the maximum of a column of whole numbers."""
     numbers = frame.get_column(column).to_numpy()
     return int(numbers.min()), int(numbers.max())
 
@@ -229,7 +229,7 @@ def span(frame: polars.DataFrame, column: str = "k") -> tuple[int, int]:
 def thinned(
     frame: polars.DataFrame, column: str = "k", *, keep: Iterable[int | None] = (), most: int = MOST_DEPTHS
 ) -> tuple[polars.DataFrame, str]:
-    """The rows at no more than about `most` depths, and a note that says so; "" where all depths stay."""
+    """Return the rows of about `most` depths at most, and a note that says so; "" if all depths stay."""
     depths = np.unique(frame.get_column(column).to_numpy())
     if len(depths) <= most:
         return frame, ""
@@ -240,7 +240,7 @@ def thinned(
 
 
 def thin_depths(depths: Sequence[int], most: int, keep: Iterable[int] = ()) -> list[int]:
-    """Every depth to 20, then depths evenly spaced on a log scale; the first, the last and `keep` stay."""
+    """Return every depth to 20, then depths evenly spaced on a log scale; keep the ends and `keep`."""
     ordered = np.array(sorted(set(depths)))
     near = ordered[ordered <= EVERY_DEPTH_TO]
     far = ordered[ordered > EVERY_DEPTH_TO]
@@ -252,5 +252,5 @@ def thin_depths(depths: Sequence[int], most: int, keep: Iterable[int] = ()) -> l
 
 
 def slanted_axis(*, labels: bool = True) -> alt.Axis:
-    """Names below an axis, all of them."""
+    """Return an axis with slanted labels, none of which is dropped."""
     return alt.Axis(labels=labels, ticks=labels, labelAngle=-60, labelOverlap=False)

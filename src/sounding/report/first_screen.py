@@ -26,20 +26,20 @@ from sounding.statistics.power import topics_needed
 
 Tone = Literal["sure", "likely", "open"]
 
-LEADERS = 4  # runs at most whose documents one action asks to judge
-SHALLOW = 10  # ranks to judge first where a measure looks deeper than DEEP
+LEADERS = 4  # most runs whose documents one action asks to judge
+SHALLOW = 10  # ranks to judge first if a measure looks deeper than DEEP
 DEEP = 20
-DEEPER = (20, 50, 100)  # where all of the first ranks are judged
-MOST_HOURS = 8  # of judging that one action asks for
+DEEPER = (20, 50, 100)  # if all of the first ranks are judged
+MOST_HOURS = 8  # hours of judging that one action asks for
 MOST_DOCUMENTS = int(MOST_HOURS * 3600 / sentences.SECONDS)
-MOSTLY = 0.8  # share of a run's conclusions from which on they mostly stand
-UNEVEN = 0.05  # a run whose judged share is lower than the mean by more is named
-FEWEST_TOPICS = 6  # with fewer, no interval means anything
-SHOWN = 10  # rows of the leaderboard before a reader asks for more
-BEST_SHOWN = 3  # of them, where the page is about a run further down
+MOSTLY = 0.8  # from this share on, a run's conclusions "mostly" stand
+UNEVEN = 0.05  # name a run whose judged share is below the mean by more than this
+FEWEST_TOPICS = 6  # with fewer, an interval is meaningless
+SHOWN = 10  # rows of the leaderboard shown at first
+BEST_SHOWN = 3  # best runs among them, if the page is about a lower run
 ON_PHONE = 3
-WIDTH, EDGE = 200, 4  # of the axis in a row of the leaderboard, and the room beside it
-MANY_TOPICS = 1000  # if more are needed, two runs are as good as equal
+WIDTH, EDGE = 200, 4  # of the axis in a row of the leaderboard, and its margin
+MANY_TOPICS = 1000  # if more are needed, call two runs practically equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +47,11 @@ class RunOutlook:
     """How many of the conclusions about a run would very likely stand if more documents were judged."""
 
     stand: int
-    of: int  # 0: not known
+    of: int  # number of conclusions; 0: not known
 
     @property
     def tone(self) -> Tone | None:
-        """Return `sure`, `likely` or `open`; None: not known."""
+        """Return `sure`, `likely` or `open`; None if unknown."""
         if not self.of:
             return None
         share = self.stand / self.of
@@ -68,18 +68,18 @@ class LeaderboardRow:
     high: float
     best: int  # 95% interval of the place; 0: not known
     worst: int
-    judged: float  # share of the documents that the measure looks at
+    judged: float  # judged share of the documents that the measure looks at
     outlook: RunOutlook
-    against: str  # significantly "better" or "worse" than the reference, or "tied"; empty: not tested
+    against: str  # "better" or "worse" than the reference, "tied", or "" if not tested
     is_reference: bool  # the baseline, or the run that the page is about
-    brackets: tuple[int, ...]  # the groups of statistically tied runs that it belongs to
-    lanes: tuple[str, ...] = ()  # how brackets pass the row: begin, member, end, past or ""
-    shown: bool = True  # before a reader asks for all runs
+    brackets: tuple[int, ...]  # the groups of statistically tied runs it belongs to
+    lanes: tuple[str, ...] = ()  # how each bracket crosses the row: begin, member, end, past or ""
+    shown: bool = True  # visible before the reader asks for all runs
     on_phone: bool = True
 
     @property
     def judged_text(self) -> str:
-        """The judged share as people read it."""
+        """Return the judged share as text."""
         return whole_percent(self.judged)
 
 
@@ -89,7 +89,7 @@ class Fact:
 
     label: str
     value: str
-    share: float | None = None  # drawn as a meter
+    share: float | None = None  # drawn as a meter; None: no meter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +102,10 @@ class NextStep:
 
 
 class TopicsNeeded(NamedTuple):
-    """Topics with which a paired t test finds a difference four times out of five."""
+    """Number of topics with which a paired t test finds a difference with a power of 0.8."""
 
-    alone: float  # where the two runs are the only ones tested
-    corrected: float  # where all pairs are tested, after Bonferroni
+    alone: float  # if only these two runs are tested
+    corrected: float  # if all pairs are tested, with Bonferroni's correction
     pairs: int
 
 
@@ -115,7 +115,7 @@ class FirstScreen:
 
     measure: str
     topics: int
-    answer: str  # who wins, or where the run stands that the page is about
+    answer: str  # who wins, or the place of the run that the page is about
     reason: str  # why, and whether to trust it
     caution: str  # what not to conclude; may be empty
     tone: Tone
@@ -124,7 +124,7 @@ class FirstScreen:
     next_step: NextStep
     note: str  # what brackets and intervals mean
     reference: str = ""  # the baseline, or the run that the page is about
-    about: str = ""  # the latter
+    about: str = ""  # the run that the page is about; "" if it is about all
 
     @property
     def has_intervals(self) -> bool:
@@ -138,11 +138,11 @@ class FirstScreen:
 
     @property
     def has_outlook(self) -> bool:
-        """Return whether it is known of any run what more judging would change."""
+        """Return whether any run has a known outlook."""
         return any(one.outlook.of for one in self.standings)
 
     def x(self, value: float) -> float:
-        """Return where a value stands on an axis from 0 to WIDTH that holds the rows shown at first."""
+        """Return the position of a value on an axis from 0 to WIDTH, scaled to the rows shown at first."""
         rows = [one for one in self.standings if one.shown]
         ends = [end for one in rows for end in (one.value, one.low, one.high) if end == end]
         low, high = min(ends), max(ends)
@@ -151,8 +151,8 @@ class FirstScreen:
 
 
 def bracket_lanes(groups: list[list[int]]) -> defaultdict[int, tuple[str, ...]]:
-    """By place, how the brackets pass it: groups that overlap lie side by side, others share a lane."""
-    ends: list[int] = []  # of the last group of each lane
+    """Return for each place how brackets cross it: overlapping groups get lanes of their own."""
+    ends: list[int] = []  # end of the last group in each lane
     marks: dict[tuple[int, int], str] = {}  # by place and lane
     for group in groups:
         lane = next((lane for lane, end in enumerate(ends) if end < group[0]), len(ends))
@@ -186,7 +186,7 @@ class _Screen:
         self.means: NDArray[np.float64] = self.scores.mean()[:, number]
         self.judged: NDArray[np.float64] = self.scores.judged_share()[:, number]
         self.comparison: Comparison | None = None
-        self.row = -1  # the measure's place in the comparison
+        self.row = -1  # the measure's row in the comparison
         if not isinstance(report.comparison, MissingPart) and self.measure in report.comparison.measures:
             self.comparison = report.comparison
             self.row = report.comparison.measures.index(self.measure)
@@ -205,14 +205,14 @@ class _Screen:
 
     @cached_property
     def pair_of(self) -> Mapping[tuple[int, int], int]:
-        """Return where the comparison has a pair of runs, in either order."""
+        """Return the index in the comparison of each pair of runs, in either order."""
         if self.comparison is None:
             return {}
         pairs = self.comparison.pairs.tolist()
         return {key: place for place, (a, b) in enumerate(pairs) for key in ((a, b), (b, a))}
 
     def differ(self, a: int, b: int) -> bool | None:
-        """Return whether two runs differ significantly; None: that was not, or could not be, tested."""
+        """Return whether two runs differ significantly; None if that was not or could not be tested."""
         pair = self.pair_of.get((a, b))
         if pair is None or self.comparison is None or not self.comparison.cases[self.row, pair]:
             return None
@@ -220,7 +220,7 @@ class _Screen:
 
     @cached_property
     def tied(self) -> list[int]:
-        """The runs that do not differ significantly from the leader, best first."""
+        """Return the runs that do not differ significantly from the leader, best first."""
         return [run for run in self.order[1:] if self.differ(self.order[0], run) is False]
 
     @cached_property
@@ -230,13 +230,13 @@ class _Screen:
 
     @cached_property
     def focus(self) -> int | None:
-        """The run that the page is about."""
+        """Return the run that the page is about, or None."""
         name = self.report.request.about
         return self.scores.runs.index(name) if name in self.scores.runs else None
 
     @cached_property
     def reference(self) -> int | None:
-        """The run that all others are compared with: the one the page is about, or the first baseline."""
+        """Return the run that others are compared with: the one the page is about, or the first baseline."""
         names = self.report.request.baselines
         if self.focus is not None or not names or names[0] not in self.scores.runs:
             return self.focus
@@ -244,7 +244,7 @@ class _Screen:
 
     @cached_property
     def outcomes(self) -> Mapping[str, list[int]]:
-        """The runs that are significantly better than the reference, worse, and tied with it, best first."""
+        """Return the runs that are significantly better than the reference, worse, and tied, best first."""
         found: dict[str, list[int]] = {"better": [], "worse": [], "tied": []}
         for run in self.order:
             if word := self._against(run):
@@ -253,10 +253,10 @@ class _Screen:
 
     @cached_property
     def in_question(self) -> tuple[int, int] | None:
-        """The two runs that the reason speaks of, the better one first.
+        """Return the two runs that the reason explains, the better one first.
 
-        They are the first two; with a baseline, it and the best of the runs that it was tested against; on
-        a page about a run, it and the tied run that takes least to decide, or else the nearest run.
+        By default, the best two. With a baseline, the baseline and the best run tested against it. On a
+        page about a run, that run and the tied run that is easiest to decide, or else the nearest run.
         """
         if self.reference is None:
             return (self.order[0], self.order[1]) if len(self.order) > 1 else None
@@ -276,16 +276,16 @@ class _Screen:
 
     @property
     def limit(self) -> str:
-        """Return why nothing could be significant; empty: something could."""
+        """Return why nothing could be significant; "" if something could."""
         return "" if self.comparison is None else self.comparison.performance_tests[self.row].limit
 
     @cached_property
     def lead(self) -> sentences.Lead | None:
-        """Return what is known of the two runs in question; None: they were not compared."""
+        """Return the facts about the two runs in question; None if they were not compared."""
         return None if self.in_question is None else self.lead_of(*self.in_question)
 
     def lead_of(self, first: int, second: int) -> sentences.Lead | None:
-        """Return what is known of two runs, the better one first; None: they were not compared."""
+        """Return the facts about two runs, the better one first; None if they were not compared."""
         pair = self.pair_of.get((first, second))
         if self.comparison is None or pair is None:
             return None
@@ -305,9 +305,9 @@ class _Screen:
 
     @cached_property
     def only_relevant(self) -> bool:
-        """Return whether no document was judged not relevant, as with clicks or one label a topic.
+        """Return whether all judgments are of relevant documents, as with clicks or one label per topic.
 
-        Then a run with more relevant documents has more judged ones too, which is no bias.
+        Then a run with more relevant documents also has more judged ones, which is no sign of bias.
         """
         if isinstance(self.report.audit, MissingPart):
             return False
@@ -337,7 +337,7 @@ class _Screen:
         return sentences.winner(first, len(self.tied), self.beaten, len(runs), str(self.measure), biased)
 
     def _place(self) -> str:
-        """Say at which place the run stands that the page is about."""
+        """Return the place of the run that the page is about."""
         run = self.order[0] if self.focus is None else self.focus
         value = float(self.means[run])
         place = 1 + int(np.count_nonzero(self.means > value + sentences.SAME))
@@ -374,14 +374,14 @@ class _Screen:
         return f"{caution} {sentences.ONLY_RELEVANT}".strip() if self.only_relevant else caution
 
     def _undecided(self) -> str:
-        """Say why runs are tied with the one that the page is about."""
+        """Return why runs are tied with the one that the page is about."""
         reasons: dict[str, list[str]] = {"judging": [], "topics": [], "close": []}
         for run in self.outcomes["tied"]:
             reasons[self._tie(run)[0]].append(self.scores.runs[run])
         return sentences.undecided(**reasons)
 
     def _tie(self, run: int) -> tuple[str, float]:
-        """Say what would decide between a tied run and the one the page is about, and at how many topics."""
+        """Return what would decide a tie with the run of the page, and how many topics that takes."""
         own = self.focus or 0
         known, needed = self.lead_of(run, own), self._topics_needed((run, own))
         topics = needed.alone if needed is not None else 0.0
@@ -402,9 +402,9 @@ class _Screen:
 
     @property
     def separated(self) -> bool:
-        """Return whether the leader differs significantly from every other run; with a baseline, from that.
+        """Return whether the leader differs significantly from every other run, or from the baseline if any.
 
-        On a page about a run: whether that run differs significantly from every other.
+        On a page about a run: whether that run differs significantly from every other one.
         """
         if self.focus is not None:
             return not self.outcomes["tied"]
@@ -428,7 +428,7 @@ class _Screen:
     # -- the leaderboard -----------------------------------------------------------------------------
 
     def standings(self) -> Iterator[LeaderboardRow]:
-        """Every run, best first."""
+        """Yield a row for every run, best first."""
         places = self._places()
         low, high = self._interval()
         brackets = self._brackets()
@@ -445,7 +445,7 @@ class _Screen:
             )  # fmt: skip
 
     def _first_rows(self, count: int, best: int) -> set[int]:
-        """The places to show at first: the best runs, and those around the one that the page is about."""
+        """Return the places to show at first: the best runs, and those around the run of the page."""
         own = 0 if self.focus is None else self.order.index(self.focus)
         if own < count:
             return set(range(count))
@@ -454,12 +454,11 @@ class _Screen:
         return {*range(best), *range(begin, begin + around)}
 
     def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(run,) each: the best and the worst place that a bootstrap over topics and the tests leave open.
+        """Return the best and the worst place of each run that the bootstrap over topics and the tests allow.
 
-        Without the tests, a run that is tied for first could be shown at place 1 alone: the bootstrap
-        looks at each run by itself, the tests are corrected for all pairs. Where the runs were tested
-        against one run only, that run has every place that the tests leave open, and a run that is tied
-        with it may stand where it stands.
+        The bootstrap alone could give a run that is tied for first only place 1, because it looks at each
+        run by itself while the tests are corrected for all pairs. If the runs were tested against one run
+        only, that run gets every place that the tests allow, and a run tied with it may take its place.
         """
         averaged = self.measure.definition.aggregate == "mean"
         if len(self.scores.topics) < FEWEST_TOPICS or len(self.order) < 2 or not averaged:
@@ -485,7 +484,7 @@ class _Screen:
         return np.minimum(best, 1 + losses), np.maximum(worst, runs - wins)
 
     def _interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(run,) each: the 95% interval of the mean, within the range of possible values."""
+        """Return the ends of each run's 95% interval of the mean, within the range of possible values."""
         values = self.scores.values[:, self.number]
         enough = self.scores.counted()[:, self.number] >= FEWEST_TOPICS
         if self.measure.definition.aggregate != "mean" or not enough.any():
@@ -496,10 +495,10 @@ class _Screen:
         return np.clip(low, least, most), np.clip(high, least, most)
 
     def _brackets(self) -> list[list[int]]:
-        """Groups of places: a run, and every run below it from which it does not differ significantly.
+        """Return groups of places: a run and every lower run that does not differ significantly from it.
 
-        The first group is the leader's. Each further one begins with the best run that is in no group yet,
-        and holds runs of earlier groups too where the tests do not separate them from its first.
+        The first group is the leader's. Each further group begins with the best run that has no group yet,
+        and includes runs of earlier groups that do not differ significantly from it.
         """
         if self.reference is not None:
             return []
@@ -525,7 +524,7 @@ class _Screen:
         return RunOutlook(stand=int(np.count_nonzero(known >= SURE)), of=len(known))
 
     def _against(self, run: int) -> str:
-        """Return how the run compares with the reference; empty: it was not tested against it."""
+        """Return how the run compares with the reference; "" if they were not tested."""
         if self.reference is None or run == self.reference:
             return ""
         differs = self.differ(run, self.reference)
@@ -550,12 +549,12 @@ class _Screen:
 
     @property
     def depth(self) -> int:
-        """How deep to judge for this measure: its cut-off, or the first ranks where it looks far down."""
+        """Return how deep to judge for this measure: its cut-off, or the first ranks if it looks far down."""
         depth = DEEP + 1 if self.comparison is None else self.comparison.depths[self.row]
         return depth if depth <= DEEP else SHALLOW
 
     def facts(self) -> Iterator[Fact]:
-        """Yield what is missing: judgments, pool, topics."""
+        """Yield what is missing of judgments, pool and topics."""
         share = float(np.nanmean(self.judged)) if np.isfinite(self.judged).any() else float("nan")
         label = sentences.judged_label(None if self.comparison is None else self.comparison.depths[self.row])
         yield Fact(label=label, value=whole_percent(share), share=share)

@@ -1,4 +1,4 @@
-"""A report as a page that needs no network, as Markdown, as LaTeX, or as JSON."""
+"""Write a report as an HTML page that needs no network, as Markdown, LaTeX or JSON."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from sounding.report.sections import Drawn, ReportPage, ReportSection, Shown, pa
 from sounding.report.terms import explain, explained
 
 FOLDER = Path(__file__).parent
-DIGITS = 6  # significant ones of what a page has for download
-TONES = {"yes": "sure", "with care": "likely", "no": "open"}  # of answers, as colors
-MOST_ROWS = 5000  # of a table whose data are packed as a file beside its rows
-DATA = "data"  # what the names of embedded data begin with
+DIGITS = 6  # significant digits of downloads
+TONES = {"yes": "sure", "with care": "likely", "no": "open"}  # answer -> color
+MOST_ROWS = 5000  # a longer table is downloaded from its rows, not from a packed file
+DATA = "data"  # prefix of the names of embedded data
 
 
 def render_report(report: Report, format_name: str, sections: Sequence[str] | None = None) -> str:
-    """Write a report as html, md, latex or json; `sections` None: those that it was made for."""
+    """Return a report as html, md, latex or json; `sections` None: those that it was made for."""
     return FORMATS[format_name](page_of(report, sections))
 
 
@@ -49,7 +49,7 @@ def render_report(report: Report, format_name: str, sections: Sequence[str] | No
 
 
 def _html(report: ReportPage) -> str:
-    """One file with everything in it: tables and sentences as they stand, charts and long tables packed."""
+    """Return one self-contained page; charts and long tables are compressed."""
     require_charts("jinja2", "writing a report")
     require_charts("vl_convert", "writing a report")
     from jinja2 import Environment, FileSystemLoader
@@ -87,12 +87,12 @@ def _has_charts(report: ReportPage) -> bool:
 
 
 def _view(section: ReportSection, packed: dict[str, str]) -> dict[str, Any]:
-    """A section as the template wants it; what a script shows goes among the packed texts."""
+    """Return a section for the template; add what a script shows to `packed`."""
     blocks = []
     for number, block in enumerate(section.blocks):
         identifier = f"{section.name}-{number}"
         name = f"{DATA}-{section.name}-{_plain(block.name)}"
-        if block.data.height <= MOST_ROWS:  # of more, a script makes the file from the rows that it shows
+        if block.data.height <= MOST_ROWS:  # for longer tables, a script makes the file from the rows
             packed[name] = _packed(csv_text(block.data))
         else:
             name = ""
@@ -121,7 +121,7 @@ def _table_view(block: Shown, identifier: str, packed: dict[str, str]) -> dict[s
 
 
 def _columns(whole: Table, data: Table) -> list[dict[str, Any]]:
-    """The columns of a long table: what is shown, and by what a script puts the rows in order."""
+    """Return the columns of a long table, with the cells to show and the values to sort by."""
     exact = {column.name: column for column in data.columns}
     shown = [(column, [shown_cell(cell, column) for cell in column.cells]) for column in whole.columns]
     return [
@@ -135,7 +135,7 @@ def _columns(whole: Table, data: Table) -> list[dict[str, Any]]:
 
 
 def _is_number(text: str) -> bool:
-    """Return whether a script can read the number off the text; what is not known stands last anyway."""
+    """Return whether a script can sort the text as a number; unknown values always come last."""
     return text == UNKNOWN or text.removeprefix("-").replace(".", "", 1).isdecimal()
 
 
@@ -146,14 +146,14 @@ ORDERED_BY = {
 
 
 def _order_of(column: Column | None) -> list[Cell] | None:
-    """The numbers of a column, rounded; None: it is in order by its texts."""
+    """Return the rounded numbers to sort a column by; None to sort it by its text."""
     if column is None or not any(isinstance(cell, float) for cell in column.cells):
         return None
     return [_rounded(cell) for cell in column.cells]
 
 
 def _chart_view(block: Drawn, identifier: str, packed: dict[str, str]) -> dict[str, Any]:
-    """The title goes above the chart as text, which breaks on a small screen and can be read aloud."""
+    """Return a chart for the template; its title is text, which wraps and which screen readers can read."""
     specification = block.make().to_dict()
     title = specification.pop("title")
     packed[f"{identifier}-chart"] = _packed(json.dumps(specification))
@@ -162,17 +162,17 @@ def _chart_view(block: Drawn, identifier: str, packed: dict[str, str]) -> dict[s
 
 
 def _plain(name: str) -> str:
-    """A name as files and identifiers have it."""
+    """Return a name in a form that suits files and identifiers."""
     return "".join(letter if letter.isalnum() and letter.isascii() else "-" for letter in name).strip("-")
 
 
 def _packed(text: str) -> str:
-    """Compressed text in letters that no page can misread; the same text always gives the same letters."""
+    """Return the text compressed and base64-encoded; the result is the same each time."""
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
 
 
 def csv_text(table: Table) -> str:
-    """The rows of a table for a spreadsheet, rounded to six significant digits."""
+    """Return the rows of a table as CSV, rounded to six significant digits."""
     rounded = [Column(column.name, [_rounded(cell) for cell in column.cells]) for column in table.columns]
     return render([Table(rounded)], "csv")
 
@@ -187,7 +187,7 @@ def _rounded(cell: Cell) -> Cell:
 
 
 def leaderboard(screen: FirstScreen) -> Table:
-    """The leaderboard of one measure as a table for papers and programs."""
+    """Return the leaderboard of one measure as a table for papers and programs."""
     rows = [
         (one.run, one.value, one.low, one.high, one.best or None, one.worst or None, one.judged,
          " ".join(map(str, one.brackets)) or None, one.against or None)
@@ -215,7 +215,7 @@ def _unknown(cell: Cell) -> bool:
 
 
 def _lines(screen: FirstScreen) -> list[str]:
-    """Return what the first screen says beside the leaderboard, a paragraph each."""
+    """Return the paragraphs of the first screen, without the leaderboard."""
     facts = "; ".join(f"{fact.label}: {fact.value}" for fact in screen.facts)
     verdict = " ".join(filter(None, (screen.answer, screen.reason, screen.caution)))
     return [

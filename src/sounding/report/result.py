@@ -1,4 +1,4 @@
-"""The result of `report`: everything that a page about a collection and its runs is made from."""
+"""The result of `report`: all data behind a page about a collection and its runs."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ NEEDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
-    """The question that a report answers: files, measures, and how to compute."""
+    """The inputs of a report: files, measures and settings."""
 
-    qrels: Any  # a file, or whatever else judgments are read from
+    qrels: Any  # a file or any other source of judgments
     runs: Any
     measures: tuple[Measure, ...] = parse_measures(DEFAULT_MEASURES)
     baselines: tuple[str, ...] = ()
@@ -54,9 +54,9 @@ class ReportRequest:
     info: Mapping[str, RunInfo] | None = None
     policies: Policies = DEFAULT_POLICIES
     procedure: Procedure = field(default_factory=Procedure)
-    pool_depth: int | None = None  # to which the judgments are cut
-    until: str = DEFAULT_UNTIL  # what full judging means, which chances of holding are about
-    draws: int = 50  # of pseudo-judgments
+    pool_depth: int | None = None  # the depth to which the judgments are cut
+    until: str = DEFAULT_UNTIL  # the judging after which a conclusion "holds"
+    draws: int = 50  # number of random pseudo-qrels
     qrels_format: str | None = None
     run_format: str | None = None
     jobs: int | None = 1
@@ -66,14 +66,14 @@ class ReportRequest:
 
 @dataclass(frozen=True, slots=True)
 class MissingPart:
-    """A part that is not there, and why."""
+    """A part that could not be computed, with the reason."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputFile:
-    """A file that was read, with enough to recognize it."""
+    """A file that was read, with its size and hash."""
 
     name: str
     role: str
@@ -83,7 +83,7 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Report:
-    """Everything that a report is made from; a part that is missing says why.
+    """Everything that a report is made from; a missing part says why.
 
     `sounding.report.page.render_report` writes it.
     """
@@ -92,14 +92,14 @@ class Report:
     scores: Scores
     comparison: Comparison | MissingPart
     stability: DepthStudy | MissingPart
-    findings: tuple[Finding, ...]  # of the stability
-    leaders: tuple[PairOverDepth, ...]  # the two best runs over depth, by the first measure; or none
+    findings: tuple[Finding, ...]  # about stability
+    leaders: tuple[PairOverDepth, ...]  # the two best runs over depth by the first measure, if any
     audit: Audit | MissingPart
-    statements: tuple[Statement, ...]  # of the audit
+    statements: tuple[Statement, ...]  # about the audit
     inputs: tuple[InputFile, ...]
     slices: tuple[tuple[str, Scores], ...] = ()  # the scores of each group of topics
 
     @property
     def leading(self) -> Measure:
-        """The measure that ranks the runs: the first one asked for."""
+        """Return the measure that ranks the runs: the first one requested."""
         return self.scores.measures[0]

@@ -37,8 +37,8 @@ from sounding.report.topics import explorer_data, slice_table, topic_table
 if TYPE_CHECKING:
     from sounding.render.style import Chart
 
-ROWS_AT_FIRST = 50  # of a table that holds thousands: the others come with the script, or the download
-ROWS_SHOWN = 20  # of the audit's long tables
+ROWS_AT_FIRST = 50  # of a table of thousands; the script and the download have the others
+ROWS_SHOWN = 20  # rows shown of the audit's long tables
 ALL_ROWS = 1_000_000_000
 CHARTS_OF = {
     "runs": ("judged-by-depth", "judged-shares"), "growth": ("growth",), "unique": ("unique-relevant",),
@@ -56,7 +56,7 @@ class Shown:
     name: str
     table: Table
     data: Table
-    whole: Table | None = None  # all rows for people, where `table` has the first ones only
+    whole: Table | None = None  # all rows for people, if `table` has only the first
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -86,7 +86,7 @@ class ReportPage:
 
     title: str
     screens: Sequence[FirstScreen]  # one for each measure; empty: the summary was not asked for
-    fitness: Sequence[tuple[str, str]]  # what the judgments can be used for, and how well
+    fitness: Sequence[tuple[str, str]]  # (question, answer) about what the judgments can be used for
     sections: Sequence[ReportSection]
     command: str
     explorer: Mapping[str, Any] | None = None  # the data behind the choice of two runs
@@ -94,7 +94,7 @@ class ReportPage:
 
 
 def page_of(report: Report, sections: Sequence[str] | None = None) -> ReportPage:
-    """Arrange a report as a page with these sections; None: those that it was made for."""
+    """Arrange a report as a page with these sections; None: those that the report was made for."""
     sections = report.request.sections if sections is None else sections
     runs, topics = len(report.scores.runs), len(report.scores.topics)
     return ReportPage(
@@ -132,7 +132,7 @@ def _section(report: Report, name: str) -> ReportSection:
 
 
 def _sentences(part: object) -> Iterator[str]:
-    """The sentences at the head of a section."""
+    """Yield the sentences at the head of a section."""
     if isinstance(part, Comparison):
         yield from sentences.pairs(part)
     elif isinstance(part, DepthStudy):
@@ -141,7 +141,7 @@ def _sentences(part: object) -> Iterator[str]:
 
 
 def table_of(frame: polars.DataFrame) -> Table:
-    """A frame as a table for programs."""
+    """Return a frame as a table for programs."""
     return Table([Column(name, frame[name].to_list()) for name in frame.columns])
 
 
@@ -149,7 +149,7 @@ def table_of(frame: polars.DataFrame) -> Table:
 
 
 def _measures(report: Report) -> Iterator[Shown | Drawn]:
-    """Every run's values, and these between their bounds where some measure is a mean."""
+    """Yield the values of every run and, for measures that are means, their bounds."""
     scores, layout, order = report.scores, score_tables.Layout(), report.scores.order()
     title = f"Every run, the best by {report.leading} first"
     table = with_notes(score_tables.wide_table(scores, layout, title, order), notes_on(scores))
@@ -171,7 +171,7 @@ def _topics(report: Report) -> Iterator[Shown]:
 
 
 def _slices(report: Report) -> Iterator[Shown]:
-    """Values of the runs in every group of topics, a table for each measure."""
+    """Yield a table for each measure: values of the runs in every group of topics."""
     for number, measure in enumerate(report.scores.measures):
         if measure.definition.aggregate == "mean":
             table = slice_table(report.scores, report.slices, number)
@@ -190,20 +190,20 @@ def _pairs(report: Report) -> Iterator[Shown]:
 
 
 def _is_unknown(column: Column) -> bool:
-    """Return whether no cell of a column is known, as the chances of few runs."""
+    """Return whether no cell of a column is known, such as chances that need more runs."""
     return bool(column.cells) and all(
         cell is None or cell == UNKNOWN or cell != cell for cell in column.cells
     )
 
 
 def _first_rows(table: Table) -> Table:
-    """Return the table with the rows that the page holds; a script shows the others."""
+    """Return the table with its first rows; a script shows the others."""
     columns = [replace(column, cells=column.cells[:ROWS_AT_FIRST]) for column in table.columns]
     return replace(table, columns=columns)
 
 
 def _paired(table: Table) -> Table:
-    """The table with both runs in its first column, which stays in sight on a small screen."""
+    """Return the table with both runs in the first column, which stays visible on a small screen."""
     first, second, *rest = table.columns
     # The leaderboard has the means; without them the page of 129 runs stays below 3 MB.
     others = [column for column in rest if column.name not in ("mean_a", "mean_b")]
@@ -215,7 +215,7 @@ def _paired(table: Table) -> Table:
 
 
 def _leaders(report: Report) -> Iterator[Shown | Drawn]:
-    """The two best runs over depth, with the case at each."""
+    """Yield the two best runs over depth, with the case at each."""
     if isinstance(report.stability, MissingPart):
         return
     depths, pool = report.stability.depths, report.stability.pool.depth or None
@@ -233,7 +233,7 @@ def _depth(report: Report) -> Iterator[Shown | Drawn]:
     if isinstance(stable, MissingPart):
         return
     table = ungrouped(stability_tables.people_table(stable))
-    every_row = replace(table.columns[0], cells=stable.columns()["measure"])  # a row is read by itself here
+    every_row = replace(table.columns[0], cells=stable.columns()["measure"])  # repeat names in every row
     notes = [*table.notes, *cautions(report.findings), *other_findings(report.findings)]
     table = replace(table, columns=[every_row, *table.columns[1:]], title="Measures by depth", notes=notes)
     yield Shown(name="depth", table=table, data=stability_tables.tidy_table(stable, every_k=False))
@@ -250,7 +250,7 @@ def _depth_charts(stable: DepthStudy) -> Iterator[Drawn]:
         name="values", data=table_of(values),
         make=lambda: depth_charts.values_over_k(values, reference_k=reference, pool_depth=pool),
     )  # fmt: skip
-    few = len(stable.runs) < FEW_RUNS  # whose order has nothing to be compared
+    few = len(stable.runs) < FEW_RUNS  # too few to compare their order
     named = ", ".join(dict.fromkeys(one.reference_name for one in stable.measures))
     steady = stable.frame
     if not few:
@@ -295,13 +295,13 @@ def _collection(report: Report) -> Iterator[Shown | Drawn]:
 
 
 def _for_people(verdict: Table) -> Table:
-    """The verdict without what only programs read."""
+    """Return the verdict without the columns that only programs read."""
     kept = [column for column in verdict.columns if column.name in ("answer", "claim", "why")]
     return replace(verdict, columns=kept, keys=1)
 
 
 def _audit_blocks(audited: Audit) -> Iterator[Shown | Drawn]:
-    """Charts and tables of every section of an audit."""
+    """Yield the charts and tables of every section of an audit."""
     extras = Extras()
     makers = dict(audit_charts(audited, extras))
     for name, build in audit_tables.sections(audited, extras).items():
@@ -318,13 +318,13 @@ def _audit_blocks(audited: Audit) -> Iterator[Shown | Drawn]:
 
 
 def _left_out(audited: Audit) -> set[str]:
-    """Return the parts that say nothing here: correlations of a few runs, and ties where there are none."""
+    """Return the parts that say nothing here: correlations over few runs, and ties if there are none."""
     few = set(CORRELATIONS) if len(audited.runs.runs) < FEW_RUNS else set()
     return few if audited.ties().with_ties() else {*few, "ties"}
 
 
 def _here(table: Table) -> Table:
-    """The table with notes that speak of this page, where the command's speak of its options."""
+    """Return the table with notes about this page in place of notes about options of the command."""
     notes = [note.replace(", the rest with --top N.", "; the download has all.") for note in table.notes]
     return replace(table, notes=[note.replace(": --section topics)", ")") for note in notes])
 
@@ -389,7 +389,7 @@ def _methods(report: Report) -> Iterator[Shown]:
 def _listing(
     name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], notes: Sequence[str] = ()
 ) -> Shown:
-    """A table that is the same for people and programs."""
+    """Return a table that is the same for people and programs."""
     table = Table(columns_of(columns, rows), title=title, notes=list(notes))
     return Shown(name=name, table=table, data=table)
 

@@ -19,8 +19,8 @@ from sounding.runs.pool import Pool
 from sounding.statistics.forecasts import SURE
 
 SECONDS = 30  # to judge a document (Voorhees 2002)
-NAMED = 3  # runs that a sentence names
-SAME = 1e-12  # means that differ by less differ by rounding only
+NAMED = 3  # runs named in a sentence
+SAME = 1e-12  # smaller differences of means are rounding errors
 
 LEADS = {  # what each section shows
     "pairs": "Pick any two runs, or read the table of all pairs.",
@@ -99,14 +99,14 @@ def one_run(run: str, measure: str, value: float) -> str:
 
 
 def highest(run: str, sharing: int, measure: str, value: float) -> str:
-    """Name the leader where no test is possible; `sharing`: the number of runs with its value."""
+    """Name the leader if no test is possible; `sharing` is the number of runs with the same value."""
     if sharing > 1:
         return f"{sharing:,} runs share the highest {measure} ({value:.4f}). {NOTHING_FOLLOWS}"
     return f"{run} has the highest {measure} ({value:.4f}), but no conclusion follows from that."
 
 
 def place(run: str, number: int, runs: int, measure: str, value: float) -> str:
-    """Say at which place a run stands."""
+    """Give the place of a run."""
     return f"{run} ranks {number:,} of {runs:,} by {measure} ({value:.4f})."
 
 
@@ -183,7 +183,7 @@ def limit(text: str) -> tuple[str, str]:
 
 
 def limit_why(topics: int) -> str:
-    """Say why to do what lifts the limit."""
+    """Say why to follow the advice that lifts the limit."""
     advised = f" At least {FEW_TOPICS} topics are advised." if topics < FEW_TOPICS else ""
     return f"Until then no difference can be significant.{advised}"
 
@@ -273,7 +273,7 @@ def pool(known: Pool | None) -> str:
 
 
 def topics(count: int) -> str:
-    """Give the number of topics, with the least that a comparison needs where there are fewer."""
+    """Give the number of topics, and the minimum for a comparison if there are fewer."""
     return f"{count:,}" if count >= FEW_TOPICS else f"{count:,} (at least {FEW_TOPICS} are advised)"
 
 
@@ -307,19 +307,19 @@ def judge_why(runs: Sequence[str], depth: int) -> str:
 
 
 def judge_first(runs: Sequence[str], depth: int) -> str:
-    """Say which documents to judge where even the first ranks have too many."""
+    """Say which documents to judge first if even the first ranks hold too many."""
     return f"They are the highest-ranked unjudged documents in the top {depth} of {names_of(runs)}."
 
 
 def judged_share(depth: int, before: float, after: float) -> str:
-    """Say what judging buys: the judged share of the top documents, before and after."""
+    """Give the judged share of the top documents, before and after judging."""
     return (
         f"The judged share of their top {depth} rises from {whole_percent(before)} to {whole_percent(after)}."
     )
 
 
 def all_of_them(documents: int, runs: Sequence[str], depth: int) -> str:
-    """Say what judging everything would cost."""
+    """Give the cost of judging everything."""
     return f"Judging the top {depth} of {names_of(runs)} completely takes {duration(documents)}."
 
 

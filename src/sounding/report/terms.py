@@ -1,4 +1,4 @@
-"""One sentence about every word that heads a column in the tables of a report."""
+"""Explain each column heading of a report in one sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sounding.measures import parse
 from sounding.render.tables import Table
 
 TERMS: Mapping[str, str] = {
-    # who and what
+    # runs, topics and documents
     "run": "One system's ranked lists of documents, one for each topic.",
     "run_a": "The first run of the pair; differences are this run minus the other.",
     "run_b": "The second run of the pair.",
@@ -149,7 +149,7 @@ _PATTERNS = (
 
 
 def explain(name: str) -> str | None:
-    """Return the sentence about a column's name, a term or a measure; None: there is none."""
+    """Return the sentence that explains a column, a term or a measure; None if there is none."""
     word = name.strip()
     if word in TERMS:
         return TERMS[word]
@@ -164,7 +164,7 @@ def explain(name: str) -> str | None:
 
 
 def explained(table: Table) -> list[tuple[str, str]]:
-    """Return the names of a table's columns with their meanings, each once."""
+    """Return each column name of a table once, with its meaning."""
     names = dict.fromkeys(column.name.strip() for column in table.columns)
     if any(column.joined for column in table.columns):
         names["value"] = None

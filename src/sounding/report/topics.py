@@ -1,4 +1,4 @@
-"""Values by topic and by group of topics, and the data behind the choice of two runs."""
+"""Tables of values by topic and by group of topics, and the data to compare any two runs."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from sounding.render.tables import Column, Table
 from sounding.report import sentences
 from sounding.report.result import MissingPart, Report
 
-NAMED = 3  # topics that a sentence names
-MOST_VALUES = 600_000  # run x measure x topic that a page holds
-MOST_DOCUMENTS = 60_000  # unjudged documents that it holds for the choice of two runs
-DEPTH = 10  # ranks in which unjudged documents are listed
+NAMED = 3  # topics named in a sentence
+MOST_VALUES = 600_000  # run x measure x topic values on a page
+MOST_DOCUMENTS = 60_000  # unjudged documents on a page for comparing two runs
+DEPTH = 10  # list unjudged documents in the top ranks
 
 
 def topic_table(scores: Scores, number: int, relevant: list[int] | None) -> Table:
-    """One row a topic by one measure: mean, spread and extremes over the runs, topics as people sort them."""
+    """Return a row for each topic: mean, spread and extremes over the runs; topics in natural order."""
     values = scores.values[:, number]  # (run, topic)
     places = [p for p in natural_places(scores.topics) if not np.isnan(values[:, p]).all()]
     shown = values[:, places]
     best, worst = (np.nanargmax(shown, axis=0), np.nanargmin(shown, axis=0)) if places else ([], [])
 
     def names(extreme: Sequence[int]) -> list[str | None]:
-        """Name the run of each topic; None where all runs have the same value."""
+        """Return the name of each topic's run; None if all runs have the same value."""
         same = [shown[run, place] == shown[other, place] for place, (run, other) in enumerate(ends)]
         return [
             None if equal and len(scores.runs) > 1 else scores.runs[run]
@@ -64,7 +64,7 @@ def _extremes(scores: Scores, number: int) -> list[str]:
 
 
 def slice_table(scores: Scores, slices: Sequence[tuple[str, Scores]], number: int) -> Table:
-    """Return the mean of every run in every group of topics, the best overall first and each best in bold."""
+    """Return each run's mean in each group of topics, best overall first, with each group's best in bold."""
     order = scores.order([number])
     columns = [Column("run", [scores.runs[run] for run in order])]
     winners: dict[str, str] = {}
@@ -83,7 +83,7 @@ def slice_table(scores: Scores, slices: Sequence[tuple[str, Scores]], number: in
 
 
 def explorer_data(report: Report) -> dict[str, Any] | None:
-    """Return what the page needs to set any two runs against each other; None: nothing, or too much."""
+    """Return the data to compare any two runs on the page; None if there is nothing or too much."""
     scores, comparison = report.scores, report.comparison
     if isinstance(comparison, MissingPart) or len(scores.runs) < 2 or scores.values.size > MOST_VALUES:
         return None
@@ -107,14 +107,14 @@ def explorer_data(report: Report) -> dict[str, Any] | None:
 
 
 def _numbers(values: NDArray[np.float64], digits: int) -> Any:
-    """Rounded numbers as nested lists; None for what is not known."""
+    """Return rounded numbers as nested lists, with None for NaN."""
     known = np.round(values, digits).astype(object)
     known[~np.isfinite(values)] = None
     return known.tolist()
 
 
 def _unjudged(report: Report, topics: list[int]) -> list[list[tuple[int, int, str]]] | None:
-    """(run,): topic, rank and id of the unjudged documents at the top; None: not known, or too many."""
+    """Return each run's unjudged top documents as (topic, rank, id); None if unknown or too many."""
     if isinstance(report.audit, MissingPart):
         return None
     runs: Regrading = report.audit.runs

@@ -71,7 +71,7 @@ class GroupedCommand(click.Command):
         rows: dict[str, list[tuple[str, str]]] = {group: [] for group in ("Options", *GROUPS)}
         group_of = {name: group for group, names in GROUPS.items() for name in names}
         for parameter in self.get_params(ctx):
-            if not isinstance(parameter, click.Option):  # the first line names the arguments
+            if not isinstance(parameter, click.Option):  # the usage line names the arguments
                 continue
             row = parameter.get_help_record(ctx)
             common = wanted is None or parameter.name in (*ALWAYS, *wanted)

@@ -1,6 +1,6 @@
-"""A plan: the choices of a comparison, written down in a file before anybody has seen a value.
+"""Read, write and check a plan: the choices of a comparison, fixed in a file before any value is known.
 
-docs/plan-file.md gives the keys. What a plan does not mention, it leaves open.
+docs/plan-file.md lists the keys. A plan leaves open what it does not mention.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from sounding.measures import parse_measures
 from sounding.statistics.pairwise import find_test
 from sounding.statistics.testing import find_correction
 
-POLICIES = "policies"  # the table of the file that holds them
+POLICIES = "policies"  # the table in the file
 POLICY_KEYS = tuple(item.name for item in fields(Policies))
-_PROBE = 7  # any cut-off will do to see whether a name takes one
+_PROBE = 7  # an arbitrary cut-off, to test whether a name takes one
 
 Problem = tuple[str, str]  # the key, and what is wrong with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanChoices:
-    """What can be chosen in a comparison. None: left open by a plan, not used by a command."""
+    """The choices of a comparison. None: left open by a plan, or not used by a command."""
 
-    measures: tuple[str, ...] | None = None  # as they were asked for, before `depths` are put to them
+    measures: tuple[str, ...] | None = None  # as requested, before `depths` are applied
     depths: tuple[int, ...] | None = None
     test: str | None = None
     correction: str | None = None
     alpha: float | None = None
     margin: float | None = None
     baseline: tuple[str, ...] | None = None
-    policies: Mapping[str, Any] = field(default_factory=dict)  # some of `Policies`, by name
+    policies: Mapping[str, Any] = field(default_factory=dict)  # name -> value; may hold only some policies
 
     def __post_init__(self) -> None:
         given = {name: value for name, value in self.policies.items() if value is not None}
         for key, problem in chain(_unknown_keys(given, POLICY_KEYS), _problems(self._own(), given)):
             raise DataError(f"{key}: {problem}")
         object.__setattr__(self, POLICIES, given)
-        # Another spelling is the same choice.
+        # Different spellings of a choice are equal.
         if self.test is not None:
             object.__setattr__(self, "test", find_test(self.test).name)
         if self.correction is not None:
@@ -56,7 +56,7 @@ class PlanChoices:
         return {name: getattr(self, name) for name in KEYS if getattr(self, name) is not None}
 
     def made(self) -> dict[str, Any]:
-        """The choices that are made, by name; policies stand by their own names."""
+        """Return the choices that were made, by name, with each policy under its own name."""
         return self._own() | dict(self.policies)
 
 
@@ -65,15 +65,15 @@ KEYS = tuple(item.name for item in fields(PlanChoices) if item.name != POLICIES)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What was decided beforehand, and which file says so."""
+    """The choices that were fixed beforehand, and the file that holds them."""
 
     choices: PlanChoices
     source: str
     sha256: str  # of the file's bytes
-    lines: Mapping[str, int | None] = field(default_factory=dict)  # key -> the line on which it is given
+    lines: Mapping[str, int | None] = field(default_factory=dict)  # key -> its line in the file
 
     def check(self, choices: PlanChoices) -> list[str]:
-        """Every deviation from the plan, one sentence each; empty where the plan is followed."""
+        """Return a sentence for each deviation from the plan; empty if there is none."""
         used = choices.made()
         return [
             f"{name}: {deviation}"
@@ -82,14 +82,14 @@ class Plan:
         ]
 
     def facts(self, choices: PlanChoices) -> dict[str, Any]:
-        """The plan and every deviation from it, as JSON repeats them."""
+        """Return the plan and all deviations from it, for JSON."""
         return {
             "source": self.source, "sha256": self.sha256, "choices": self.choices.made(),
             "deviations": self.check(choices),
         }  # fmt: skip
 
     def describe(self) -> str:
-        """The plan in one line, as outputs repeat it: file, hash, what is fixed and what is left open."""
+        """Return the plan in one line: file, hash, and which choices are fixed and which left open."""
         made = self.choices.made()
         fixed = "; ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in made.items())
         unsaid = [name for name in KEYS if name not in made]
@@ -100,7 +100,7 @@ class Plan:
 
 
 def read_plan(path: str | Path) -> Plan:
-    """The plan in a TOML file; an error with its line for what is not a plan."""
+    """Read a plan from a TOML file; raise an error with the line if it is not a plan."""
     source = str(path)
     try:
         content = Path(path).read_bytes()
@@ -123,7 +123,7 @@ def read_plan(path: str | Path) -> Plan:
 
 
 def write_plan(choices: PlanChoices, path: str | Path) -> Plan:
-    """Write choices to a plan file; gives the plan that was written."""
+    """Write choices to a plan file and return the plan."""
     lines = [
         f"{name} = {_toml(getattr(choices, name))}" for name in KEYS if getattr(choices, name) is not None
     ]
@@ -150,7 +150,7 @@ def _plan(choices: PlanChoices, source: str, content: bytes, text: str) -> Plan:
 
 
 def _choices(source: str, text: str, tables: Mapping[str, Any]) -> PlanChoices:
-    """The choices of a parsed file; an error for its first problem that counts the others."""
+    """Return the choices of a parsed file; raise an error for the first problem that counts the others."""
     policies = tables.get(POLICIES, {})
     own = {name: _as_tuple(name, value) for name, value in tables.items() if name != POLICIES}
     found: list[Problem] = []
@@ -172,7 +172,7 @@ def _choices(source: str, text: str, tables: Mapping[str, Any]) -> PlanChoices:
 
 
 def _as_tuple(name: str, value: Any) -> Any:
-    """Lists as tuples; a single baseline may stand without brackets."""
+    """Return lists as tuples; a single baseline may be given without brackets."""
     if name == "baseline" and isinstance(value, str):
         return (value,)
     return tuple(value) if isinstance(value, list) else value
@@ -219,7 +219,7 @@ _FINDERS: Mapping[str, Callable[[str], object]] = {"test": find_test, "correctio
 
 
 def _problems(own: Mapping[str, Any], policies: Mapping[str, Any]) -> Iterator[Problem]:
-    """Everything that is wrong with choices whose keys are known."""
+    """Yield every problem with choices whose keys are known."""
     for name, value in own.items():
         fits, right = _RIGHT[name]
         if not fits(value):
@@ -265,9 +265,9 @@ def _policy_problems(policies: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _spellings(name: str) -> tuple[str, ...]:
-    """How we spell what a name stands for: `map` and `AP` are one measure, `P` takes any depth.
+    """Return our spelling of the measures that a name stands for, so that `map` equals `AP`.
 
-    trec_eval's `P` alone is nine cut-offs; with depths it is P at each of them, so it stays `P` here.
+    trec_eval's `P` means nine cut-offs, but a plan with depths means P at each depth, so `P` stays as it is.
     """
     try:
         found = parse_measures([name])
@@ -281,7 +281,7 @@ def _spellings(name: str) -> tuple[str, ...]:
 
 
 def _with_cut_off(name: str) -> str | None:
-    """Our spelling of a name that takes a cut-off, without one."""
+    """Return our spelling, without cut-off, of a name that takes one."""
     try:
         found = parse_measures([f"{name}@{_PROBE}"])
     except SoundingError:
@@ -308,7 +308,7 @@ def _shown(value: Any) -> str:
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML writes it."""
+    """Return a value in TOML syntax."""
     if isinstance(value, str):
         return '"' + _ESCAPED.sub(lambda sign: f"\\u{ord(sign[0]):04x}", value) + '"'
     if isinstance(value, list | tuple):
@@ -322,7 +322,7 @@ _ESCAPED = re.compile(r'["\\\x00-\x1f\x7f]')
 
 
 def _line_of(text: str, key: str, in_policies: bool) -> int | None:
-    """The line on which a key of the file is given a value; of its table where it stands inside one."""
+    """Return the line that sets a key, or the line of its table if it is set inside one."""
     quoted = rf"""["']?{re.escape(key)}["']?"""
     prefix = rf"(?:{POLICIES}\s*\.\s*)?" if in_policies else ""
     given = re.compile(rf"\s*(?:{prefix}{quoted}\s*[=.]|\[+\s*{quoted}\s*\])")

@@ -1,4 +1,4 @@
-"""`sounding agree`: its options."""
+"""The options of `sounding agree`."""
 
 from __future__ import annotations
 

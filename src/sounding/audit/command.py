@@ -1,4 +1,4 @@
-"""`sounding audit`: its options."""
+"""The options of `sounding audit`."""
 
 from __future__ import annotations
 

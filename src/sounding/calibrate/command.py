@@ -1,4 +1,4 @@
-"""`sounding calibrate`: its options."""
+"""The options of `sounding calibrate`."""
 
 from __future__ import annotations
 

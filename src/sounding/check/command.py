@@ -1,4 +1,4 @@
-"""`sounding check`: its options."""
+"""The options of `sounding check`."""
 
 from __future__ import annotations
 

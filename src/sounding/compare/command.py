@@ -1,4 +1,4 @@
-"""`sounding compare`: its options."""
+"""The options of `sounding compare`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sounding convert`: its options."""
+"""The options of `sounding convert`."""
 
 from __future__ import annotations
 

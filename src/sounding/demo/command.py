@@ -1,4 +1,4 @@
-"""`sounding demo`: its options."""
+"""The options of `sounding demo`."""
 
 from __future__ import annotations
 

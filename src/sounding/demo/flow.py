@@ -34,11 +34,11 @@ from sounding.simulate.simulation import simulate
 from sounding.simulate.trial import Checkpoint
 from sounding.terminal.options import PARAGRAPH_WIDTH, write_tables
 
-LEADING = "P@10"  # orders the table, and is what the sentences below it speak of
-DEEPEST = "AP"  # looks at everything that a run retrieved
+LEADING = "P@10"  # orders the table and is the subject of the sentences below it
+DEEPEST = "AP"  # uses whole lists
 MEASURES = (LEADING, "nDCG@10", "RR@10", DEEPEST)
-JUDGED_DEPTH = 10  # documents of a list that are judged anew
-LOOKS = (64, 128, 256, 512)  # judgments after which the demo looks at what is known
+JUDGED_DEPTH = 10  # documents of a list that are judged again
+LOOKS = (64, 128, 256, 512)  # numbers of judgments after which the demo reports progress
 REPORTED = (LEADING, "nDCG@10", DEEPEST)
 
 
@@ -70,7 +70,7 @@ def report_demo(folder: Path, seed: int) -> None:
 
 
 def small_collection(seed: int) -> Collection:
-    """Six groups with two systems each, two of the groups new: small enough to look through."""
+    """Return a collection small enough to inspect: six groups of two systems, two of them unpooled."""
     return sample(
         topics=30, groups=6, systems=2, documents=1000, prevalence=0.04, grades=2, length=100, short=0,
         pool_depth=10, contributors=4, manual=0.17, seed=seed,
@@ -131,13 +131,13 @@ def gather(collection: Collection, folder: Path) -> DemoEvidence:
 
 
 def observations(evidence: DemoEvidence) -> list[str]:
-    """Return sentences about the table; one that is not true of this collection is left out."""
+    """Return sentences about the table that are true of this collection."""
     found = (unjudged_documents(evidence), hidden_worth(evidence), swapped_pair(evidence), depth(evidence))
     return [sentence for sentence in found if sentence is not None]
 
 
 def unjudged_documents(evidence: DemoEvidence) -> str | None:
-    """Say how much of the first documents of the runs that were not pooled is unjudged."""
+    """Say which share of the top documents of unpooled runs is unjudged."""
     new, pooled = evidence.runs(pooled=False), evidence.runs(pooled=True)
     if not new or not pooled:
         return None
@@ -193,7 +193,7 @@ def swapped_pair(evidence: DemoEvidence) -> str | None:
 
 
 def depth(evidence: DemoEvidence) -> str | None:
-    """Say how little was judged below the pool, and what that does to values."""
+    """Say how little was judged below the pool, and how that affects values."""
     pooled = evidence.runs(pooled=True)
     if not pooled:
         return None
@@ -315,7 +315,7 @@ def examined(folder: Path) -> tuple[Report, Comparison]:
 
 
 def write_report(made: Report, folder: Path) -> bool:
-    """Write the page; False where the packages that it needs are not installed."""
+    """Write the page; return False if the packages that it needs are not installed."""
     try:
         page = render_report(made, "html")
     except MissingPartError:
@@ -325,7 +325,7 @@ def write_report(made: Report, folder: Path) -> bool:
 
 
 def last_lines(made: Report, by_truth: Comparison, written: bool, folder: Path) -> list[str]:
-    """Return the last lines: what the report concludes, whether it is true, and how to go on."""
+    """Return the last lines: the report's conclusion, whether it is true, and what to do next."""
     page = folder / "report.html"
     comparison, scores = made.comparison, made.scores
     best = scores.runs[scores.order()[0]]
@@ -361,7 +361,7 @@ def against_truth(comparison: Comparison, by_truth: Comparison) -> str:
 
 
 def conclusions(comparison: Comparison) -> dict[frozenset[str], str | None]:
-    """Pair -> the run that is significantly better by the first measure; None: neither is."""
+    """Return, for each pair, the run that is significantly better by the first measure, or None."""
     tests = comparison.performance_tests[0]
     return {
         frozenset(names := comparison.names(pair)): names[difference < 0] if significant else None

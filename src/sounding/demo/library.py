@@ -1,11 +1,11 @@
-"""The collection of the judging demo: documents, questions about them, and runs of small retrieval models.
+"""Build the collection of the judging demo: documents, questions, and runs of small retrieval models.
 
-The documents are the documentation strings of the Python standard library: every installation has them.
-Sources are read, never imported, so that nothing runs. What is written in C has no source to read: a few of
-its modules, which every interpreter has loaded or can load at once, are asked for their documentation.
+The documents are the docstrings of the Python standard library, which every installation has. Sources are
+read, never imported, so that no code runs. Modules written in C have no source; for a few of them, which
+every interpreter can load, the docstrings come from the imported module.
 
-The models are different enough to make a ranking of their runs worth judging for. The text of a query is that
-of a question; a run is the best documents of every query with their scores.
+The models differ enough to make their ranking worth judging. The query is the text of the question; a run
+holds the best documents of every query with their scores.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sounding.core.errors import DataError
 from sounding.core.workers import Progress
 from sounding.data.corpus import Document
 
-LEAST_WORDS = 8  # fewer tell a reader too little to judge
+LEAST_WORDS = 8  # shorter docstrings are too short to judge
 COMPILED = ("builtins", "gc", "itertools", "math", "sys", "time")
 NOT_READ = {
     "dist-packages",
@@ -53,7 +53,7 @@ Named = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def library_documents(folder: Path | None = None, progress: Progress | None = None) -> list[Document]:
-    """Every documentation string of some length, by the name of what it documents, each name once."""
+    """Return the docstrings of at least LEAST_WORDS words, each under the name of the object it documents."""
     folder = Path(sysconfig.get_path("stdlib")) if folder is None else folder
     found: dict[str, str] = {}
     for path in library_sources(folder):
@@ -76,7 +76,7 @@ def library_documents(folder: Path | None = None, progress: Progress | None = No
 
 
 def library_sources(folder: Path) -> list[Path]:
-    """The files of the public modules in a folder."""
+    """Return the files of the public modules in a folder."""
     found = []
     for path in sorted(folder.rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts
@@ -87,17 +87,17 @@ def library_sources(folder: Path) -> list[Path]:
 
 
 def module_name(path: Path) -> str:
-    """The name by which the module in a file of the library is imported."""
+    """Return the name under which a file of the library is imported."""
     return ".".join(part for part in path.with_suffix("").parts if part != "__init__")
 
 
 def documented(path: Path, module: str) -> Iterator[tuple[str, str]]:
-    """(name, documentation) of a module and of the public classes and functions in its source."""
+    """Yield (name, docstring) of a module and of the public classes and functions in its source."""
     try:
-        with warnings.catch_warnings(action="ignore"):  # of doubtful escapes in the sources of others
+        with warnings.catch_warnings(action="ignore"):  # about invalid escapes in the sources
             tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return  # a source that is for another Python has nothing to say here
+        return  # the source is for another version of Python
     yield from _inside(tree, module)
 
 
@@ -111,7 +111,7 @@ def _inside(node: ast.Module | Named, name: str) -> Iterator[tuple[str, str]]:
 
 
 def compiled(module: ModuleType) -> Iterator[tuple[str, str]]:
-    """(name, documentation) of a module and of the public names in it, as the interpreter has them."""
+    """Yield (name, docstring) of an imported module and of its public names."""
     for name in ("", *sorted(vars(module))):
         one = getattr(module, name) if name else module
         if not name.startswith("_") and (name == "" or callable(one)):
@@ -209,11 +209,11 @@ QUESTIONS = (
 
 # ---- runs
 
-K1, B = 1.2, 0.75  # of BM25
-MU = 60.0  # words by which the language model smooths: documents are about as long
-FEEDBACK = 5  # documents that are taken for relevant when a query is expanded
-EXPANSION = 10  # words that they add to it
-PIECE = 4  # letters
+K1, B = 1.2, 0.75  # parameters of BM25
+MU = 60.0  # smoothing of the language model in words; documents are about as long
+FEEDBACK = 5  # top documents assumed relevant when a query is expanded
+EXPANSION = 10  # words added to the query
+PIECE = 4  # letters per piece
 
 Scores = NDArray[np.float64]  # (document,)
 Words = list[str]
@@ -231,12 +231,12 @@ _ENDINGS = ("ations", "ation", "ings", "ing", "ions", "ion", "ers", "er", "ies",
 
 
 def plain(text: str) -> Words:
-    """The words of a text without case, and without those that are everywhere."""
+    """Return the words of a text in lower case, without stop words."""
     return [word for word in _WORD.findall(text.lower()) if word not in _STOP]
 
 
 def stems(text: str) -> Words:
-    """Words without their English endings, as far as three letters are left."""
+    """Return the words without their English endings; stems keep at least three letters."""
     return [_stem(word) for word in plain(text)]
 
 
@@ -252,7 +252,7 @@ def _stem(word: str) -> str:
 
 
 def pieces(text: str) -> Words:
-    """All runs of four letters in the words of a text, shorter words whole."""
+    """Return all sequences of four letters in the words of a text; shorter words stay whole."""
     return [
         word[place : place + PIECE] for word in plain(text) for place in range(max(1, len(word) - PIECE + 1))
     ]
@@ -260,14 +260,14 @@ def pieces(text: str) -> Words:
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """How often every term stands in every document."""
+    """The number of times each term occurs in each document."""
 
     terms: dict[str, int]
-    counts: Any  # (document, term) a sparse matrix by columns
+    counts: Any  # (document, term) sparse matrix in column format
 
     @staticmethod
     def of(texts: Iterable[Words]) -> Index:
-        """The index of documents that are given as their terms."""
+        """Build the index of documents, each given as its terms."""
         terms: dict[str, int] = {}
         numbers = [[terms.setdefault(word, len(terms)) for word in words] for words in texts]
         rows = np.repeat(np.arange(len(numbers)), [len(row) for row in numbers])
@@ -277,28 +277,28 @@ class Index:
 
     @cached_property
     def lengths(self) -> Scores:
-        """(document,) terms of each."""
+        """Return (document,): the number of terms."""
         return np.asarray(self.counts.sum(axis=1), np.float64)
 
     @cached_property
     def rarity(self) -> NDArray[np.float64]:
-        """(term,) the more, the fewer documents have it."""
+        """Return (term,): the inverse document frequency."""
         documents = self.counts.shape[0]
         having = np.diff(self.counts.indptr)
         rarity: NDArray[np.float64] = np.log(1 + (documents - having + 0.5) / (having + 0.5))
         return rarity
 
     def column(self, term: int) -> Scores:
-        """(document,) how often each has a term."""
+        """Return (document,): the number of times a term occurs."""
         return np.asarray(self.counts[:, [term]].toarray(), np.float64)[:, 0]
 
     def known(self, words: Words) -> list[int]:
-        """The terms of a query that some document has."""
+        """Return the terms of a query that occur in any document."""
         return [self.terms[word] for word in words if word in self.terms]
 
 
 def bm25(index: Index, terms: Iterable[int]) -> Scores:
-    """Robertson's BM25, with the rarity that never falls below 0."""
+    """Return Robertson's BM25, with an inverse document frequency that is never below 0."""
     norm = K1 * (1 - B + B * index.lengths / index.lengths.mean())
     scores = np.zeros(index.counts.shape[0])
     for term in terms:
@@ -308,9 +308,9 @@ def bm25(index: Index, terms: Iterable[int]) -> Scores:
 
 
 def likelihood(index: Index, terms: Iterable[int]) -> Scores:
-    """The likelihood of the query under a language model of each document with Dirichlet smoothing.
+    """Return the log likelihood of the query under each document's language model (Dirichlet smoothing).
 
-    Counted from that of an empty document, so that documents without any of the words have their place.
+    It is relative to that of an empty document, so that documents without any query word have a score too.
     """
     every = index.lengths.sum()
     scores = np.zeros(index.counts.shape[0])
@@ -321,7 +321,7 @@ def likelihood(index: Index, terms: Iterable[int]) -> Scores:
 
 
 def cosine(index: Index, terms: Sequence[int]) -> Scores:
-    """The cosine between query and document, counts damped and weighed by rarity."""
+    """Return the cosine between query and document, with tf-idf weights."""
     weights = index.counts.copy()
     weights.data = (1 + np.log(weights.data)) * np.repeat(index.rarity, np.diff(weights.indptr))
     long = np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1), np.float64))
@@ -330,7 +330,7 @@ def cosine(index: Index, terms: Sequence[int]) -> Scores:
 
 
 def expanded(index: Index, terms: Sequence[int]) -> Scores:
-    """BM25 with the rarest frequent words of the first documents added to the query at half its weight."""
+    """Return BM25 with characteristic words of the top documents added to the query at half weight."""
     first = bm25(index, terms)
     best = np.argsort(-first, kind="stable")[:FEEDBACK]
     share = np.asarray((index.counts[best] > 0).sum(axis=0), np.float64) / FEEDBACK
@@ -341,7 +341,7 @@ def expanded(index: Index, terms: Sequence[int]) -> Scores:
 
 
 def models(documents: Sequence[Document]) -> dict[str, Model]:
-    """The models over a corpus; those of the package bm25s as well, where it is installed."""
+    """Return the models over a corpus, including those of the package bm25s if it is installed."""
     texts = [document.text for document in documents]
     words, stemmed, parts = (Index.of(map(analyze, texts)) for analyze in (plain, stems, pieces))
     names = Index.of(plain(document.doc.replace("_", " ")) for document in documents)
@@ -373,7 +373,7 @@ def _package_model(texts: Sequence[str], kind: str) -> Model:
 
 
 def make_runs(documents: Sequence[Document], questions: Sequence[Question], depth: int) -> Runs:
-    """What every model retrieves: the best documents with a score above that of a document without a word."""
+    """Return the run of every model: the best documents that score above one without any query word."""
     return {
         name: {asked.id: _best(documents, model(asked), depth) for asked in questions}
         for name, model in models(documents).items()

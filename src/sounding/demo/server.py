@@ -1,4 +1,4 @@
-"""`sounding demo --judge`: a judging project with documents, topics, runs and people."""
+"""Run `sounding demo --judge`: set up and serve a judging project with documents, topics and people."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from sounding.judge.records import Role
 from sounding.judge.settings import Order, Settings, parse_scale
 from sounding.terminal.options import PARAGRAPH_WIDTH, progress_bar
 
-SOURCE = "source"  # folder with the files that the project was made of
-LATER = "pieces"  # the run that is left to be added while people judge
+SOURCE = "source"  # folder with the input files of the project
+LATER = "pieces"  # a run that can be added while people judge
 PEOPLE = "people.json"
 NAMES: tuple[tuple[str, Role], ...] = (("ann", "assessor"), ("bob", "assessor"), ("olga", "organizer"))
-DEPTH = 50  # documents of a run that count
+DEPTH = 50  # documents of a run to pool
 INSTRUCTIONS = (
     "You are looking for help with the question beside the document. Judge what the text itself tells, not"
     " what you know of the function. 2: it answers the question. 1: it helps on the way. 0: it does not help."
@@ -42,7 +42,7 @@ INSTRUCTIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Somebody who can sign in to the demo."""
+    """A person who can sign in to the demo."""
 
     name: str
     role: Role
@@ -51,7 +51,7 @@ class Person:
 
 
 def is_demo(folder: Path) -> bool:
-    """Return whether a folder holds a demo that was made before; another project there is refused."""
+    """Return whether a folder holds an earlier demo; refuse another project there."""
     if not (folder / FILE).exists():
         return False
     if not (folder / PEOPLE).exists():
@@ -62,7 +62,7 @@ def is_demo(folder: Path) -> bool:
 
 
 def open_demo(folder: Path) -> tuple[Project, list[Person]]:
-    """A demo that was made before, and who can sign in."""
+    """Return an earlier demo and the people who can sign in."""
     try:
         record = json.loads((folder / PEOPLE).read_text(encoding="utf-8"))
         people = [Person(**{**one, "topics": tuple(one["topics"])}) for one in record]
@@ -72,15 +72,15 @@ def open_demo(folder: Path) -> tuple[Project, list[Person]]:
 
 
 def create_demo(folder: Path, documents: Sequence[Document]) -> tuple[Project, list[Person]]:
-    """A project over documents with the questions and models of the demo, and who can sign in.
+    """Create a project with the questions and models of the demo; return it and the people who can sign in.
 
-    It is in its place when all of it is there, so that one that was stopped meanwhile can begin again.
+    It is moved into its folder once complete, so that an interrupted setup can start again.
     """
     refuse_full(folder)
     runs = make_runs(documents, QUESTIONS, DEPTH)
     part = temporary_path(folder).with_suffix(".demo")
     try:
-        part.mkdir(parents=True)  # which says of the folder itself where nothing can be written
+        part.mkdir(parents=True)  # its error names the folder if that is not writable
         with _created(part, documents, runs) as project:
             people = _add_people(project)
         put_in_place(part, folder)
@@ -108,7 +108,7 @@ def _created(folder: Path, documents: Sequence[Document], runs: Runs) -> Project
 
 
 def write_sources(folder: Path, documents: Sequence[Document], runs: Runs) -> None:
-    """Write corpus, topics and runs as the files that `sounding judge init` takes."""
+    """Write corpus, topics and runs as input files for `sounding judge init`."""
     (folder / "runs").mkdir(parents=True, exist_ok=True)
     corpus = (json.dumps({"id": one.doc, "text": one.text}, ensure_ascii=False) for one in documents)
     topics = (
@@ -129,7 +129,7 @@ def write_sources(folder: Path, documents: Sequence[Document], runs: Runs) -> No
 
 
 def _add_people(project: Project) -> list[Person]:
-    """People with new passwords; the topics are shared out between the assessors."""
+    """Add people with new passwords, and divide the topics among the assessors."""
     assessors = [name for name, role in NAMES if role == "assessor"]
     shares = {name: QUESTIONS[place :: len(assessors)] for place, name in enumerate(assessors)}
     people = [
@@ -152,7 +152,7 @@ def _add_people(project: Project) -> list[Person]:
 
 
 def judging_demo(folder: Path, port: int | None) -> None:
-    """Make a judging project, or open the one an earlier demo left, say who can sign in, and serve it."""
+    """Create a judging project or open an earlier demo, list who can sign in, and serve it."""
     if is_demo(folder):
         project, people = open_demo(folder)
     else:
@@ -168,7 +168,7 @@ def judging_demo(folder: Path, port: int | None) -> None:
 
 
 def judging_lines(project: Project, people: Sequence[Person]) -> list[str]:
-    """Return what there is, who can sign in, and what to do with it."""
+    """Return lines about the contents, who can sign in, and what to try."""
     folder = project.folder
     width = max(len(person.name) for person in people)
     welcome = (

@@ -1,4 +1,4 @@
-"""`sounding depth`: its options."""
+"""The options of `sounding depth`."""
 
 from __future__ import annotations
 

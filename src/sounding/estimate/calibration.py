@@ -1,4 +1,4 @@
-"""Predict what people would say from what machines say, so that no judgment helps to predict itself."""
+"""Predict people's judgments from machine labels; no judgment is used to predict itself."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sounding.core.arrays import NDArray
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-MOST_LEVELS = 8  # of a judge's labels; finer ones are put into as many bins
-PENALTIES = (1.0, 4.0, 16.0, 64.0, 256.0)  # judgments' worth of belief that labels say nothing
+MOST_LEVELS = 8  # more distinct labels of a judge are grouped into this many bins
+PENALTIES = (1.0, 4.0, 16.0, 64.0, 256.0)  # strength of the prior that labels say nothing, in judgments
 
 
 class Predictions(NamedTuple):

@@ -1,4 +1,4 @@
-"""`sounding estimate`: its options."""
+"""The options of `sounding estimate`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sounding.terminal.help import GroupedCommand
 
 @declare.options
 class EstimateOptions(declare.RankingOptions, declare.FileOptions):
-    """What `sounding estimate` is asked for."""
+    """The options of `sounding estimate`."""
 
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs

@@ -32,7 +32,7 @@ from sounding.runs.pairs import all_pairs
 from sounding.statistics.pairwise import Procedure, check_procedure
 
 DEFAULT_MEASURES = ("P@10", "RBP", "DCG@10")
-FEWEST = 20  # judged documents below which no interval is given
+FEWEST = 20  # with fewer judged documents, no interval is given
 
 
 def estimate(

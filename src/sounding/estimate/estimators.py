@@ -1,9 +1,9 @@
 """Estimate measures from a sample of judgments and predictions for every document: arrays in, arrays out.
 
-A judged document d was drawn with probability pi. Its residual is what people said minus what its labels
-predict. A linear measure is the prediction plus the residuals, each divided by pi: unbiased, whatever the
-labels are worth. Other measures are linearized or, where they are multilinear, evaluated at the same
-unbiased gains.
+A judged document was drawn with probability pi. Its residual is its gain by people minus the gain that its
+labels predict. A linear measure is estimated by its value at the predictions plus the residuals, each divided
+by pi. This is unbiased, however poor the labels are. Other measures are linearized or, if they are
+multilinear, evaluated at the same unbiased gains.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Lists:
-    """The documents of the frame that runs retrieved: one row for each (run, topic, rank)."""
+    """Documents of the frame that runs retrieved: one row for each (run, topic, rank)."""
 
     runs: int
     topics: int
     run: Places
     topic: Places
     rank: Places  # from 1
-    doc: Places  # its number in the frame
+    doc: Places  # number of the document in the frame
 
     def cut(self, depth: int | None) -> Lists:
         """Return the lists cut to the first `depth` ranks."""
@@ -41,17 +41,17 @@ class Lists:
 
     @property
     def cell(self) -> Places:
-        """The (run, topic) of each row, numbered."""
+        """Return the number of the (run, topic) of each row."""
         return self.run * self.topics + self.topic
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Sample:
-    """Judged documents of the frame, and how they were drawn."""
+    """The judged documents of the frame, and how they were drawn."""
 
     doc: Places  # (judged,) numbers in the frame, ascending
     chance: Floats  # (judged,) probability of being drawn
-    stratum: Places | None = None  # (judged,) where strata were sampled at fixed sizes
+    stratum: Places | None = None  # (judged,) if strata were sampled at fixed sizes
 
     def spread(self, influence: Floats) -> Floats:
         """(run, judged): Scale influences so that sums of products over documents are covariances.
@@ -119,16 +119,16 @@ def linear(lists: Lists, weight: Floats, gains: Floats, sample: Sample, residual
 
 
 def cascade(lists: Lists, weight: Floats, gains: Floats, sample: Sample, residual: Floats) -> Estimates:
-    """Estimate the expected weight of the rank at which a reader stops, whom each gain stops with its chance.
+    """Estimate the expected weight of the rank at which a reader stops; a gain is the chance of stopping.
 
     `weight` has a number for each rank: 1 / rank for ERR and RR, 1 for Success. The value is linear in each
-    gain, so it is unbiased at gains that are.
+    gain, so unbiased gains give an unbiased value.
     """
     deepest = len(weight)
     cells = lists.runs * lists.topics
     table = np.zeros((deepest, cells))
     table[lists.rank - 1, lists.cell] = gains[lists.doc]
-    after = np.zeros((deepest + 1, cells))  # the value from each rank on, for a reader who gets there
+    after = np.zeros((deepest + 1, cells))  # expected weight for a reader who reaches each rank
     for place in range(deepest - 1, -1, -1):
         after[place] = table[place] * weight[place] + (1 - table[place]) * after[place + 1]
     reaching = np.ones((deepest, cells))

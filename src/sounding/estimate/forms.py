@@ -1,4 +1,4 @@
-"""Which measures can be estimated from sampled documents, and how they depend on the gains."""
+"""Define which measures can be estimated from sampled documents, and how they depend on gains."""
 
 from __future__ import annotations
 

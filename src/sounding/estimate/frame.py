@@ -1,4 +1,4 @@
-"""The documents of an estimation: which exist, what machines say of them, and how people's were drawn."""
+"""The frame of an estimation: its documents, their labels, and how the judged ones were drawn."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from sounding.estimate.calibration import Floats
 from sounding.estimate.estimators import Lists, Sample
 from sounding.runs.align import align, apply_negative_policy, prepare
 
-GREEDY = 0  # the method in prels of documents that only MTC chose; their probability is a placeholder
-FAR = 4.0  # deviations by which the sample's size may miss that of the frame without a remark
+GREEDY = 0  # method in prels: chosen only by MTC, with a placeholder as probability
+FAR = 4.0  # warn if the sample implies a frame size that is off by more standard deviations
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -29,7 +29,7 @@ class Frame:
     labels: Floats  # (judge, document); NaN: no label
     sample: Sample
     grades: Floats  # (judged,)
-    judgments: Qrels  # people's, of the sample
+    judgments: Qrels  # people's judgments of the sample
     remarks: tuple[str, ...]
 
     @property
@@ -68,7 +68,7 @@ def build_frame(qrels: Qrels, labels: Sequence[Labels], policies: Policies) -> F
     table = Qrels.from_columns(
         [topic for topic, _ in pairs], [doc for _, doc in pairs], np.arange(len(pairs)), source=qrels.source
     )
-    row = np.empty(len(pairs), np.int64)  # of each pair, in the order of the table
+    row = np.empty(len(pairs), np.int64)  # table row of each pair
     row[table.grades.astype(np.int64)] = np.arange(len(pairs))
     said = np.full((len(labels), len(pairs)), np.nan)
     for number, (one, listed) in enumerate(zip(labels, tables, strict=True)):
@@ -98,7 +98,7 @@ def _chances(
     table: Qrels,
     remarks: list[str],
 ) -> tuple[Floats, NDArray[np.int64] | None]:
-    """Return the probability of each judged document, and its stratum where sizes were fixed."""
+    """Return the probability of each judged document, and its stratum if sizes were fixed."""
     if qrels.probabilities is not None:
         chance = qrels.probabilities[drawn]
         total, deviation = (1 / chance).sum(), np.sqrt(((1 - chance) / chance**2).sum())

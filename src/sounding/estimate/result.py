@@ -1,4 +1,4 @@
-"""The result of an estimation: every run and every pair, with intervals, beside people and machine alone."""
+"""The result of `estimate`: runs and pairs with intervals, and what people or machines alone would give."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ class MeasureEstimate:
     measure: Measure
     values: Floats  # (run, topic)
     means: Floats  # (run,)
-    low: Floats  # (run,) interval for the value on these topics under complete judgments by people
+    low: Floats  # (run,) interval for complete judgments by people, on these topics
     high: Floats
     topics_low: Floats  # (run,) interval for topics like these
     topics_high: Floats
-    people: Floats  # (run,) from the same judgments without labels
-    people_error: Floats  # (run,) its standard error
+    people: Floats  # (run,) estimates from the same judgments without labels
+    people_error: Floats  # (run,) standard errors of `people`
     machine: Floats  # (run,) from the labels alone, at face value; NaN without labels
     covariance: Floats  # (run, run) of the means, on these topics
     pair_low: Floats  # (pair,) interval of the difference, on these topics
     pair_high: Floats
     tests: PairTests | None  # for topics like these; None: fewer than two runs or topics
-    worth: float  # judgments by people that the labels were worth
-    refused: str = ""  # why there is no estimate
+    worth: float  # number of people's judgments that the labels replace
+    refused: str = ""  # why there is no estimate; "" if there is one
 
     @property
     def errors(self) -> Floats:
-        """(run,): The standard error on these topics."""
+        """Return (run,): the standard error on these topics."""
         return np.sqrt(np.diag(self.covariance))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Estimation:
-    """Estimates of measures from few judgments by people and labels by machines."""
+    """The result of `estimate`: estimates of several measures, with the data behind them."""
 
     runs: tuple[str, ...]
     topics: tuple[str, ...]
     judges: tuple[str, ...]  # machines
-    described: tuple[str, ...]  # machines with model, prompt and so on
+    described: tuple[str, ...]  # each machine with model, prompt and so on
     judged: int  # documents judged by people with known probability
     frame: int  # documents that are labeled or judged
     labeled: int  # documents with a label
@@ -62,17 +62,17 @@ class Estimation:
 
     @property
     def machine_share(self) -> float:
-        """The share of the documents that only machines labeled."""
+        """Return the share of documents that only machines labeled."""
         return 1 - self.judged / max(self.frame, 1)
 
     @property
     def pairs(self) -> Pairs:
-        """(pair, 2): The numbers of the runs of each pair."""
+        """Return (pair, 2): the indices of the runs of each pair."""
         return all_pairs(len(self.runs))
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The measures that were estimated."""
+        """Return the measures that were estimated."""
         return tuple(one.measure for one in self.estimates)
 
     def order(self, estimate: MeasureEstimate) -> list[int]:
@@ -114,10 +114,10 @@ class Estimation:
 
     @property
     def frame_of_runs(self) -> polars.DataFrame:
-        """The estimates as a data frame: one row for each measure and run."""
+        """Return the estimates as a data frame: one row for each measure and run."""
         return polars.DataFrame(self.columns())
 
     @property
     def frame_of_pairs(self) -> polars.DataFrame:
-        """The differences as a data frame: one row for each measure and pair."""
+        """Return the differences as a data frame: one row for each measure and pair."""
         return polars.DataFrame(self.pair_columns())

@@ -54,7 +54,7 @@ def _notes(estimation: Estimation) -> Iterator[str]:
 
 
 def _machine(estimation: Estimation, one: MeasureEstimate) -> Iterator[str]:
-    """Yield how far the machine alone is off."""
+    """Yield how far the machine's labels alone are from the estimates."""
     inside = (one.machine >= one.low) & (one.machine <= one.high)
     yield (
         f"At face value the labels of {estimation.judges[0]} give {one.measure} values that are off by"

@@ -1,4 +1,4 @@
-"""`sounding evaluate`: its options."""
+"""The options of `sounding evaluate`."""
 
 from __future__ import annotations
 

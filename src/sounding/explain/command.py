@@ -1,4 +1,4 @@
-"""`sounding measures`: its options."""
+"""The options of `sounding measures`."""
 
 from __future__ import annotations
 

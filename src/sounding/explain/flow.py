@@ -1,4 +1,4 @@
-"""Run `sounding measures`: look measures up in the registry, and write what it says of them."""
+"""Run `sounding measures`: look measures up in the registry and describe them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sounding.render.tables import Answer, Column, Table
 from sounding.terminal.options import prose_width, write_answer, write_tables, write_text
 
 RESIDUALS = (0.1, 0.01, 0.001)
-WIDTH = 100  # of a description; longer lines are hard to read
+WIDTH = 100  # width of a description
 BASES = {
     "recall": " (compares with all relevant documents, so it depends on how many were found)",
     "utility": " (needs only the documents in the ranking)",
@@ -36,7 +36,7 @@ NOTES = (
 
 
 def run(options: MeasuresOptions) -> None:
-    """Print the list of all measures, or what there is to say of some."""
+    """Print the list of all measures, or describe some."""
     measures, residuals = parse_measures(options.names), tuple(dict.fromkeys(options.max_residual))
     if measures and options.format_name == "table":
         width = min(prose_width(options.output), WIDTH)
@@ -49,7 +49,7 @@ def run(options: MeasuresOptions) -> None:
 
 
 def _overview(options: MeasuresOptions) -> Answer:
-    """Return every measure there is, a row each; the assessment measures of the papers come last."""
+    """Return a row for every measure; the assessment measures of the papers come last."""
     known = list(definitions())
     names = [spelling(one) for one in known]
     for name, twin in TWINS.items():
@@ -69,14 +69,14 @@ def _overview(options: MeasuresOptions) -> Answer:
 
 
 def _summary(measure: Measure) -> str:
-    """Return what a measure gives in one line."""
+    """Describe a measure in one line."""
     if measure.get("assessed") and measure.name in TWINS:
         return TWIN_SUMMARIES[TWINS[measure.name]]
     return measure.definition.summary
 
 
 def _details(measures: Sequence[Measure], residuals: Sequence[float]) -> Table:
-    """Return what is said of each measure, a row each, with the k of every residual that is wanted."""
+    """Return a row for each measure, with the cut-off k for each wanted residual."""
     known = [measure.definition for measure in measures]
     trec = [trec_name(measure) for measure in measures]
     depths = [_depths(measure, residuals) for measure in measures]
@@ -126,6 +126,6 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _depths(measure: Measure, residuals: Sequence[float]) -> dict[float, int]:
-    """Return the k for each residual; a scale that ERR names itself makes it smaller."""
+    """Return the cut-off k for each residual; for ERR, a `max_rel` makes it smaller."""
     highest = measure.get("max_rel") if measure.name == "ERR" else None
     return {wanted: depth_for_residual(measure, wanted, highest=highest) for wanted in residuals}

@@ -1,4 +1,4 @@
-"""The folders in the order in which they may use one another: `python -m sounding.explain.layers PAGE...`.
+"""Write the table of folders, by which may import which: `python -m sounding.explain.layers PAGE...`.
 
 The table of folders in CONTRIBUTING.md and in the docs is made from this list and the folders' docstrings.
 """

@@ -1,4 +1,4 @@
-"""What is judged and in which order, as the log says: settings, runs, topics, orders. No judgment enters."""
+"""Follow the settings, runs, topics and orders in the log, which determine what is judged in which order."""
 
 from __future__ import annotations
 
@@ -22,98 +22,98 @@ from sounding.selection.strategies import TopicQueues
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """An order, and the event that put it in force; 0: the project's own."""
+    """An order, and the event that put it in force; 0: the project's first order."""
 
     order: Order
     version: int
 
 
 class SampledDocument(NamedTuple):
-    """What a sampling design says of a document of the pool."""
+    """The place of a pooled document in a sampling design."""
 
     stratum: int | None
-    chance: float | None  # of being drawn
+    chance: float | None  # probability of being drawn
     drawn: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicSample:
-    """The sample of a topic, and whether its order still brings it."""
+    """The sample of a topic, and whether the topic is still judged by it."""
 
     documents: dict[str, SampledDocument]
     in_force: bool
 
 
 class _Stay(NamedTuple):
-    """That what was drawn for a topic stays although more runs come."""
+    """A record that a topic's drawn sample was kept when more runs were added."""
 
-    runs: int  # how many there were
-    rule: str  # of the order that was in force
+    runs: int  # number of earlier runs
+    rule: str  # rule of the order in force
 
 
 class _Adoption(NamedTuple):
-    """How many runs there were when a sample came in force for the first and for the last time."""
+    """The number of runs when a sample came into force for the first and for the last time."""
 
     first: int
     last: int
 
 
 class Agenda:
-    """What is to be judged after the events that it was given."""
+    """What is to be judged, and in which order, after the events taken so far."""
 
     def __init__(self, read_run: Callable[[str], bytes]) -> None:
-        """`read_run` gives the content of a run that an event names."""
+        """Start without events; `read_run` returns the content of a run by name."""
         self.runs: list[str] = []
-        self.statuses: dict[str, TopicStatus] = {}  # of topics; one that has none is in use
+        self.statuses: dict[str, TopicStatus] = {}  # topic -> status; a topic without one is in use
         self._read_run = read_run
         self._settings: Settings | None = None
         self._orders: dict[str, InForce] = {}
         self._general: InForce | None = None
-        self._samples: dict[str, Order] = {}  # topic -> the last of its own orders that was a sample
+        self._samples: dict[str, Order] = {}  # topic -> its last own order that was a sample
         self._general_sample: Order | None = None
-        # By topic (None: all) and rule of a sample.
+        # Keys: topic (None: all) and rule of a sample.
         self._adoptions: dict[tuple[str | None, str], _Adoption] = {}
         self._stays: dict[str, list[_Stay]] = {}  # by topic
         self._all_lists: Retrieved | None = None
 
     @property
     def settings(self) -> Settings:
-        """Return what the project was set up with."""
+        """Return the current settings of the project."""
         if self._settings is None:
             raise DamagedError("the log does not begin with the settings of a project; is this its database?")
         return self._settings
 
     @property
     def all_lists(self) -> Retrieved:
-        """Return what the runs retrieved, also for topics that are not in use."""
+        """Return what the runs retrieved, including topics that are not in use."""
         if self._all_lists is None:
             self._all_lists = self._read()
         return self._all_lists
 
     def in_use(self, topic: str) -> bool:
-        """Return whether a topic is judged by its order and counts: neither a candidate nor dropped."""
+        """Return whether a topic is judged and counts: it is neither a candidate nor dropped."""
         return self.statuses.get(topic, IN_USE) == IN_USE
 
     def order(self, topic: str) -> Order:
-        """In which order a topic is judged."""
+        """Return the order in which a topic is judged."""
         return self.in_force(topic).order
 
     def general_order(self) -> Order:
-        """In which order topics are judged that have none of their own."""
+        """Return the order of topics without an order of their own."""
         return self.settings.order if self._general is None else self._general.order
 
     def in_force(self, topic: str) -> InForce:
-        """The order of a topic, and since when it is."""
+        """Return the order of a topic, and the event that put it in force."""
         return self._orders.get(topic) or self._general or InForce(self.settings.order, 0)
 
     def sample(self, topic: str) -> TopicSample | None:
-        """The last sample that an order of a topic was; None: no order was, or there is nothing to draw from.
+        """Return the last sample of a topic; None: its orders were no samples, or nothing can be drawn.
 
-        There is not where no run has the topic, or where lists go beyond the strata of a sample that gave way
-        before anything was judged.
+        Nothing can be drawn if no run has the topic, or if lists go beyond the strata of a sample that was
+        replaced before anything was judged.
 
-        What is drawn depends on the runs and the seed alone, and not on what was judged or how. Of runs that
-        came when something was judged, what they brought beside the others was drawn by itself.
+        The draw depends only on the runs and the seed, never on judgments. If runs were added after judging
+        began, the documents that only they retrieved were drawn separately.
         """
         order = self._sample_order(topic)
         if order is None or not self.runs or topic not in self.all_lists.topics:
@@ -134,28 +134,28 @@ class Agenda:
         return TopicSample(documents=documents, in_force=in_force)
 
     def draws(self, topic: str, order: Order) -> tuple[int, ...]:
-        """Return how many runs there were at the end of each draw but the last of a sample of a topic."""
+        """Return the number of runs at the end of each draw of a topic's sample, except the last."""
         since = min((one.first for one in self._adoptions_of(topic, order)), default=len(self.runs))
         return tuple(stay.runs for stay in self._stays.get(topic, ()) if stay.runs >= max(since, 1))
 
     def check_order(self, topic: str | None, order: Order) -> None:
-        """Refuse an order of a topic (None: of all) that is a sample and cannot be drawn from the runs."""
+        """Refuse an order of a topic (None: of all) if it is a sample that cannot be drawn from the runs."""
         if order.is_sample and self.runs:
             for name in self.all_lists.topics if topic is None else {topic} & {*self.all_lists.topics}:
                 self._check_draw(order, self._of_topic(name), self.draws(name, order))
 
     def check_runs(self, retrieved: Retrieved) -> None:
-        """Refuse runs that a sample in force cannot be drawn from: they go beyond the last of its strata."""
+        """Refuse runs that go beyond the last stratum of a sample in force."""
         for number, topic in enumerate(retrieved.topics):
             if self.order(topic).is_sample:
                 self._check_draw(self.order(topic), retrieved.of_topics([number]), ())
 
     def is_sampled(self, topic: str) -> bool:
-        """Return whether some order of a topic was a sample."""
+        """Return whether any order of a topic was a sample."""
         return self._sample_order(topic) is not None
 
     def take(self, event: Event) -> None:
-        """Follow an event; those that say nothing about the plan are passed over."""
+        """Process an event; ignore kinds that do not affect the plan."""
         if event.kind == "project":
             self._settings = settings_of(event.detail)
             order = self._settings.order
@@ -197,14 +197,14 @@ class Agenda:
         return [adoption for adoption in found if adoption is not None]
 
     def _last_run(self, topic: str, sample: Order) -> int:
-        """Return how many runs a sample that gave way has: those that came after it did are no part of it."""
+        """Return the number of runs in a replaced sample; later runs are no part of it."""
         came = max((one.last for one in self._adoptions_of(topic, sample)), default=0)
         others = {stay.runs for stay in self._stays.get(topic, ()) if stay.rule != sample.rule}
-        gone = {end for end in self.draws(topic, sample) if end >= came}  # and it did not come back
+        gone = {end for end in self.draws(topic, sample) if end >= came}  # and it was not restored
         return min(gone & others, default=len(self.runs))
 
     def _of_topic(self, topic: str) -> Retrieved:
-        """Return what the runs have of one topic: each is drawn apart from the others, in use or not."""
+        """Return the lists of one topic, because each topic is drawn separately, in use or not."""
         return self.all_lists.of_topics([self.all_lists.topics.index(topic)])
 
     def _draw(self, sample: Order, alone: Retrieved, draws: Sequence[int]) -> TopicQueues:
@@ -220,7 +220,7 @@ class Agenda:
             raise DataError(f"topic {alone.topics[0]}: {error}") from None
 
     def _sample_order(self, topic: str) -> Order | None:
-        """The last order of a topic that was a sample; None: none was."""
+        """Return the last order of a topic that was a sample, or None."""
         return self._samples.get(topic, self._general_sample)
 
     def _read(self) -> Retrieved:
@@ -233,7 +233,7 @@ class Agenda:
 
 
 def run_content(retrieved: Retrieved, run: int, topics: Collection[str]) -> bytes:
-    """One run as it is kept: its documents in their order, with scores that say no more than that."""
+    """Return a run as it is stored: documents in order, with scores that only encode the order."""
     docs, depth = retrieved.docs.texts(), retrieved.depth
     lines = [
         f"{topic} Q0 {docs[number]} {rank + 1} {depth - rank} {retrieved.tags[run]}\n"
@@ -246,7 +246,7 @@ def run_content(retrieved: Retrieved, run: int, topics: Collection[str]) -> byte
 
 
 def run_of(name: str, content: bytes) -> Run:
-    """The run that was kept."""
+    """Return a stored run."""
     try:
         text = gzip.decompress(content)
     except (OSError, EOFError, zlib.error) as error:

@@ -1,7 +1,7 @@
-"""What the store needs of a database: transactions, durability, and one clear error.
+"""The interface that the store needs from a database: transactions, durability, and one clear error.
 
-A write transaction excludes every other one, in this process and in all others; when it ends without an
-error, what it did is on the disk. A failure leaves nothing behind.
+A write transaction excludes every other one, in all processes. When it ends without an error, its changes
+are on disk; if it fails, it leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -16,88 +16,88 @@ from sounding.core.errors import DataError, SoundingError
 
 Row = Mapping[str, Any]
 
-BUSY_SECONDS = 5.0  # that a writer waits for another process
+BUSY_SECONDS = 5.0  # how long a writer waits for another process
 POSTGRESQL = ("postgresql", "postgres")
 
 
 class Statements(Protocol):
-    """What a transaction can do."""
+    """The statements that a transaction can run."""
 
     def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
-        """Run one statement with its parameters by name; returns its rows."""
+        """Run one statement with named parameters; return its rows."""
 
     def expect(self, statement: str, /, **parameters: Any) -> None:
-        """Say that rows will be asked for before anything is changed: several can then come together."""
+        """Announce a query that will follow before any change, so that several can be sent together."""
 
     def many(self, statement: str, rows: Sequence[Row]) -> None:
         """Run one statement for every row of parameters."""
 
     def now(self) -> float:
-        """Seconds since 1970, by the one clock that all who share the database have in common."""
+        """Return the seconds since 1970 by the clock that all processes on this database share."""
 
     @property
     def known(self) -> dict[str, float]:
-        """What was found in this transaction, and stays true in it, since nobody else writes meanwhile."""
+        """Return facts found in this transaction; they stay true, because nobody else writes meanwhile."""
 
 
 class StoreError(SoundingError):
-    """The database cannot do what was asked now (full, read-only, locked, gone); nothing was recorded."""
+    """Raised if the database cannot do the work (full, read-only, locked, gone); nothing was recorded."""
 
 
 class Database(Protocol):
-    """What the store needs of a database."""
+    """The database behind a store."""
 
     dialect: str
-    place: str  # as messages call it
+    place: str  # its name in messages
 
     def write(self) -> AbstractContextManager[Statements]:
-        """A transaction that may change something; no other one runs meanwhile.
+        """Start a transaction that may write; no other one runs meanwhile.
 
-        One inside another is part of it.
+        A nested transaction is part of the outer one.
         """
 
     def read(self) -> AbstractContextManager[Statements]:
-        """Statements that change nothing."""
+        """Start statements that only read."""
 
     def backup(self, target: Path) -> None:
-        """Write a copy of everything as it stands at one moment."""
+        """Write a consistent copy of the database to a file."""
 
     def kind(self) -> str:
-        """Return which database it is, and how it keeps what is being written."""
+        """Describe the database and how it journals writes."""
 
     def refuse(self, why: str) -> StoreError:
-        """Record nothing from now on, and give this reason; returns the error to raise."""
+        """Refuse all further writes with this reason; return the error to raise."""
 
     def damage(self) -> list[str]:
-        """Return what is wrong with the files of the database, a sentence each."""
+        """Return a sentence for each fault in the files of the database."""
 
     def erase(self) -> AbstractContextManager[Statements]:
-        """As `write`; what is deleted or overwritten leaves the files as well: see `holds_erased`."""
+        """Start a transaction like `write` that also wipes deleted data from the files."""
 
     def holds_erased(self) -> bool:
-        """Whether a file may still hold what was erased, because somebody else was reading just then."""
+        """Return whether a file may still hold erased data, because another program was reading it."""
 
     def write_back(self) -> None:
-        """Do what tidying up there is while others go on; for a thread in the background."""
+        """Do background maintenance without blocking others."""
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
 
 
 class Tables:
-    """A part of a store: its methods read and write the tables of one database."""
+    """Base class of the parts of a store, which read and write the tables of one database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def _rows(self, statement: str, **given: Any) -> list[Row]:
-        """The rows of a statement that changes nothing."""
+        """Return the rows of a query."""
         with self._database.read() as run:
             return run(statement, **given)
 
 
 def storable(text: str, what: str) -> str:
-    """An id as it is; one that a database cannot hold is refused."""
+    """Return an id unchanged; refuse one that a database cannot hold."""
     if not text:
         raise DataError(f"{what} is empty; give at least one character")
     if readable(text) != text:
@@ -106,11 +106,11 @@ def storable(text: str, what: str) -> str:
 
 
 def readable(text: str) -> str:
-    """Free text as every database can hold it: zero bytes and broken characters become marks."""
+    """Return free text with zero bytes and broken characters replaced, as every database can hold it."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
 def shown_url(url: str) -> str:
-    """The address of a database without its password, also of one that is spelled another way."""
+    """Return the address of a database without its password, in any spelling of the address."""
     without = re.sub(r"(//[^:/@]*):[^/]*@", r"\1@", url)
     return re.sub(r"(?i)(password\s*=\s*)('(?:\\.|[^'\\])*'?|[^&\s]*)", r"\1...", without)

@@ -1,7 +1,6 @@
-"""What the judging pages talk to: the next documents, judgments, orders, runs, and how sure the ranking is.
+"""The interface of the judging pages: next documents, judgments, orders, runs, confidence in the ranking.
 
-Nothing is kept here that the log does not have: every process follows the log, and a new one begins where
-all others are.
+All state comes from the log, so every process that follows the log has the same state, even a new one.
 """
 
 from __future__ import annotations
@@ -33,51 +32,51 @@ from sounding.relevance.model import FIRST_REFIT
 from sounding.runs.retrieved import read_retrieved
 from sounding.selection.mtc.session import Session
 
-QUIET_GROWTH = 1.1  # times as many judgments as the model knows, from which on it is fitted in a pause
-LONG = ("project", "topic", "run", "order", "refit")  # events that may take long to follow
-FEW = 100  # other events, which are followed in no time
-NAMED = 3  # topics of the project in a message
-TRIES = 3  # times that work outside a transaction begins anew since others have done more
+QUIET_GROWTH = 1.1  # growth of the judgments since the last fit from which a pause is used to refit
+LONG = ("project", "topic", "run", "order", "refit")  # kinds of events that may take long to process
+FEW = 100  # this many other events are processed in no time
+NAMED = 3  # topics listed in a message
+TRIES = 3  # attempts to do slow work outside of a transaction
 
 
 class Difference(NamedTuple):
-    """A document on which assessors differ, with their grades in the order in which they judged."""
+    """A document on which assessors differ, with their grades in the order of judging."""
 
     topic: str
     doc: str
     grades: dict[str, float | None]
-    settled: CountedGrade  # not judged: no organizer has settled it
+    settled: CountedGrade  # its grade by an organizer; "not judged" if not settled
 
 
 class AddedRuns(NamedTuple):
-    """Runs that were added, and topics of theirs that the project does not have: nothing of them is kept."""
+    """The result of adding runs; their lists for topics that the project lacks are not stored."""
 
     names: tuple[str, ...]
     strangers: tuple[str, ...]
-    stayed: tuple[str, ...]  # topics whose sample goes on: what was drawn before stays
-    new: int  # documents that the runs bring for these beside the earlier ones
-    drawn: int  # of them
+    stayed: tuple[str, ...]  # topics whose earlier sample was kept
+    new: int  # documents of these topics that only the new runs retrieved
+    drawn: int  # number of these that were sampled
 
 
 class Engine:
-    """Judging over a store; its methods may be called from any thread."""
+    """Judging on top of a store; its methods may be called from any thread."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._lock = threading.RLock()
         self._replay = JudgingState(store.run)
-        self._doubtful = False  # whether the replay may know of what the log does not have
-        self._inside = False  # a transaction of `together`, in the thread that has the lock
+        self._doubtful = False  # the replay may have processed events that were not recorded
+        self._inside = False  # in a transaction of `together`, by the thread that holds the lock
         self._fitting = threading.Lock()
         self.catch_up()
 
     @property
     def settings(self) -> Settings:
-        """Return what the project was set up with."""
+        """Return the current settings of the project."""
         return self._replay.settings
 
     def catch_up(self) -> int:
-        """Follow what other processes have added to the log; returns the last event's number."""
+        """Process events that other processes have added to the log; return the last event's number."""
         with self._lock:
             replay = JudgingState(self._store.run) if self._doubtful else self._replay
             replay.follow(self._events_after(replay, self._store.last_event()))
@@ -85,10 +84,10 @@ class Engine:
             return replay.sequence
 
     def _events_after(self, replay: JudgingState, last: Last) -> Iterator[Event]:
-        """The events that a replay has yet to follow; none of a log that lacks what it followed.
+        """Return the events that a replay has not processed; refuse a log that lacks one it has processed.
 
-        Such a one was replaced, or has gone back to an earlier state: numbers would be given out a second
-        time. Nothing is recorded from then on.
+        Such a log was replaced or restored to an earlier state, so event numbers would be used twice.
+        Nothing is recorded from then on.
         """
         known = Last(replay.sequence, replay.time)
         if last == known:
@@ -104,20 +103,20 @@ class Engine:
 
     @contextmanager
     def _up_to_date(self) -> Iterator[JudgingState]:
-        """Yield where judging stands by now, for this thread alone."""
+        """Yield the current state of judging, locked for this thread."""
         with self._lock:
             self.catch_up()
             yield self._replay
 
     def get_ready(self) -> None:
-        """Read the runs and make what the next documents need, for which the first to ask would wait."""
+        """Read the runs and prepare the next documents, so that the first request need not wait."""
         with self._up_to_date() as replay:
             replay.prepare()
 
     def next(self, assessor: str, topic: str, count: int = 1) -> list[Lease]:
-        """The documents that an assessor has at hand, then new ones, up to `count`; fewer: no more are left.
+        """Return up to `count` documents for an assessor: those already leased, then new ones.
 
-        One is to be judged now; a second one can be loaded meanwhile.
+        The first is to be judged now; a page can preload the second.
         """
         with self.together(topic):
             self.catch_up()
@@ -128,12 +127,11 @@ class Engine:
 
     @contextmanager
     def together(self, topic: str | None = None) -> Iterator[None]:
-        """One transaction for all that is done inside: it is recorded when this ends, or nothing of it is.
+        """Run the block as one transaction, recorded completely or not at all.
 
-        Other processes cannot write meanwhile: what takes long, as after a run that another process has
-        added, is done before it begins anew, also what the order of `topic` needs. Where others keep adding
-        such things, it is done inside after all: nobody waits for them to stop. One inside another is part
-        of it.
+        Other processes cannot write meanwhile, so slow work, such as reading a new run or preparing the order
+        of `topic`, is done first. If other processes keep adding such work, after some attempts it is done
+        inside the transaction. A nested call is part of the outer transaction.
         """
         with self._lock:
             if self._inside:
@@ -155,7 +153,7 @@ class Engine:
                         yield
                         return
                 except BaseException:
-                    # What was followed and not there when it began is not recorded.
+                    # Events processed since the transaction began are not recorded.
                     self._doubtful = self._doubtful or self._replay.sequence > recorded
                     raise
                 finally:
@@ -164,7 +162,7 @@ class Engine:
     def and_next(
         self, act: Callable[[], Receipt | None], assessor: str, topic: str, count: int
     ) -> tuple[Receipt | None, list[Lease]]:
-        """What an act of this engine gives, and the documents at hand after it, all in one transaction."""
+        """Return the result of an action and the next documents, in one transaction."""
         with self.together(topic):
             return act(), self.next(assessor, topic, count) if count else []
 
@@ -181,7 +179,7 @@ class Engine:
         away: float | None = None,
         seen: Seen | None = None,
     ) -> Receipt:
-        """Record a grade (None: cannot be judged), or the change of one; see `Store.judge` for `seen`."""
+        """Record a grade (None: cannot be judged) or a change of one; see `Store.judge` for `seen`."""
         self.settings.check_grade(grade)
         receipt = self._store.judge(
             Submission(
@@ -193,7 +191,7 @@ class Engine:
         return receipt
 
     def _take_in(self, receipt: Receipt) -> None:
-        """Follow the log to what was recorded, which need not be read back where it is the next event."""
+        """Process the log up to a recorded event, which is not read back if it is the next one."""
         with self._lock:
             if receipt.event.sequence == self._replay.sequence + 1 and not self._doubtful:
                 self._replay.follow([receipt.event])
@@ -201,7 +199,7 @@ class Engine:
                 self.catch_up()
 
     def withdraw(self, assessor: str, topic: str, doc: str | None = None, *, key: str) -> Receipt | None:
-        """Take back the last act of an assessor on a document (None: in the topic); None: there is none.
+        """Undo an assessor's last action on a document (None: in the topic); return None if there is none.
 
         See `Store.withdraw`.
         """
@@ -222,15 +220,15 @@ class Engine:
         active: float | None = None,
         away: float | None = None,
     ) -> Receipt:
-        """Put a document off: the assessor sees it again when nothing else is left."""
+        """Skip a document: the assessor sees it again when nothing else is left."""
         receipt = self._store.skip(assessor, topic, doc, key=key, active=active, away=away)
         self.catch_up()
         return receipt
 
     def adjudicate(self, organizer: str, topic: str, doc: str, grade: float | None, *, key: str) -> Receipt:
-        """Settle a document on which assessors differ, or did when the organizer looked."""
+        """Settle a document on which assessors differ, or differed when the organizer looked."""
         self.settings.check_grade(grade)
-        with self.together():  # nobody takes the last judgment of it back between the look and the record
+        with self.together():  # so that nobody withdraws its last judgment between check and record
             self.catch_up()
             if not self._replay.has_been_judged(topic, doc):
                 raise DataError(
@@ -244,9 +242,9 @@ class Engine:
             return receipt
 
     def short_of_assessors(self) -> dict[str, int]:
-        """Topics that can never be finished by those who are to judge them, and how many these are.
+        """Return the topics that their assessors cannot finish, with the number of these assessors.
 
-        Every document is to be judged by as many as the overlap; whoever may not sign in judges nothing.
+        Each document needs as many assessors as the overlap; people who cannot sign in do not count.
         """
         store = self._store
         who: dict[str, set[str]] = {topic.id: set() for topic in store.topics() if topic.in_use}
@@ -257,7 +255,7 @@ class Engine:
             return {topic: len(own) for topic, own in who.items() if not replay.can_finish(topic, own)}
 
     def topics_without_runs(self) -> list[str]:
-        """Chosen topics that no run has, where there are runs: nothing of them can be judged by an order."""
+        """Return the chosen topics that no run has, if there are runs; they have no documents to judge."""
         self.catch_up()
         known = self.topics()
         return [
@@ -265,7 +263,7 @@ class Engine:
         ]
 
     def differences(self) -> list[Difference]:
-        """Documents of topics in use on which assessors differ, those that nobody has settled first."""
+        """Return the documents of topics in use on which assessors differ, unsettled ones first."""
         with self._up_to_date() as replay:
             found = [
                 Difference(*pair, opinions.grades, opinions.adjudicated)
@@ -275,27 +273,27 @@ class Engine:
         return sorted(found, key=lambda one: (one.settled.judged, one.topic, one.doc))
 
     def ahead(self, assessor: str, topic: str) -> Ahead:
-        """Return what is still to come for an assessor in a topic."""
+        """Return how many documents an assessor still has to judge in a topic."""
         with self._lock:
             return self._replay.ahead(assessor, topic)
 
     def order(self, topic: str) -> Order:
-        """In which order a topic is judged."""
+        """Return the order in which a topic is judged."""
         with self._lock:
             return self._replay.order(topic)
 
     def in_use(self, topic: str) -> bool:
-        """Return whether a topic is judged by its order and counts: neither a candidate nor dropped."""
+        """Return whether a topic is judged and counts: it is neither a candidate nor dropped."""
         with self._lock:
             return self._replay.in_use(topic)
 
     def general_order(self) -> Order:
-        """In which order topics are judged that have none of their own."""
+        """Return the order of topics without an order of their own."""
         with self._lock:
             return self._replay.general_order()
 
     def set_order(self, topic: str | None, order: Order, *, by: str | None = None) -> None:
-        """Change the order of a topic (None: of all) from now on; what is at hand stays at hand."""
+        """Change the order of a topic (None: of all) from now on; leased documents stay leased."""
         order.check()
         with self._up_to_date() as replay:
             replay.check_order(topic, order)
@@ -303,15 +301,15 @@ class Engine:
         self.catch_up()
 
     def set_status(self, topic: str, status: TopicStatus, *, by: str | None = None) -> Topic:
-        """Choose a topic, drop it, or make it a candidate: only chosen ones are judged and counted."""
+        """Choose a topic, drop it, or make it a candidate; only chosen topics are judged and counted."""
         changed = self._store.set_status(topic, status, author=by)
         self.catch_up()
         return changed
 
     def change_settings(self, settings: Settings, *, by: str | None = None) -> None:
-        """Change what the project was set up with; seed, depth and the grades in use must stay.
+        """Change the settings; seed, depth and the grades in use must stay.
 
-        So does the order of judging, whatever it was at first: see `set_order`.
+        To change the order of judging, use `set_order`.
         """
         present = self.settings
         if (settings.seed, settings.depth) != (present.seed, present.depth):
@@ -319,7 +317,7 @@ class Engine:
         lost = {one.value for one in present.scale} - {one.value for one in settings.scale}
         if lost:
             raise DataError(f"the grade {min(lost):g} would be gone from the scale; keep it")
-        with self.together():  # nobody changes the order between the look and the record
+        with self.together():  # so that nobody changes the order between check and record
             self.catch_up()
             kept = replace(settings, order=self._replay.general_order())
             self._store.append("project", assessor=by, detail=kept.record())
@@ -335,7 +333,7 @@ class Engine:
     ) -> AddedRuns:
         """Add runs (files, folders, globs); their names must be new.
 
-        Only their lists for `topics` are kept; none: all are. A run without any of them is refused.
+        Only their lists for `topics` are stored; without `topics`, all. A run without any of them is refused.
         """
         retrieved = read_retrieved(
             runs, depth=self.settings.depth, policies=DEFAULT_POLICIES, run_format=run_format,
@@ -360,7 +358,7 @@ class Engine:
             stay = {"stay": begun} if begun else {}
             for number, name in enumerate(retrieved.runs):
                 detail = {"documents": int(lengths[number].sum()), "topics": int((lengths[number] > 0).sum())}
-                # Runs that come together are one further draw.
+                # Runs that are added together form one further draw.
                 self._store.add_run(name, contents[number], {**detail, **({} if number else stay)})
         self.catch_up()
         after = self._in_samples()
@@ -374,7 +372,7 @@ class Engine:
         )
 
     def _in_samples(self) -> dict[tuple[str, str], bool]:
-        """(topic, doc) of the samples in force of which something is judged, and whether each was drawn."""
+        """Map (topic, doc) of samples that are in force and partly judged to whether it was drawn."""
         with self._up_to_date() as replay:
             found = ((topic, replay.sample(topic)) for topic in replay.begun_samples())
             return {
@@ -385,17 +383,17 @@ class Engine:
             }
 
     def run_names(self) -> tuple[str, ...]:
-        """The runs in the order in which they came."""
+        """Return the runs in the order in which they were added."""
         with self._lock:
             return tuple(self._replay.runs)
 
     def topics(self) -> tuple[str, ...]:
-        """The topics for which some run has documents."""
+        """Return the topics for which any run has documents."""
         with self._lock:
             return self._replay.all_lists.topics if self._replay.runs else ()
 
     def brings(self, topic: str, doc: str) -> bool:
-        """Return whether some run has a document for a topic."""
+        """Return whether any run has a document for a topic."""
         with self._lock:
             if not self._replay.runs or topic not in self._replay.all_lists.topics:
                 return False
@@ -403,7 +401,7 @@ class Engine:
         return doc in every.of_topics([every.topics.index(topic)]).docs.texts()
 
     def lost(self, corpus: Corpus, runs: Collection[str] | None = None) -> list[tuple[str, str]]:
-        """(topic, doc) that runs (None: any) retrieved and the corpus does not have: nobody can read them."""
+        """Return the (topic, doc) that runs (None: all) retrieved but the corpus lacks."""
         with self._lock:
             if not self._replay.runs:
                 return []
@@ -415,29 +413,28 @@ class Engine:
         return missing_from(corpus, pairs)
 
     def why_no_ranking(self) -> str:
-        """Return why the runs cannot be ranked, as a sentence; empty: they can."""
+        """Return why the runs cannot be ranked, as a sentence; "" if they can."""
         with self._up_to_date() as replay:
             if not replay.runs:
                 return "There are no runs yet."
             return "" if replay.ready else "No topic that the runs have is in use."
 
     def counts(self) -> Counts:
-        """Return how much is judged, whether the runs can be ranked or not."""
+        """Return how much is judged, even if the runs cannot be ranked."""
         with self._up_to_date() as replay:
             return counts_of(replay)
 
     def live(self) -> Live:
-        """Return how sure the ranking is now; for organizers only. Judging goes on while it is worked out."""
+        """Return how certain the ranking is, for organizers only; judging continues meanwhile."""
         with self._up_to_date() as replay:
             work = live_work(replay)
         return work()
 
     def refit_if_due(self, *, quiet: bool = False) -> bool:
-        """Fit the model of relevance anew if judgments have doubled; for a thread in the background.
+        """Refit the relevance model if the judgments have doubled; meant for a background thread.
 
-        Where nobody judges just now (`quiet`), a tenth more is enough: a log of any length has few fits.
-        Both the beginning and the end are events, so that every process and every replay uses the same
-        fit from the same judgment on.
+        While nobody judges (`quiet`), a tenth more judgments are enough. Both the start and the end of a fit
+        are events, so that every process and every replay uses the same fit from the same judgment on.
         """
         with self._fitting:
             with self._lock:
@@ -463,14 +460,14 @@ def _is_due(session: Session, quiet: bool) -> bool:
 
 
 def none_of_the_topics(store: Store, seen: str, known: Collection[str]) -> str:
-    """What a file has with a topic `seen` and none of those `known`, with the first that are judged."""
+    """Return the message for a file that has a topic `seen` but none of the `known` ones."""
     used = [topic.id for topic in store.topics() if topic.in_use] or sorted(known)
     few = first_few([quote(topic) for topic in used], NAMED)
     return f"none of the project's topics; it has {quote(seen)}, the project {few}"
 
 
 def first_settings(store: Store, settings: Settings, corpus: str | None = None) -> None:
-    """Begin a project: its settings, and the hash of its corpus, are the first event of the log."""
+    """Record the settings of a new project and the hash of its corpus as the first event of the log."""
     settings.order.check()
     if store.last_sequence():
         raise DataError(f"{store.place}: the database has a project already; give another one")

@@ -1,4 +1,4 @@
-"""The log: events are added behind all others, never changed; and the rules of what assessors do."""
+"""The append-only log of events, and the rules for the actions of assessors."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from sounding.judge.records import (
     standing_of,
 )
 
-PAGE = 1000  # rows that are read at once, so that long exports hold neither memory nor locks
+PAGE = 1000  # rows read at a time, so that long exports hold little memory and no locks
 
 
-NO_GRADE = -1.0  # differs from every grade, and from none
-FEW = 50  # acts that are looked at together for the one to take back
+NO_GRADE = -1.0  # differs from every grade and from None
+FEW = 50  # actions read at a time
 
 
 class EventLog(Tables):
-    """The part of a store that only ever grows."""
+    """The part of a store that holds the log."""
 
     def events(self, after: int = 0, until: int | None = None) -> Iterator[Event]:
-        """The events after a sequence number, up to one (None: the last that there is now), in order."""
+        """Yield the events after a sequence number, up to `until` (None: the last one now), in order."""
         last = self.last_sequence() if until is None else until
         while after < last:
             rows = self._rows(sql.EVENTS, after=after, until=last, count=PAGE)
@@ -48,11 +48,11 @@ class EventLog(Tables):
             after = rows[-1]["sequence"]
 
     def plan_events(self, until: int) -> list[Event]:
-        """The events that say what is judged and in which order, up to a sequence number."""
+        """Return the events that determine what is judged and in which order, up to a sequence number."""
         return [event_of(row) for row in self._rows(sql.PLAN_EVENTS, until=until)]
 
     def gradings(self, until: int | None = None) -> Iterator[Event]:
-        """Judgments, withdrawals and adjudications by topic, document, assessor and sequence number."""
+        """Yield judgments, withdrawals and adjudications, sorted by topic, document, assessor and number."""
         last = self.last_sequence() if until is None else until
         place: dict[str, Any] = {"topic": "", "doc": "", "assessor": "", "sequence": 0}
         while True:
@@ -63,15 +63,15 @@ class EventLog(Tables):
             place = {name: rows[-1][name] for name in place}
 
     def audits(self, expert: str) -> list[Event]:
-        """The samples of judgments that an expert has drawn, the newest last."""
+        """Return the audits that an expert has drawn, newest last."""
         return [event_of(row) for row in self._rows(sql.AUDITS, assessor=expert)]
 
     def has_key(self, assessor: str, key: str) -> bool:
-        """Return whether somebody has used a key for some act."""
+        """Return whether an assessor has already used a key."""
         return bool(self._rows(sql.EVENT_OF_KEY, assessor=assessor, key=key))
 
     def last_sequence(self) -> int:
-        """The sequence number of the last event; 0: there is none."""
+        """Return the sequence number of the last event; 0 if there is none."""
         return self.last_event().sequence
 
     def last_event(self) -> Last:
@@ -81,14 +81,14 @@ class EventLog(Tables):
 
 
 class Last(NamedTuple):
-    """The last event of a log; number 0: there is none."""
+    """The last event of a log; number 0 if there is none."""
 
     sequence: int
     time: float
 
 
 def last_event(run: Statements) -> Last:
-    """Return which event is the last; a transaction asks for it once."""
+    """Return the last event; a transaction queries it only once."""
     if "sequence" not in run.known:
         rows = run(sql.LAST_EVENT)
         run.known["sequence"], run.known["time"] = (rows[0]["sequence"], rows[0]["time"]) if rows else (0, 0)
@@ -96,7 +96,7 @@ def last_event(run: Statements) -> Last:
 
 
 def record(run: Statements, events: Sequence[Event]) -> None:
-    """Write events that stand behind all others, in the order of their numbers."""
+    """Append events, in the order of their numbers."""
     if len(events) == 1:
         run(sql.ADD_EVENT, **row_of(events[0]))
     else:
@@ -106,9 +106,9 @@ def record(run: Statements, events: Sequence[Event]) -> None:
 
 
 def append(run: Statements, kind: Kind, **given: Any) -> Event:
-    """Add an event behind all others; the transaction lets no other one in between."""
+    """Append an event; the transaction lets no other one in between."""
     number = last_event(run).sequence + 1
-    # As the database will give them back, so that a receipt and its repetition are the same.
+    # Convert as the database will, so that a receipt equals its repetition.
     given |= {
         name: float(given[name]) + 0.0 for name in ("grade", "active", "away") if given.get(name) is not None
     }
@@ -118,7 +118,7 @@ def append(run: Statements, kind: Kind, **given: Any) -> Event:
 
 
 def storable_submission(submission: Submission) -> Submission:
-    """A submission whose ids a database can hold, with a comment that it can."""
+    """Return a submission with its comment made storable; refuse ids that a database cannot hold."""
     storable(submission.topic, "a topic id")
     storable(submission.doc, "a doc id")
     storable(submission.key, "the key of a submission")
@@ -128,7 +128,7 @@ def storable_submission(submission: Submission) -> Submission:
 def judge_page(
     run: Statements, page: Sequence[Submission], known: dict[tuple[str, str], dict[str, float | None]]
 ) -> int:
-    """Record what changes a grade; `known` has the grades of (assessor, topic), and is kept up to date."""
+    """Record the submissions that change a grade; return their number and update the `known` grades."""
     now = time.time()
     events: list[Event] = []
     sequence = last_event(run).sequence
@@ -149,7 +149,7 @@ def judge_page(
 
 
 def record_judgment(run: Statements, submission: Submission) -> Receipt:
-    """Record a judgment, unless it was there before."""
+    """Record a judgment, unless it repeats an earlier one."""
     assessor, topic, doc = submission.assessor, submission.topic, submission.doc
     _expect_what_judging_asks(run, assessor, topic, doc, submission.key)
     found = earlier_receipt(run, "judge", assessor, topic, doc, submission.key, submission.grade)
@@ -173,7 +173,7 @@ def record_judgment(run: Statements, submission: Submission) -> Receipt:
 
 
 def _expect_what_judging_asks(run: Statements, assessor: str, topic: str, doc: str, key: str) -> None:
-    """The questions of `record_judgment` for a new judgment, as they will be asked."""
+    """Announce the queries that `record_judgment` makes for a new judgment."""
     run.expect(sql.EVENT_OF_KEY, assessor=assessor, key=key)
     run.expect(sql.VOID_KEY, assessor=assessor, key=key)
     run.expect(sql.ACTS["doc"], assessor=assessor, topic=topic, before=MOST_EVENTS, count=FEW, doc=doc)
@@ -181,13 +181,13 @@ def _expect_what_judging_asks(run: Statements, assessor: str, topic: str, doc: s
 
 
 def _says_the_same(last: Event, submission: Submission) -> bool:
-    """Return whether a judgment would add nothing to the last one of its assessor, which stands."""
+    """Return whether a judgment equals the current one of its assessor."""
     chosen_alike = submission.selection in (None, last.selection)
     return chosen_alike and (last.grade, last.comment) == (submission.grade, submission.comment)
 
 
 def _check_seen(run: Statements, submission: Submission) -> None:
-    """Refuse to change a judgment that was not in view."""
+    """Refuse to change a judgment that the page did not show."""
     if submission.seen is None:
         return
     given = {"assessor": submission.assessor, "topic": submission.topic, "doc": submission.doc}
@@ -203,7 +203,7 @@ def _check_seen(run: Statements, submission: Submission) -> None:
 
 
 def acts(run: Statements, assessor: str, topic: str, doc: str | None) -> Iterator[Event]:
-    """Judgments, changes and skips of an assessor that were not taken back, the newest first."""
+    """Yield the judgments, changes and skips of an assessor that were not undone, newest first."""
     statement, given = sql.narrowed(sql.ACTS, doc=doc)
 
     def newest_first() -> Iterator[Event]:
@@ -219,7 +219,7 @@ def acts(run: Statements, assessor: str, topic: str, doc: str | None) -> Iterato
 
 
 def take_back(run: Statements, last: Event, assessor: str, topic: str, key: str) -> Event:
-    """Record that the last act on a document was taken back, and the judgment that stands again, if any."""
+    """Record that the last action on a document was undone, and restore the judgment before it, if any."""
     place: dict[str, Any] = {"topic": topic, "doc": last.doc, "assessor": assessor, "key": key}
     detail = {"undoes": last.sequence}
     if last.kind == "skip":
@@ -243,7 +243,7 @@ def earlier_receipt(
     key: str,
     grade: float | None = None,
 ) -> Receipt | None:
-    """The receipt that a key was given before; None: it is new. For something else it is a conflict."""
+    """Return the receipt of an earlier use of a key, or None; refuse a key used for something else."""
     rows = run(sql.EVENT_OF_KEY, assessor=assessor, key=key)
     void = [] if rows else run(sql.VOID_KEY, assessor=assessor, key=key)
     if void and void[0]["stood"] is not None:
@@ -261,7 +261,7 @@ def earlier_receipt(
 
 
 def is_void(run: Statements, assessor: str, topic: str, doc: str | None, key: str) -> bool:
-    """Return whether an undo with this key has found nothing before; for another one it is a conflict."""
+    """Return whether an earlier undo with this key found nothing; refuse a key used for another undo."""
     rows = run(sql.VOID_KEY, assessor=assessor, key=key)
     if rows and (rows[0]["topic"], doc and rows[0]["doc"]) != (topic, doc):
         raise _key_of_another(key, "an undo")
@@ -280,7 +280,7 @@ def _last_of_pair(run: Statements, assessor: str, topic: str, doc: str) -> Event
 
 
 def selection_of_pair(run: Statements, assessor: str, topic: str, doc: str) -> Selection:
-    """How a document came to an assessor: by a lease, by an earlier judgment, or by the assessor's search."""
+    """Return how an assessor got a document: by a lease, an earlier judgment, or a search."""
     rows = run(sql.LEASE_OF_PAIR, assessor=assessor, topic=topic, doc=doc)
     if rows:
         return selection_of(rows[0]) or FREE

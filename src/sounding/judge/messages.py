@@ -1,4 +1,4 @@
-"""What the programming interface takes and gives; the description at /openapi.json is made of these."""
+"""The requests and responses of the HTTP API, from which /openapi.json is generated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sounding.judge.records import MOST_EVENTS, TopicStatus, Undone
 from sounding.judge.search import Hit
 from sounding.judge.settings import MOST_ASSESSORS, MOST_LEASE, MOST_TITLE, Feed
 
-NO_ZERO = r"^[^\x00]*$"  # PostgreSQL cannot even look for a text with a zero byte
+NO_ZERO = r"^[^\x00]*$"  # PostgreSQL cannot even search for a text with a zero byte
 Id = Annotated[str, Field(min_length=1, max_length=MOST_TOPIC, pattern=NO_ZERO)]
 DocId = Annotated[str, Field(min_length=1, max_length=MOST_DOC, pattern=NO_ZERO)]
 Key = Annotated[str, Field(min_length=8, max_length=100, pattern=r"^[A-Za-z0-9_-]+$")]
@@ -22,143 +22,141 @@ Seconds = Annotated[
 Loaded = Annotated[list[DocId], Field(max_length=10)]
 Later = Annotated[list[DocId], Field(max_length=100)]
 MOST_SAMPLED = 1000  # judgments of an audit
-MOST_NOTED = 86400.0  # seconds; who stayed away for longer has their grade recorded all the same
-MOST_BATCH = 1000  # documents of a batch, or to warm up
+MOST_NOTED = 86400.0  # longer absences are recorded as this many seconds
+MOST_BATCH = 1000  # documents in a batch or a warm-up
 MOST_INSTRUCTIONS = 100_000  # characters
 
 
 class Message(BaseModel):
-    """A message without members that nobody knows."""
+    """Base class of messages; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Refusal(Message):
-    """Why a request was refused."""
+    """The reason why a request was refused."""
 
     detail: str
 
 
 class Credentials(Message):
-    """Who wants to sign in."""
+    """A name and password to sign in."""
 
     name: str = Field(min_length=1, max_length=200)
     password: str = Field(min_length=1, max_length=1000)
 
 
 class Identity(Message):
-    """Who is asking, and the token that requests which change something carry as X-Page-Token."""
+    """Who you are, and the token that changing requests must carry as X-Page-Token."""
 
     token: str
-    name: str | None = Field(description="null: nobody is signed in")
-    account: str | None = Field(description="a pseudonym")
-    lasting: str = Field(description="an id that no account of another project has; empty: nobody")
+    name: str | None = Field(description="null: not signed in")
+    account: str | None = Field(description="your pseudonym")
+    lasting: str = Field(description="account id that is unique across projects; empty: not signed in")
     role: str | None
 
 
 class ShownDocument(Message):
-    """A document to judge. Nothing here says where it came from."""
+    """A document to judge, without any hint of which run retrieved it."""
 
     doc: str
-    heading: str = Field(description="its title, safe to show as HTML; empty: it has none, or see `html`")
-    html: str | None = Field(description="safe to show; null: the page said that it has it")
-    missing: bool = Field(description="the corpus does not have the text")
-    grade: float | None = Field(description="as you judged it; null: you did not, or could not")
+    heading: str = Field(description="title as safe HTML; empty: none, or it is part of `html`")
+    html: str | None = Field(description="text as safe HTML; null: the page already has it")
+    missing: bool = Field(description="the corpus lacks the text")
+    grade: float | None = Field(description="your grade; null: not judged, or cannot be judged")
     judged: bool
     comment: str
 
 
 class Coming(Message):
-    """What is still to come for you in a topic."""
+    """How many documents you still have to judge in a topic."""
 
-    left: int | None = Field(description="documents; null: not fixed, since it goes by the judgments so far")
-    batch_left: int = Field(description="documents of the batch at hand that are left for you")
-    batch_size: int = Field(description="0: there are no batches")
-    elsewhere: int = Field(default=0, description="left of the sample of an audit in its other topics")
+    left: int | None = Field(description="documents left; null: unknown, because it depends on judgments")
+    batch_left: int = Field(description="documents left in the current batch")
+    batch_size: int = Field(description="0: no batches")
+    elsewhere: int = Field(default=0, description="in an audit: documents left in other topics")
     words: str
 
 
 class DocumentsAtHand(Message):
-    """The documents at hand: the first one to be judged now, the others to be loaded meanwhile."""
+    """Your next documents: judge the first one now, and preload the others."""
 
     topic: str
     documents: list[ShownDocument]
     coming: Coming
-    judged: int = Field(description="judgments of yours that stand for the topic; of the sample, in an audit")
-    guide: str = Field(
-        "", description="changes with the title, the instructions and the topic's text; empty: not said"
-    )
+    judged: int = Field(description="your current judgments for the topic; in an audit, for the sample")
+    guide: str = Field("", description="a hash of title, instructions and topic text; empty: not given")
 
 
 class SeenJudgment(Message):
-    """The judgment of yours that a page showed with a document."""
+    """Your judgment as the page showed it with a document."""
 
-    judged: bool = Field(description="false: it showed none")
-    grade: float | None = Field(None, description="null: cannot be judged, or none")
+    judged: bool = Field(description="false: it showed no judgment")
+    grade: float | None = Field(None, description="null: cannot be judged, or no judgment")
 
 
 class Grading(Message):
-    """A judgment, or the change of one."""
+    """A judgment, or a change of one."""
 
     topic: Id
     doc: DocId
     grade: float | None = Field(description="a grade of the scale; null: the document cannot be judged")
-    key: Key = Field(description="the same key twice is one judgment")
+    key: Key = Field(description="a repeated key records nothing new")
     comment: str = Field("", max_length=10_000)
-    active: Seconds | None = Field(None, description="seconds at work on the document")
-    away: Seconds | None = Field(None, description="seconds that the page was not looked at")
+    active: Seconds | None = Field(None, description="seconds spent on the document")
+    away: Seconds | None = Field(None, description="seconds during which the page was not in view")
     seen: SeenJudgment | None = Field(
         None,
-        description="where another judgment of yours stands than this one, and it says something else, the"
-        " new one is refused with 412; null: whatever stands is changed",
+        description="if your current judgment is neither this nor the new one, the new one is refused with"
+        " status 412; null: replace any judgment",
     )
-    count: int = Field(2, ge=0, le=5, description="documents wanted in reply")
-    have: Loaded = Field([], description="documents whose text the page has already")
+    count: int = Field(2, ge=0, le=5, description="documents to return")
+    have: Loaded = Field([], description="documents whose text the page already has")
 
 
 class Skipping(Message):
-    """A document that is put off."""
+    """A document to skip."""
 
     topic: Id
     doc: DocId
     key: Key
-    active: Seconds | None = Field(None, description="seconds at work on the document")
-    away: Seconds | None = Field(None, description="seconds that the page was not looked at")
+    active: Seconds | None = Field(None, description="seconds spent on the document")
+    away: Seconds | None = Field(None, description="seconds during which the page was not in view")
     count: int = Field(2, ge=0, le=5)
     have: Loaded = []
 
 
 class Withdrawal(Message):
-    """The last judgment, change or skip, taken back."""
+    """A request to undo your last judgment, change or skip."""
 
     topic: Id
-    doc: DocId | None = Field(None, description="of this document; null: of any of the topic")
+    doc: DocId | None = Field(None, description="undo on this document; null: on any of the topic")
     key: Key
     count: int = Field(2, ge=0, le=5)
     have: Loaded = []
 
 
 class AuditDraw(Message):
-    """A sample of somebody's judgments that is wanted."""
+    """A request to draw a sample of a person's judgments."""
 
-    assessor: Id = Field(description="whose judgments are looked at, by pseudonym")
-    size: int = Field(ge=1, le=MOST_SAMPLED, description="judgments that are drawn, if there are so many")
+    assessor: Id = Field(description="pseudonym of the person to audit")
+    size: int = Field(ge=1, le=MOST_SAMPLED, description="number of judgments to draw, if there are enough")
 
 
 class AuditDrawn(Message):
-    """A sample that was drawn; it stays as it is."""
+    """A sample that was drawn; it never changes."""
 
     audit: int = Field(description="number of the event that drew the sample")
-    topics: list[str] = Field(description="that the sample is about")
-    size: int = Field(description="judgments that were drawn")
-    of: int = Field(description="judgments that could be drawn: those that stood for topics in use")
+    topics: list[str] = Field(description="topics of the sample")
+    size: int = Field(description="number of drawn judgments")
+    of: int = Field(description="number of judgments to draw from: current ones for topics in use")
 
 
 class _OfAudit(Message):
-    """Which sample something is about."""
+    """The sample that a request is about."""
 
     audit: int = Field(ge=1, le=MOST_EVENTS, description="number of the event that drew the sample")
-    later: Later = Field([], description="documents that are put off: they come last")
+    later: Later = Field([], description="skipped documents, which come last")
 
 
 class AuditGrading(_OfAudit, Grading):
@@ -166,30 +164,30 @@ class AuditGrading(_OfAudit, Grading):
 
 
 class AuditWithdrawal(_OfAudit, Withdrawal):
-    """An expert's last grade for a document, taken back."""
+    """A request to undo an expert's last grade for a document."""
 
-    doc: DocId = Field(description="of the sample")
+    doc: DocId = Field(description="a document of the sample")
 
 
 class Recorded(DocumentsAtHand):
-    """What was recorded, and what is at hand now."""
+    """The recorded event, and your next documents."""
 
-    sequence: int = Field(description="number of the event; 0: there was nothing to take back")
-    repeated: bool = Field(description="nothing new: its key had come before, or it says what stood already")
+    sequence: int = Field(description="number of the event; 0: there was nothing to undo")
+    repeated: bool = Field(description="nothing new: the key was used before, or the judgment is unchanged")
     doc: str | None
     undid: Undone | None = Field(
         None,
-        description="what was taken back: a first judgment, a change, which goes back to the judgment before"
-        " it, or a skip; null: nothing",
+        description="what was undone: a first judgment, a change (back to the judgment before it) or a skip;"
+        " null: nothing",
     )
     restored: float | None = Field(
-        None, description="the grade that stands again, after a change was taken back; null: cannot judge"
+        None, description="the restored grade after a change was undone; null: cannot be judged"
     )
-    title: str = Field("", description="of the document, after something was taken back; empty: it has none")
+    title: str = Field("", description="title of the document after an undo; empty: none")
 
 
 class TopicProgress(Message):
-    """A topic of yours and how far you are with it."""
+    """One of your topics, with your progress."""
 
     topic: str
     title: str
@@ -200,7 +198,7 @@ class TopicProgress(Message):
 
 
 class Judgment(Message):
-    """A judgment of yours that stands."""
+    """One of your current judgments."""
 
     topic: str
     doc: str
@@ -210,16 +208,16 @@ class Judgment(Message):
 
 
 class SearchResults(Message):
-    """What a search found: those with all of its words first, then those with some."""
+    """The hits of a search: documents with all words first, then those with some."""
 
     found: list[Hit]
-    first: int = Field(description="place of the first of them among all, from 1 on")
+    first: int = Field(description="rank of the first of these hits, from 1")
     total: int = Field(description="documents with any of the words")
-    complete: int = Field(description="among them: documents with all of the words")
+    complete: int = Field(description="of these: documents with all of the words")
 
 
 class Leases(Message):
-    """How many documents you have at hand."""
+    """The number of documents leased to you."""
 
     held: int
 
@@ -229,54 +227,54 @@ class RunStanding(Message):
 
     name: str
     value: float | None
-    above_next: float | None = Field(description="how sure it is to be above the next run")
+    above_next: float | None = Field(description="probability that it is above the next run")
     coverage: list[float | None] = Field(
-        description="share of its documents down to each of `depths` that have a grade"
+        description="share of its documents with a grade, down to each of `depths`"
     )
-    ungraded: int = Field(description="documents of its lists that have none")
-    joined: int = Field(description="documents that were judged when it came")
+    ungraded: int = Field(description="documents in its lists without a grade")
+    joined: int = Field(description="documents that were judged when it was added")
 
 
 class AssessorWork(Message):
-    """What an assessor has done so far, in judgments: one for each document and topic."""
+    """Counts of an assessor's judgments, one for each document and topic."""
 
     name: str
-    judged: int = Field(description="judgments that stand, for the topics in `topics` of all this")
-    relevant: int = Field(description="among them")
-    cannot: int = Field(description="among them: could not be judged")
-    changed: int = Field(description="among them: had another grade before")
-    last_hour: int = Field(description="among them: given, or changed, in the last hour")
-    elsewhere: int = Field(description="judgments that stand besides, for topics that do not count")
-    per_active_hour: float | None = Field(description="judgments in an hour of work, of any topic")
+    judged: int = Field(description="current judgments for the topics in `topics`")
+    relevant: int = Field(description="of these: relevant")
+    cannot: int = Field(description="of these: cannot be judged")
+    changed: int = Field(description="of these: changed from another grade")
+    last_hour: int = Field(description="of these: made or changed in the last hour")
+    elsewhere: int = Field(description="current judgments for topics that do not count")
+    per_active_hour: float | None = Field(description="judgments per hour of work, for all topics")
 
 
 class PairAgreement(Message):
-    """How well two assessors agree on the documents that both could judge."""
+    """The agreement of two assessors on documents that both could judge."""
 
     first: str
     second: str
     common: int
     observed: float
     kappa: float | None = Field(
-        description=f"Cohen's; null: of fewer than {FEWEST} documents, or chance alone would give as much"
+        description=f"Cohen's kappa; null: fewer than {FEWEST} documents, or undefined"
     )
 
 
 class TopicWork(Message):
-    """How far a topic is, in documents. Judged, unsettled and left have none in common."""
+    """The progress of a topic, in documents; judged, unsettled and left are disjoint."""
 
     id: str
     title: str
-    judged: int = Field(description="with a grade that counts, or that nobody who looked could judge")
-    relevant: int = Field(description="among those judged")
-    cannot: int = Field(description="among those judged: nobody could")
-    unsettled: int = Field(description="whose assessors differ, to be settled by an organizer")
-    left: int = Field(description="that nobody has judged, and that the order could still bring")
-    again: int = Field(description="that are judged, by fewer people than are to judge each")
+    judged: int = Field(description="documents with a grade that counts, or that nobody could judge")
+    relevant: int = Field(description="of the judged")
+    cannot: int = Field(description="of the judged: nobody could judge them")
+    unsettled: int = Field(description="documents on which assessors differ, not yet settled")
+    left: int = Field(description="documents that nobody has judged and that the order would still bring")
+    again: int = Field(description="judged documents that need more assessors")
 
 
 class UnusedTopic(Message):
-    """A topic that is not in use and counts nowhere, and what was judged for it."""
+    """A topic that is not in use and does not count, with its number of judged documents."""
 
     id: str
     title: str
@@ -284,78 +282,76 @@ class UnusedTopic(Message):
 
 
 class Matrix(Message):
-    """The decision matrix by what is judged so far."""
+    """The decision matrix, based on the judgments so far."""
 
-    reason: str = Field(description="why there is none; empty: there is one")
-    cases: list[tuple[int, int, str]] = Field([], description="case, pairs of runs, what it means")
-    early: str = Field("", description="why the cases mean little as yet; empty: they do not")
+    reason: str = Field(description="why there is none; empty if there is one")
+    cases: list[tuple[int, int, str]] = Field([], description="case, number of pairs of runs, meaning")
+    early: str = Field("", description="why it is too early to interpret cases; empty if it is not")
     untested: int = Field(0, description="pairs without a case")
-    unseen: int = Field(0, description="among them: pairs with a run of which nothing is judged")
+    unseen: int = Field(0, description="of these: pairs with a run without judged documents")
     topics: int = 0
     method: str = ""
-    depth: int = Field(0, description="down to which assessment was compared")
+    depth: int = Field(0, description="depth at which assessment was compared")
 
 
 class Forecast(Message):
-    """What it would take until the order of the runs is as sure as `sure`."""
+    """The number of judgments needed until the ranking is as certain as `sure`."""
 
-    reason: str = Field(description="why there is none; empty: there is one")
-    needed: list[int | None] = Field(description="more judgments, in each completion; null: not reached")
+    reason: str = Field(description="why there is none; empty if there is one")
+    needed: list[int | None] = Field(description="judgments needed in each simulation; null: not reached")
     note: str = ""
-    so_far: bool = Field(False, description="judging is still being tried out in more completions")
+    so_far: bool = Field(False, description="more simulations are still running")
 
 
 class ProspectState(Message):
-    """What was worked out in the background, and when."""
+    """The results of background computations, and the event they are based on."""
 
     sequence: int
     judged: int
     matrix: Matrix | None = None
     held: list[tuple[str, str, str, str]] = Field(
-        [], description="run, other run, what a test concludes of the first, the chance that it holds"
+        [], description="run, other run, the test's conclusion, the probability that it holds"
     )
-    forecast: Forecast | None = Field(None, description="null: still being worked out")
+    forecast: Forecast | None = Field(None, description="null: not computed yet")
 
 
 class LiveState(Message):
-    """How sure the ranking is, and who judges how much."""
+    """The data of the live page: confidence in the ranking, and the progress of judging."""
 
     sequence: int
-    judged: int = Field(
-        description="documents that are judged, and settled; one counts for each of its topics"
-    )
-    relevant: int = Field(description="among those judged")
-    cannot: int = Field(description="among those judged: nobody could")
-    unsettled: int = Field(description="documents on which assessors differ, to be settled by an organizer")
-    again: int = Field(description="documents that are judged, by fewer people than are to judge each")
-    fitted: int = Field(description="judgments that the model of relevance was fitted to")
-    fittable: int = Field(description="judgments that it could be fitted to by now")
-    not_stated: str = Field(description="why no confidence is stated; empty: it is")
+    judged: int = Field(description="judged and settled (topic, document) pairs")
+    relevant: int = Field(description="of the judged")
+    cannot: int = Field(description="of the judged: nobody could judge them")
+    unsettled: int = Field(description="documents on which assessors differ, not yet settled")
+    again: int = Field(description="judged documents that need more assessors")
+    fitted: int = Field(description="judgments to which the relevance model was fitted")
+    fittable: int = Field(description="judgments to which it could be fitted now")
+    not_stated: str = Field(description="why no confidence is stated; empty if it is")
     measure: str
     sure: float
     ranking: float | None = Field(
         None, description="mean confidence over all pairs of runs; null: not stated"
     )
     pairs: int = 0
-    open_pairs: int = Field(0, description="pairs whose order is not known to be as sure as `sure`")
-    depths: list[int] = Field([], description="at which coverage is told")
+    open_pairs: int = Field(0, description="pairs whose order is less certain than `sure`")
+    depths: list[int] = Field([], description="depths at which `coverage` is given")
     runs: list[RunStanding] = []
     chances: list[list[float | None]] = Field(
-        [], description="how sure the order of each pair of runs is; null: a run meets itself, or not stated"
+        [], description="probability that a run is above another; null: the same run, or not stated"
     )
     curve: list[tuple[int, float | None]]
     assessors: list[AssessorWork]
     agreement: list[PairAgreement]
-    topics: list[TopicWork] = Field(description="in use, and in some run")
+    topics: list[TopicWork] = Field(description="topics in use that any run has")
     unused: list[UnusedTopic] = Field(
-        description="candidate, dropped or in no run, with judgments: they count nowhere"
+        description="topics with judgments that do not count: candidate, dropped, or in no run"
     )
     nothing_left: str = Field(
-        description="that all is judged that the orders bring, and what is still to do; empty: it is not, or"
-        " the ranking is as sure as `sure`"
+        description="what to do when all documents of the orders are judged; empty: some are left, or the"
+        " ranking is as certain as `sure`"
     )
-    staffing: str = Field(description="which topics have too few assessors to be finished; empty: none")
-    reason: str = Field(description="why the runs are not ranked; empty: they are")
+    staffing: str = Field(description="topics with too few assessors to be finished; empty: none")
+    reason: str = Field(description="why the runs are not ranked; empty if they are")
     prospects: ProspectState | None = Field(None, description="null: none yet")
 
 
@@ -363,49 +359,49 @@ class LiveState(Message):
 
 
 class ShownOrder(Message):
-    """In which order documents are judged."""
+    """The order in which documents are judged."""
 
     policy: str = Field(description="mtc, or a strategy")
     parameters: dict[str, float | str]
-    batch: int = Field(description="documents that are shuffled together")
-    warm_up: int = Field(description="first documents, by rank and shuffled")
+    batch: int = Field(description="documents per batch")
+    warm_up: int = Field(description="top-ranked documents that come first, shuffled")
 
 
 class OrganizedTopic(Message):
-    """A topic, who judges it in which order, and how far it is."""
+    """A topic with its status, assessors, order and progress."""
 
     topic: str
     title: str
     version: int
     status: TopicStatus
-    estimate: int | None = Field(description="relevant documents that its author expects")
-    assessors: list[str] = Field(description="names of those who can sign in")
+    estimate: int | None = Field(description="number of relevant documents that its author expects")
+    assessors: list[str] = Field(description="names of assessors who can sign in")
     order: ShownOrder
     judged: int
-    unsettled: int = Field(description="documents on which assessors differ, to be settled by an organizer")
+    unsettled: int = Field(description="documents on which assessors differ, not yet settled")
     left: int
-    again: int = Field(description="documents that are judged, by fewer people than are to judge each")
+    again: int = Field(description="judged documents that need more assessors")
 
 
 class StatusChange(Message):
-    """Topics that are chosen, dropped, or candidates again."""
+    """A request to choose topics, drop them, or make them candidates again."""
 
     topics: list[Id] = Field(max_length=10_000)
     status: TopicStatus
 
 
 class Assignment(Message):
-    """Exactly those who are to judge a topic; nobody: it is closed, and what is judged of it counts on."""
+    """The assessors of a topic, replacing earlier ones; without any, it is closed but its judgments count."""
 
     topic: Id
     assessors: list[Id] = Field(max_length=1000, description="names, or pseudonyms")
 
 
 class Sharing(Message):
-    """How the chosen topics are shared out."""
+    """A request to assign assessors to all chosen topics."""
 
     count: int | None = Field(
-        None, ge=1, le=MOST_ASSESSORS, description="assessors for each; null: as many as judge a document"
+        None, ge=1, le=MOST_ASSESSORS, description="assessors per topic; null: as many as judge each document"
     )
 
 
@@ -414,9 +410,9 @@ Word = Annotated[str, Field(max_length=500)]
 
 
 class OrderChange(Message):
-    """The order in which topics are judged from now on."""
+    """A request to change the order in which topics are judged."""
 
-    topics: list[Id] | None = Field(None, max_length=10_000, description="null: all, also those to come")
+    topics: list[Id] | None = Field(None, max_length=10_000, description="null: all, including future ones")
     policy: Id
     parameters: dict[Id, Number | Word] = Field({}, max_length=20)
     batch: int = Field(1, ge=1, le=MOST_BATCH)
@@ -424,24 +420,24 @@ class OrderChange(Message):
 
 
 class Instructions(Message):
-    """What assessors read beside every topic."""
+    """The instructions that assessors see next to every topic."""
 
     text: str = Field(max_length=MOST_INSTRUCTIONS)
 
 
 class ProjectSettings(Message):
-    """What may change while people judge."""
+    """The settings that can change while people judge."""
 
     title: str
     overlap: int = Field(description="assessors who judge each document")
-    feed: str = Field(description="which of several grades counts")
+    feed: str = Field(description="which grade counts if assessors differ")
     level: float = Field(description="lowest relevant grade")
-    measure: str = Field(description="whose order of the runs is to become certain")
-    lease: float = Field(description="minutes that a document stays with an assessor who is gone")
+    measure: str = Field(description="measure used to rank the runs")
+    lease: float = Field(description="minutes before an idle assessor's document is released")
 
 
 class SettingsChange(Message):
-    """Settings that are to change; those that are missing stay."""
+    """Settings to change; omitted ones stay."""
 
     title: str | None = Field(None, min_length=1, max_length=MOST_TITLE)
     overlap: int | None = Field(None, ge=1, le=MOST_ASSESSORS)
@@ -452,15 +448,15 @@ class SettingsChange(Message):
 
 
 class Settlement(Message):
-    """What a document counts as on which assessors differ."""
+    """The grade of a document on which assessors differ, decided by an organizer."""
 
     topic: Id
     doc: DocId
     grade: float | None = Field(description="a grade of the scale; null: it cannot be judged")
-    key: Key = Field(description="the same key twice is one settlement")
+    key: Key = Field(description="a repeated key records nothing new")
 
 
 class Changed(Message):
-    """How many topics or documents are other than before, or how many were given out."""
+    """The number of topics or documents that changed, or of new assignments."""
 
     changed: int

@@ -1,7 +1,7 @@
-"""PostgreSQL: what `sounding.judge.database` promises, with few journeys to the server and back.
+"""Store a project in PostgreSQL, with few round trips to the server.
 
-All who write wait for each other, so that what counts is how often a transaction waits for the server. A
-statement that gives no rows is therefore sent with the next one that gives some, or with the end.
+Writers wait for each other, so the number of round trips in a transaction determines the speed. A statement
+without rows is therefore sent together with the next one that returns rows, or with the commit.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[dict[str, Any]]
     Cursor = psycopg.Cursor[dict[str, Any]]
 
-READ_ONLY = "25006"  # as the server says that it takes no changes
-MOST_SECONDS = 60.0  # that one statement may take
-CONNECT_SECONDS = 10  # that a server has to answer
-SILENT_SECONDS = 30  # after which a line over a network that nobody answers on is given up
+READ_ONLY = "25006"  # error code of a read-only server
+MOST_SECONDS = 60.0  # limit for one statement
+CONNECT_SECONDS = 10  # limit for connecting
+SILENT_SECONDS = 30  # an unanswered network connection is dropped after this time
 NOT_RECORDED = "nothing was recorded"
 NOT_READ = "nothing could be read"
 NOT_KNOWN = "whether it was recorded shows when the same submission is sent again"
 
 
 class PostgresDatabase:
-    """A PostgreSQL database with two connections that threads share in turn; a lost one is made anew.
+    """A PostgreSQL database with two connections that threads share; a lost one is reopened.
 
-    One is for transactions. What is only read goes by the other one, so that no reader waits for a writer.
+    One is for transactions, the other for reading, so that no reader waits for a writer.
     """
 
     dialect = "postgresql"
@@ -55,9 +55,9 @@ class PostgresDatabase:
         self._writers = threading.RLock()
         self._readers = threading.RLock()
         self._inside: _Transaction | None = None
-        self._outcome = NOT_RECORDED  # if the transaction fails now
-        self._identity: Row | None = None  # of the database, by which another one of its name is known
-        self._refused: str | None = None  # why nothing is recorded any more
+        self._outcome = NOT_RECORDED  # what an error message says if the transaction fails now
+        self._identity: Row | None = None  # distinguishes the database from another one of the same name
+        self._refused: str | None = None  # why writes are refused
         self._closed = False
         self._writing = self._connect()
         try:
@@ -68,9 +68,9 @@ class PostgresDatabase:
 
     @contextmanager
     def write(self) -> Iterator[Statements]:
-        """A transaction that may change something; no other one runs meanwhile."""
+        """Start a transaction that may write; no other one runs meanwhile."""
         with self._writers, self._explain_errors():
-            if self._inside is not None:  # of this thread, which has the lock
+            if self._inside is not None:  # started by this thread, which holds the lock
                 yield self._inside
                 return
             self._outcome = NOT_RECORDED
@@ -82,19 +82,19 @@ class PostgresDatabase:
                     yield self._inside
                     self._outcome = NOT_KNOWN
                     ended = self._writing.execute("COMMIT")
-                if ended.statusmessage != "COMMIT":  # the server says so, and not that anything is wrong
+                if ended.statusmessage != "COMMIT":  # the server reports no error but rolled back
                     raise StoreError(f"{self.place}: the transaction had failed; {NOT_RECORDED}")
             except BaseException as error:
                 self._take_back()
                 if getattr(error, "sqlstate", None) == READ_ONLY:
-                    self._writing.close()  # perhaps it leads to a spare: the next one may lead on
+                    self._writing.close()  # perhaps a standby; a new connection may find the primary
                 raise
             finally:
                 self._inside = None
 
     @contextmanager
     def read(self) -> Iterator[Statements]:
-        """Statements that change nothing; within a transaction of this thread, part of it."""
+        """Start statements that only read; within a transaction of this thread, they are part of it."""
         inside = self._inside
         if inside is not None and inside.thread == threading.get_ident():
             with self._explain_errors():
@@ -104,7 +104,7 @@ class PostgresDatabase:
             yield _ReadStatements(self._read, {})
 
     def _read(self, statement: str, parameters: Row) -> list[Row]:
-        """The rows of a statement that changes nothing: where the line was lost, it is asked anew."""
+        """Return the rows of a query; repeat it if the connection was lost."""
         try:
             return _rows(self._reading, statement, parameters)
         except BaseException as error:
@@ -115,7 +115,7 @@ class PostgresDatabase:
         return _rows(self._reading, statement, parameters)
 
     def backup(self, target: Path) -> None:
-        """Write a copy of everything as it stands at one moment, by pg_dump."""
+        """Write a consistent copy of the database with pg_dump."""
         import shutil
         import subprocess
 
@@ -129,39 +129,39 @@ class PostgresDatabase:
             raise StoreError(f"{self.place}: pg_dump failed: {' '.join(done.stderr.split())}")
 
     def kind(self) -> str:
-        """The version of the server."""
+        """Return the version of the server."""
         with self.read() as run:
             return f"PostgreSQL {run(sql.SERVER_VERSION)[0]['version']}"
 
     def refuse(self, why: str) -> StoreError:
-        """Record nothing from now on."""
+        """Refuse all further writes with this reason; return the error to raise."""
         self._refused = why
         return StoreError(f"{self.place}: {why}")
 
     def damage(self) -> list[str]:
-        """Nothing: the server looks after its files."""
+        """Return nothing: the server checks its own files."""
         return []
 
     def erase(self) -> AbstractContextManager[Statements]:
-        """As `write`: the server lets go of what was erased at its next vacuum."""
+        """Start a transaction like `write`; the server removes erased data at its next vacuum."""
         return self.write()
 
     def holds_erased(self) -> bool:
-        """Not that this program could tell."""
+        """Return False, because this cannot be known here."""
         return False
 
     def write_back(self) -> None:
-        """Nothing: the server does so itself."""
+        """Do nothing: the server does so itself."""
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         with self._writers, self._readers:
             self._closed = True
             self._writing.close()
             self._reading.close()
 
     def _begin(self) -> _Transaction:
-        """A transaction that has its turn; where the line was lost since the last one, on a new line."""
+        """Start a transaction once no other one runs; reconnect if the connection was lost."""
         self._give_up_unless_at_rest(self._writing)
         try:
             return self._wait_for_turn()
@@ -169,43 +169,43 @@ class PostgresDatabase:
             self._take_back()
             if not self._writing.closed:
                 raise
-            self._writing = self._connect()  # nothing was sent that could have been recorded
+            self._writing = self._connect()  # safe to repeat, because nothing that writes was sent
             return self._wait_for_turn()
 
     def _wait_for_turn(self) -> _Transaction:
-        # One text for all of it: one journey. Each part sees what was committed before it.
+        # One text with several statements needs one round trip. Each sees what was committed before it.
         answers = self._writing.execute(sql.BEGIN_IN_TURN, prepare=False)
         while answers.nextset():
-            pass  # the last answer is the clock's
+            pass  # the last result is the clock
         (clock,) = answers.fetchall()
         return _Transaction(
             self._writing, threading.get_ident(), float(clock["now"]), time.monotonic(), known={}, expected={}
         )
 
     def _take_back(self) -> None:
-        """Undo what the transaction has done so far, if need be by hanging up."""
+        """Roll the transaction back, if necessary by closing the connection."""
         try:
-            with suppress(self._psycopg.Error):  # the first error is the one to tell
+            with suppress(self._psycopg.Error):  # the first error is the one to report
                 if not self._writing.closed:
-                    # Not prepared: such a one would be queued, and waited for, where the line is broken.
+                    # Unprepared: a prepared statement would be queued and block on a broken connection.
                     self._writing.execute("ROLLBACK", prepare=False)
         finally:
             self._give_up_unless_at_rest(self._writing)
 
     def _give_up_unless_at_rest(self, line: Connection) -> None:
-        """Hang up where something is still under way on a line; the server undoes it then.
+        """Close a connection with an unfinished transaction, which the server then rolls back.
 
-        One that broke off in the middle refuses everything from then on, though it looks open.
+        A connection that failed in the middle refuses everything, although it looks open.
         """
         if line.info.transaction_status != self._psycopg.pq.TransactionStatus.IDLE:
             line.close()
 
     def _sending_together(self) -> AbstractContextManager[object]:
-        """Within it, statements wait to be sent until an answer is needed, or it ends."""
+        """Return a context in which statements are sent only when a result is needed or it ends."""
         return self._writing.pipeline() if self._psycopg.Pipeline.is_supported() else nullcontext()
 
     def _connect(self, outcome: str = NOT_RECORDED) -> Connection:
-        """A new line, to the database that the first one led to; `outcome` is told where there is none."""
+        """Connect to the same database as before; an error says `outcome`."""
         from psycopg.conninfo import conninfo_to_dict
         from psycopg.rows import dict_row
 
@@ -216,7 +216,7 @@ class PostgresDatabase:
                 "connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": 1000 * SILENT_SECONDS,
                 **conninfo_to_dict(self._url), "client_encoding": "UTF8",
             }  # fmt: skip
-            if "," in asked.get("host", ""):  # of several servers, the one that takes changes
+            if "," in asked.get("host", ""):  # of several servers, use the one that accepts writes
                 asked.setdefault("target_session_attrs", "read-write")
             connection = self._psycopg.connect(**asked, autocommit=True, row_factory=dict_row)
         except self._psycopg.Error as error:
@@ -240,8 +240,8 @@ class PostgresDatabase:
             )
         connection.execute("SET synchronous_commit = on")
         connection.execute("SET client_min_messages = warning")
-        connection.execute("SET extra_float_digits = 3")  # or times come back other than they were written
-        # Threads share the connection: a lock that stays, or a statement without end, would hold up them all.
+        connection.execute("SET extra_float_digits = 3")  # otherwise times would lose digits
+        # Threads share the connection, so one endless lock or statement would block all.
         connection.execute(f"SET lock_timeout = {round(1000 * database.BUSY_SECONDS)}")
         connection.execute(f"SET statement_timeout = {round(1000 * MOST_SECONDS)}")
         identity = self._identity_by(connection)
@@ -253,7 +253,7 @@ class PostgresDatabase:
         self._identity = identity or self._identity
 
     def _identity_by(self, connection: Connection) -> Row | None:
-        """Return what tells the database apart from others of its name; None: this user may not know."""
+        """Return a unique identity of the database; None if this user may not query it."""
         with suppress(self._psycopg.Error):
             return _rows(connection, sql.IDENTITY, {})[0]
         return None
@@ -270,7 +270,7 @@ class PostgresDatabase:
             ) from error
 
     def _has_refused(self, error: psycopg.Error) -> bool:
-        """Return whether the server itself has said no, and not merely fallen silent or been stopped."""
+        """Return whether the server refused the statement, rather than being stopped or unreachable."""
         code = error.sqlstate or ""
         ended = error.diag.severity_nonlocalized in ("FATAL", "PANIC")
         silent = ended or not code or code.startswith(("08", "57"))
@@ -285,10 +285,10 @@ class _ReadStatements(NamedTuple):
         return self.rows(statement, parameters)
 
     def expect(self, statement: str, /, **parameters: Any) -> None:
-        """Nothing: outside a transaction each statement goes alone."""
+        """Do nothing: outside a transaction, each statement is sent alone."""
 
     def many(self, statement: str, rows: Sequence[Row]) -> None:
-        raise TypeError("what is only read changes nothing")
+        raise TypeError("cannot write outside a transaction")
 
     def now(self) -> float:
         return float(self(sql.CLOCK)[0]["now"])
@@ -296,15 +296,15 @@ class _ReadStatements(NamedTuple):
 
 class _Transaction(NamedTuple):
     connection: Connection
-    thread: int  # that has begun it
-    clock: float  # of the server, when the transaction had its turn
-    begun: float  # the same moment by the steady clock of this machine
+    thread: int  # that started it
+    clock: float  # server time when the transaction started
+    begun: float  # the same moment by this machine's monotonic clock
     known: dict[str, float]
-    expected: dict[tuple[Any, ...], Cursor]  # questions whose answers nobody has asked for yet
+    expected: dict[tuple[Any, ...], Cursor]  # announced queries whose results were not used yet
 
     def __call__(self, statement: str, /, **parameters: Any) -> list[Row]:
         if not _gives_rows(statement):
-            self.expected.clear()  # they were of before
+            self.expected.clear()  # their results are outdated
         early = self.expected.pop(_question(statement, parameters), None) if self.expected else None
         return _rows(self.connection, statement, parameters) if early is None else _fetched(early)
 
@@ -326,7 +326,7 @@ def _rows(connection: Connection, statement: str, parameters: Row) -> list[Row]:
 
 
 def _fetched(cursor: Cursor) -> list[Row]:
-    """The rows of a statement; to ask for them is to wait for all that was sent."""
+    """Return the rows of a statement; this waits for everything that was sent."""
     return list(cursor.fetchall())
 
 
@@ -335,7 +335,7 @@ def _gives_rows(statement: str) -> bool:
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """Return whether a remark of psycopg is more than the error that is raised as well."""
+    """Return whether a log message of psycopg is more than an error that is raised anyway."""
     return not str(record.msg).startswith("error ignored")
 
 
@@ -349,5 +349,5 @@ def _question(statement: str, parameters: Row) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=256)
 def in_psycopg(statement: str) -> bytes:
-    """A statement with its parameters as psycopg spells them."""
+    """Return a statement with its parameters in the notation of psycopg."""
     return re.sub(r"(?<!:):([a-z_]+)", r"%(\1)s", statement).encode()

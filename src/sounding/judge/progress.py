@@ -1,4 +1,4 @@
-"""How much is judged, how sure the ranking of the runs is, and how well assessors agree."""
+"""Compute the progress of judging, the confidence in the ranking, and the agreement of assessors."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from sounding.relevance.basis import Basis
 from sounding.selection.mtc.confidence import Confidence
 from sounding.statistics.assessor_agreement import cohen_kappa, confusions, observed_agreement
 
-DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # down to which it is told how much of a run is graded
-FEWEST = 10  # documents of both: with fewer, a single one decides what kappa says
-Opinion = tuple[str, Pair, float | None]  # assessor, what was judged, grade; None: could not judge
+DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # at which the graded share of a run is reported
+FEWEST = 10  # common documents; with fewer, kappa depends on single documents
+Opinion = tuple[str, Pair, float | None]  # assessor, (topic, doc), grade; None: could not judge
 
 
 class TopicCounts(NamedTuple):
-    """How far a topic is. Judged, unsettled and left have no document in common."""
+    """The progress of a topic, in documents; judged, unsettled and left are disjoint."""
 
-    judged: int = 0  # documents with a grade that counts, or that nobody who looked could judge
-    relevant: int = 0  # among the judged
-    left: int = 0  # documents that nobody has judged, and that the order could still bring
-    cannot: int = 0  # among the judged: nobody could
-    unsettled: int = 0  # documents whose assessors differ, and that wait for an organizer
-    again: int = 0  # among all these: documents that fewer people have judged than are to judge each
+    judged: int = 0  # with a grade that counts, or impossible to judge
+    relevant: int = 0  # of the judged
+    left: int = 0  # unjudged documents that the order would still bring
+    cannot: int = 0  # of the judged: impossible to judge
+    unsettled: int = 0  # assessors differ, and no organizer has settled them
+    again: int = 0  # of all these: documents that need more assessors
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Counts:
-    """How far every topic is, and all of those together that count."""
+    """The progress of every topic, and of all that count together."""
 
-    topics: dict[str, TopicCounts]  # in use, and in some run: what ranking and confidence rest on
-    unused: dict[str, TopicCounts]  # others with judgments: they count nowhere, and nothing of them is left
+    topics: dict[str, TopicCounts]  # topics in use that any run has; they count for ranking and confidence
+    unused: dict[str, TopicCounts]  # other topics with judgments, which do not count
 
     @property
     def total(self) -> TopicCounts:
-        """The sums over the topics that count."""
+        """Return the sums over the topics that count."""
         return TopicCounts(*map(sum, zip(*self.topics.values(), strict=True)))
 
     def of(self, topic: str) -> TopicCounts:
-        """Return how far a topic is, whether it counts or not."""
+        """Return the progress of a topic, whether it counts or not."""
         return self.topics.get(topic) or self.unused.get(topic) or TopicCounts()
 
 
 def counts_of(replay: JudgingState) -> Counts:
-    """Return how much is judged where a replay stands."""
+    """Return the progress of all topics in a state of judging."""
     used = set(replay.retrieved.topics if replay.ready else ())
     grades: dict[str, list[float | None]] = {topic: [] for topic in used}
     unsettled = dict.fromkeys(used, 0)
@@ -80,33 +80,33 @@ def counts_of(replay: JudgingState) -> Counts:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class GradedCoverage:
-    """How much of what each run retrieved has a grade."""
+    """The share of each run's documents that have a grade."""
 
     depths: tuple[int, ...]
-    shares: NDArray[np.float64]  # (run, depth) of the documents that it has down to there; NaN: it has none
-    ungraded: NDArray[np.int64]  # (run,) documents of all its lists
+    shares: NDArray[np.float64]  # (run, depth) share of its documents down to the depth; NaN: no documents
+    ungraded: NDArray[np.int64]  # (run,) number of documents without a grade
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Live(Counts):
-    """How sure the ranking is, over topics in use that some run has, and the last event known to this."""
+    """The confidence in the ranking, over topics in use that any run has, as of an event."""
 
     sequence: int
-    fitted: int  # judgments that the model of relevance was fitted to
-    fittable: int  # judgments that it could be fitted to by now
-    confidence: Confidence  # the model's, however little it has seen
-    basis: Basis  # what it rests on
+    fitted: int  # judgments to which the relevance model was fitted
+    fittable: int  # judgments to which it could be fitted now
+    confidence: Confidence  # from the model, even with few judgments
+    basis: Basis  # the data behind it
     coverage: GradedCoverage
-    joined: tuple[int, ...]  # (run,) documents judged, and settled, when it came, of topics in use now
+    joined: tuple[int, ...]  # (run,) documents of current topics judged and settled when it was added
 
     @property
     def stated(self) -> Confidence:
-        """Return the confidence as people see it: without chances if there is too little to base them on."""
+        """Return the confidence that people see, without probabilities if there are too few judgments."""
         return self.confidence.stated(self.basis)
 
 
 def live_work(replay: JudgingState) -> Callable[[], Live]:
-    """Work that finds how sure the ranking is where a replay stands now; it may run in another thread."""
+    """Return a function that computes the confidence in this state; it may run in another thread."""
     counts = counts_of(replay)
     sequence, lists, graded = replay.sequence, replay.retrieved.lists, replay.graded()
     joined = tuple(
@@ -122,7 +122,7 @@ def live_work(replay: JudgingState) -> Callable[[], Live]:
 
 
 def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> GradedCoverage:
-    """How much of the lists (run, topic, rank) of document numbers, -1 beyond their ends, is graded."""
+    """Return the graded share of lists (run, topic, rank) of document numbers, with -1 past their ends."""
     longest = lists.shape[2]
     depths = (*(depth for depth in DEPTHS if depth < longest), longest)
     there = lists >= 0
@@ -137,9 +137,9 @@ def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> GradedCo
 def agreements(
     given: Iterable[Opinion], scale: Sequence[float], names: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return how well each two assessors agree on the documents that both could judge, where there are any.
+    """Return the agreement of each pair of assessors with documents that both could judge.
 
-    Kappa is None where fewer than `FEWEST` speak for it, or where chance alone would give as much.
+    Kappa is None with fewer than `FEWEST` common documents, or if it is undefined.
     """
     by_assessor: dict[str, dict[Pair, float]] = {}
     for assessor, pair, grade in given:
@@ -166,5 +166,5 @@ def agreements(
 
 
 def opinion_of(one: StandingJudgment) -> Opinion:
-    """Return what a judgment that stands says."""
+    """Return a current judgment as an opinion."""
     return one.assessor, one.pair, one.grade

@@ -1,4 +1,4 @@
-"""What the log and the store hold: events, people, topics, leases, judgments; and rows made into them."""
+"""The records of log and store: events, users, topics, leases and judgments; and how rows become records."""
 
 from __future__ import annotations
 
@@ -19,59 +19,59 @@ Undone = Literal["judge", "change", "skip"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """How a document came to be judged: what an estimate from a sample needs to know.
+    """How a document was selected for judging, as estimates from a sample need it.
 
-    `probability` is the chance that the sampling design gave the document; `belief` how likely it was
-    thought to be relevant when it was chosen. The two are never the same thing.
+    `probability` is that of being drawn under the sampling design. `belief` is the estimated probability of
+    relevance at that time.
     """
 
-    policy: str  # name of the strategy; `import`, `audit`, or `free`: the assessor found the document alone
+    policy: str  # a strategy, `import`, `audit`, or `free` if the assessor found the document
     policy_version: int = 0  # the event that put the strategy in force; 0: since the beginning
-    step: int | None = None  # place among all that the strategy has had judged, from 1
+    step: int | None = None  # number of the document in the order of the strategy, from 1
     stratum: int | None = None
     probability: float | None = None
     belief: float | None = None
     weight: float | None = None
     seed: int | None = None
-    model_version: int | None = None  # judgments that the model of relevance knew
-    known: int = 0  # last event that the choice could know of
+    model_version: int | None = None  # number of judgments that the relevance model knew
+    known: int = 0  # last event that the choice could depend on
 
 
 def plain(record: Selection | Event) -> dict[str, Any]:
-    """The fields of a record by name; unlike `dataclasses.asdict`, without a copy of what they hold."""
+    """Return the fields of a record by name; unlike `dataclasses.asdict`, without copying the values."""
     return {name: getattr(record, name) for name in record.__slots__}
 
 
 Pair = tuple[str, str]  # topic, document
-MOST_EVENTS = 2**62  # no log has so many
+MOST_EVENTS = 2**62  # more than any log has
 FREE = Selection(policy="free")
-AUDIT = "audit"  # the policy of what an expert graded anew
+AUDIT = "audit"  # the policy of an expert's audit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One act, as the log keeps it."""
+    """One event of the log."""
 
     sequence: int
     kind: Kind
-    time: float  # of the server, seconds since 1970; shown, and never used to order anything
+    time: float  # server time, seconds since 1970; only shown, never used for ordering
     topic: str | None = None
     doc: str | None = None
     assessor: str | None = None  # a pseudonym
-    grade: float | None = None  # None, for a judgment: the document could not be judged
+    grade: float | None = None  # None in a judgment: the document cannot be judged
     comment: str = ""
-    active: float | None = None  # seconds at work on the document
-    away: float | None = None  # seconds that the page was not looked at
-    key: str | None = None  # of the submission: the same one twice is one act
+    active: float | None = None  # seconds spent on the document
+    away: float | None = None  # seconds during which the page was not in view
+    key: str | None = None  # of the submission; a repeated key records nothing new
     selection: Selection | None = None
-    detail: dict[str, Any] = field(default_factory=dict)  # what only this kind of event has
+    detail: dict[str, Any] = field(default_factory=dict)  # fields that only this kind of event has
 
     @property
     def undid(self) -> Undone | None:
-        """Return what the event took back: a first judgment, the change of one, a skip; None: nothing.
+        """Return what the event undid: a first judgment, a change, or a skip; None: nothing.
 
-        A change goes back to the judgment before it, whose grade and comment the event has: `restores`, in
-        `detail`, says which.
+        Undoing a change restores the judgment before it: the event has its grade and comment, and its number
+        as `restores` in `detail`.
         """
         if self.kind == "withdraw":
             return "judge"
@@ -81,11 +81,11 @@ class Event:
 
     @property
     def undoes(self) -> int | None:
-        """The number of the event that this one took back; None: it took nothing back."""
+        """Return the number of the event that this one undid, or None."""
         return self.detail.get("undoes")
 
     def line(self) -> str:
-        """The event as one line of JSON, always in the same spelling."""
+        """Return the event as one line of canonical JSON."""
         record = plain(self)
         record["selection"] = None if self.selection is None else plain(self.selection)
         return json.dumps(record, ensure_ascii=False, sort_keys=True, separators=(",", ":")) + "\n"
@@ -95,55 +95,55 @@ Role = Literal["assessor", "organizer"]
 TopicStatus = Literal["candidate", "chosen", "dropped"]
 TokenKind = Literal["invitation", "reset"]
 
-IN_USE: TopicStatus = "chosen"  # judged by an order, and part of what is exported and ranked
+IN_USE: TopicStatus = "chosen"  # judged, exported, and used to rank the runs
 
 CANDIDATE: TopicStatus = "candidate"
 DROPPED: TopicStatus = "dropped"
 
 _OWN = tuple(name for name in sql.EVENT if name not in (*sql.SELECTION, "detail"))
-OWN_OF_LEASE = ("topic", "doc", "assessor", "expires")  # what a lease has beside its selection
+OWN_OF_LEASE = ("topic", "doc", "assessor", "expires")  # fields of a lease other than its selection
 
 
 class ConflictError(SoundingError):
-    """What was asked does not fit what is recorded: a name that is taken, a key used for something else."""
+    """A request conflicts with what is recorded, such as a name that is taken or a key that was used."""
 
 
 class Seen(NamedTuple):
-    """The judgment of one's own that was in view when another grade was given."""
+    """The judgment that the assessor's page showed when another grade was given."""
 
     judged: bool
-    grade: float | None  # None: could not be judged, or there was no judgment
+    grade: float | None  # None: cannot be judged, or no judgment
 
 
 class UnseenError(ConflictError):
-    """A judgment that would change another one of the same person, which was not in view."""
+    """A judgment would replace one of the same person that the page did not show."""
 
 
 class DamagedError(DataError):
-    """The database of a project does not hold what its log says; nothing that anybody sent is wrong."""
+    """The database of a project contradicts its log; the request itself is not at fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """Somebody who can sign in; the pseudonym alone stays when personal data are erased."""
+    """A user; when personal data are erased, only the pseudonym stays."""
 
     id: int
-    name: str  # to sign in with, compared without case
+    name: str  # for signing in, in any case
     role: Role
     pseudonym: str
-    password_hash: str | None  # None: has not accepted the invitation yet
-    active: bool  # False: may not sign in
+    password_hash: str | None  # None: no password set yet
+    active: bool  # False: cannot sign in
     created: float
 
     @property
     def erased(self) -> bool:
-        """Return whether nothing but the pseudonym is left of the user."""
+        """Return whether the personal data of the user were erased."""
         return self.name == self.pseudonym and self.password_hash is None and not self.active
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignIn:
-    """A signed-in browser; `digest` is a hash of its cookie, which itself is kept nowhere."""
+    """The session of a browser; `digest` is a hash of its cookie, which is not stored."""
 
     digest: str
     user: User
@@ -154,7 +154,7 @@ class SignIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """A topic as one of its versions has it."""
+    """One version of a topic."""
 
     id: str
     version: int
@@ -162,13 +162,13 @@ class Topic:
     description: str
     narrative: str
     status: TopicStatus
-    estimate: int | None  # relevant documents that its author expects
+    estimate: int | None  # number of relevant documents that its author expects
     author: str | None  # pseudonym; None: imported
     time: float  # of this version
 
     @property
     def in_use(self) -> bool:
-        """Return whether the topic is judged by an order and counts."""
+        """Return whether the topic is judged and counts."""
         return self.status == IN_USE
 
     @property
@@ -178,13 +178,13 @@ class Topic:
 
     @property
     def dropped(self) -> bool:
-        """Return whether nobody is to judge the topic any more."""
+        """Return whether the topic was dropped, so that nobody judges it."""
         return self.status == DROPPED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """A document that an assessor has at hand until the lease expires."""
+    """A document that is reserved for an assessor until the lease expires."""
 
     topic: str
     doc: str
@@ -203,23 +203,23 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ahead:
-    """What is still to come for an assessor in a topic."""
+    """How many documents an assessor still has to judge in a topic."""
 
-    left: int | None  # documents; None: not fixed, since the order goes by the judgments
-    batch_left: int  # documents of the batch at hand that the assessor may still judge
+    left: int | None  # documents; None: unknown, because the order depends on judgments
+    batch_left: int  # documents of the current batch left for the assessor
     batch_size: int  # 0: the order has no batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingJudgment:
-    """The judgment of an assessor on a document that stands now."""
+    """An assessor's current judgment of a document."""
 
     topic: str
     doc: str
     assessor: str
     grade: float | None  # None: could not be judged
     comment: str
-    sequence: int  # of the event that says so
+    sequence: int  # number of its event
     time: float
     active: float | None
     away: float | None
@@ -227,13 +227,13 @@ class StandingJudgment:
 
     @property
     def pair(self) -> Pair:
-        """Return what the judgment is about."""
+        """Return topic and document of the judgment."""
         return self.topic, self.doc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """A judgment as it comes in: a grade, or None for a document that cannot be judged."""
+    """A judgment to record: a grade, or None for a document that cannot be judged."""
 
     assessor: str
     topic: str
@@ -243,13 +243,13 @@ class Submission:
     comment: str = ""
     active: float | None = None
     away: float | None = None
-    selection: Selection | None = None  # None: that of the lease, or of the judgment that this one changes
-    seen: Seen | None = None  # the judgment that this one is to change; None: whichever there is
+    selection: Selection | None = None  # None: that of the lease or of the changed judgment
+    seen: Seen | None = None  # the judgment that this one may replace; None: any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What a submission came to; the same key or judgment again gives the same event, with `repeated`."""
+    """The result of a submission; repeating it returns the same event, with `repeated`."""
 
     event: Event
     repeated: bool
@@ -257,12 +257,12 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssessorProgress:
-    """How far an assessor is with a topic."""
+    """The progress of an assessor on a topic."""
 
     topic: str
     judged: int
-    cannot: int  # among them: could not be judged
-    relevant: int  # among them: at or above the level that was asked for
+    cannot: int  # of these: cannot be judged
+    relevant: int  # of these: at or above the requested level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,39 +275,39 @@ class SearchEntry:
     topic: str | None
     query: str
     doc: str | None  # None: the query itself
-    results: int | None  # that were shown
-    first_hit: int | None  # place of the first of them, from 1 on; None: not known
-    total: int | None  # that there were
+    results: int | None  # number of hits shown
+    first_hit: int | None  # rank of the first hit shown, from 1; None: unknown
+    total: int | None  # number of all hits
 
 
 def is_relevant(grade: float | None, level: float) -> bool:
-    """Return whether a grade is at least the lowest relevant one; None: there is no grade."""
+    """Return whether a grade is relevant; False for None."""
     return grade is not None and grade >= level
 
 
 def user_of(row: Mapping[str, Any]) -> User:
-    """The user of a row with the columns of an account."""
+    """Return the user in a row with the columns of an account."""
     return User(**{name: row[name] for name in sql.USER} | {"active": bool(row["active"])})
 
 
 def topic_of(row: Mapping[str, Any]) -> Topic:
-    """The topic of a row."""
+    """Return the topic in a row."""
     return Topic(**{name: row[name] for name in sql.TOPIC})
 
 
 def selection_of(row: Mapping[str, Any]) -> Selection | None:
-    """Return how the document of a row was selected; None: the row is of no document."""
+    """Return the selection in a row; None if the row has no document."""
     return None if row["policy"] is None else Selection(**{name: row[name] for name in sql.SELECTION})
 
 
 def event_of(row: Mapping[str, Any]) -> Event:
-    """The event of a row."""
+    """Return the event in a row."""
     own = {name: row[name] for name in _OWN}
     return Event(**own, selection=selection_of(row), detail=json.loads(row["detail"]))
 
 
 def row_of(event: Event) -> dict[str, Any]:
-    """The row of an event."""
+    """Return an event as a row."""
     row = plain(event)
     row |= dict.fromkeys(sql.SELECTION) if event.selection is None else plain(event.selection)
     row["detail"] = json.dumps(event.detail, ensure_ascii=False, sort_keys=True)
@@ -316,12 +316,12 @@ def row_of(event: Event) -> dict[str, Any]:
 
 
 def lease_of(row: Mapping[str, Any]) -> Lease:
-    """The lease of a row."""
+    """Return the lease in a row."""
     return Lease(**{name: row[name] for name in OWN_OF_LEASE}, selection=_certain_selection(row))
 
 
 def standing_of(row: Mapping[str, Any]) -> StandingJudgment:
-    """The judgment that stands, of a row."""
+    """Return the current judgment in a row."""
     own = {name: row[name] for name in _OWN if name not in ("kind", "key")}
     return StandingJudgment(**own, selection=_certain_selection(row))
 

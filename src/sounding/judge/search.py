@@ -1,9 +1,8 @@
-"""The corpus: the text of every document, and a search over it, in a SQLite file of its own.
+"""Store the texts of all documents in a SQLite file, and search them.
 
-It never changes while people judge, so it stays beside the project whatever database the log is in, and
-every process reads it without a lock. Words are found whatever their case and accents; scripts that write
-no blanks between words are indexed by pairs of characters. tantivy is for collections on which SQLite's own
-search is too slow.
+The file never changes while people judge, so it is a separate file whatever database the log uses, and
+processes read it without locks. Search ignores case and accents; scripts without blanks between words are
+indexed by pairs of characters. tantivy is for collections on which SQLite's own search is too slow.
 """
 
 from __future__ import annotations
@@ -33,21 +32,21 @@ if TYPE_CHECKING:
     import tantivy
 
 TERMS, NUMBER = "terms", "number"  # fields of tantivy's index
-PAGE = 500  # documents after which progress is shown
-AROUND = 120  # characters of a document shown before and behind the first word that was found
+PAGE = 500  # documents between two updates of the progress
+AROUND = 120  # characters shown before and after the first match
 
 SearchEngine = Literal["fts5", "tantivy"]
 Tell = Callable[[str], None]
 Add = Callable[[int, str], None]  # adds a document to an index, by its number and its words
 
 _OPTIONAL = re.compile(f"[{OPTIONAL}]+")
-_STRAY = re.compile("[\udc80-\udcff\0]")  # bytes that were not UTF-8, or, if zero, not text
+_STRAY = re.compile("[\udc80-\udcff\0]")  # bytes that were not UTF-8, and zero bytes
 _QUERY = re.compile(r'"([^"]*)"|(\S+)')
 _WORD = re.compile(r"[^\W_]+(?:[^\W_]|[\u0900-\u0dff])*")
 
 
 class Term(NamedTuple):
-    """Words that stand side by side; of the last one only the beginning may be known."""
+    """A phrase of adjacent words; with `begins`, the last one is a prefix."""
 
     words: tuple[str, ...]
     begins: bool = False
@@ -55,7 +54,7 @@ class Term(NamedTuple):
 
 @contextmanager
 def new_index(folder: Path) -> Iterator[Add]:
-    """An index in a folder, to which documents are added; it is there when this ends."""
+    """Create an index in a folder; yield the function that adds documents; complete it at the end."""
     engine = _engine()
     folder.mkdir()
     schema = (
@@ -64,7 +63,7 @@ def new_index(folder: Path) -> Iterator[Add]:
         .add_unsigned_field(NUMBER, stored=True)
         .build()
     )
-    # One thread: documents of equal worth are then found in the order of the corpus.
+    # One thread, so that equal hits are found in the order of the corpus.
     writer = engine.Index(schema, path=str(folder)).writer(num_threads=1)
 
     def add(number: int, words: str) -> None:
@@ -74,11 +73,11 @@ def new_index(folder: Path) -> Iterator[Add]:
         yield add
         writer.commit()
     finally:
-        writer.wait_merging_threads()  # which write to the folder until then
+        writer.wait_merging_threads()  # they write to the folder
 
 
 class TantivyIndex:
-    """An index that was made; its methods may be called from any thread."""
+    """An existing tantivy index; its methods may be called from any thread."""
 
     def __init__(self, folder: Path) -> None:
         self._engine = _engine()
@@ -90,7 +89,7 @@ class TantivyIndex:
             ) from error
 
     def find(self, terms: Sequence[Term], limit: int, *, every: bool) -> list[int]:
-        """The numbers of the documents that have every term, or any, the best first."""
+        """Return the numbers of the documents that have every term, or any, best first."""
         searcher = self._index.searcher()
         hits = searcher.search(self._queries(terms, every), limit, count=False).hits
         return [int(searcher.doc(address)[NUMBER][0]) for _, address in hits]
@@ -106,7 +105,7 @@ class TantivyIndex:
     def _query(self, term: Term) -> tantivy.Query:
         query, schema = self._engine.Query, self._index.schema
         if term.begins:
-            # Words are letters, digits and marks: nothing in them has a meaning in a pattern.
+            # Words are letters, digits and marks, so they need no escaping.
             return query.regex_query(schema, TERMS, f"{term.words[-1]}.*")
         if len(term.words) == 1:
             return query.term_query(schema, TERMS, term.words[0])
@@ -123,25 +122,25 @@ def _engine() -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A document that a search found."""
+    """A hit of a search."""
 
     doc: str
     title: str  # empty: it has none
-    snippet: str  # what stands around the first word that was found
+    snippet: str  # the text around the first match
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """Some of the documents that a search found, and how many there are."""
+    """Some hits of a search, and the number of all."""
 
     hits: list[Hit]
-    first: int  # place of the first of them among all, from 1 on
+    first: int  # rank of the first of these hits, from 1
     total: int  # documents with any of the words
-    complete: int  # among them: documents with all of the words, which come first
+    complete: int  # of these: documents with all of the words, which come first
 
 
 class TwiceError(DataError):
-    """A document whose id another one has."""
+    """Two documents have the same id."""
 
     def __init__(self, doc: str, place: str = "in the corpus") -> None:
         self.doc = doc
@@ -156,10 +155,10 @@ def build_corpus(
     search: SearchEngine = "fts5",
     tell: Tell | None = None,
 ) -> int:
-    """Write the corpus file anew from documents, one at a time; it appears whole or not at all.
+    """Write the corpus file from a stream of documents; it appears complete or not at all.
 
-    Documents without anything to read are kept, and so are those with bytes that are not UTF-8, each of which
-    becomes a mark; `tell` is told of both.
+    Documents without readable text are kept. Bytes that are not UTF-8 become replacement characters. `tell`
+    receives a warning about both.
     """
     part = temporary_path(path)
     index, part_index = index_folder(path), index_folder(part)
@@ -179,7 +178,7 @@ def build_corpus(
 
 
 def index_folder(path: Path) -> Path:
-    """Return where tantivy keeps the words of a corpus file; SQLite keeps them in the file itself."""
+    """Return the folder of the tantivy index of a corpus file; SQLite's index is in the file itself."""
     return path.with_name(f"{path.name}.tantivy")
 
 
@@ -190,7 +189,7 @@ def _fill(
     add: Add | None,
     tell: Tell | None,
 ) -> int:
-    # A file that is not in place yet may be lost: nobody has been told that it is there.
+    # Durability does not matter until the finished file is moved to its place.
     connection.execute("PRAGMA journal_mode=OFF")
     connection.execute("PRAGMA synchronous=OFF")
     for statement in sql.CORPUS:
@@ -219,7 +218,7 @@ def _fill(
     connection.execute("COMMIT")
     connection.execute(sql.OPTIMIZE)
     connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA user_version=1")  # one write that waits for the disk
+    connection.execute("PRAGMA user_version=1")  # this write waits for the disk
     if blank.count and tell is not None:
         tell(f"without a text: {blank.sentence}")
     if stray.count and tell is not None:
@@ -229,7 +228,7 @@ def _fill(
 
 
 class _OddDocuments:
-    """How many documents are odd in some way, and the first of them."""
+    """The number of documents with a problem, and the first of them."""
 
     def __init__(self) -> None:
         self.count, self._first = 0, ""
@@ -240,12 +239,12 @@ class _OddDocuments:
 
     @property
     def sentence(self) -> str:
-        """Both in words."""
+        """Describe the documents in words."""
         return f"{plural(self.count, 'document')} of the corpus, such as {quote(self._first)}"
 
 
 def _add(connection: sqlite3.Connection, number: int, document: Document) -> Document:
-    """Add a document; returns it as it was kept."""
+    """Add a document; return it as stored."""
     doc = storable(document.doc, "a doc id")
     kept = Document(doc, _with_marks(document.text), _with_marks(document.title))
     try:
@@ -256,12 +255,12 @@ def _add(connection: sqlite3.Connection, number: int, document: Document) -> Doc
 
 
 def _with_marks(text: str) -> str:
-    """A text as the corpus keeps it, with a mark for every byte that was not UTF-8."""
+    """Return a text as stored, with a replacement character for each byte that was not UTF-8."""
     return readable(_STRAY.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def _searchable_text(document: Document) -> str:
-    """Return what a search looks at: all of a text, and of HTML the title and what can be read."""
+    """Return the text to index: all of a plain text; of HTML, the title and the readable text."""
     title, rest = split_title(document)
     return f"{title}\n{plain(rest)}" if is_html(rest) else document.text
 
@@ -279,15 +278,15 @@ class Corpus:
         self._index = TantivyIndex(words) if words.is_dir() else None
 
     def document(self, doc: str) -> Document | None:
-        """A document; None: the corpus does not have it."""
+        """Return a document, or None if the corpus lacks it."""
         rows = self._rows(sql.DOCUMENT, doc=readable(doc))
         return Document(*rows[0]) if rows else None
 
     def search(self, query: str, limit: int = 20, first: int = 1) -> Results:
-        """The documents that fit a query best: those with all of its words, then those with some.
+        """Return the best documents for a query: those with all of its words, then those with some.
 
-        Words in quotes stand side by side; a star ends a word of which only the beginning is known. `first`:
-        from which place on; places are the same whatever is asked for, so that pages fit together.
+        Words in quotes must be adjacent; a star at the end of a word searches for a prefix. `first` is the
+        rank of the first hit to return. Ranks do not depend on `first` or `limit`, so pages fit together.
         """
         terms = query_terms(query)
         if not terms:
@@ -302,13 +301,13 @@ class Corpus:
         return Results(hits=hits, first=first, total=total, complete=complete)
 
     def _find(self, terms: list[Term], limit: int, *, every: bool) -> list[int]:
-        """The numbers of the documents that fit best."""
+        """Return the numbers of the best documents."""
         if self._index is not None:
             return self._index.find(terms, limit, every=every)
         return [row["number"] for row in self._rows(sql.FIND, query=_fts5_query(terms, every), limit=limit)]
 
     def _count(self, terms: list[Term], *, every: bool) -> int:
-        """Return how many documents fit: a small part of the work of finding the best of them."""
+        """Return how many documents match, which is much cheaper than finding the best."""
         if self._index is not None:
             return self._index.count(terms, every=every)
         return int(self._rows(sql.COUNT_FOUND, query=_fts5_query(terms, every))[0]["count"])
@@ -331,13 +330,13 @@ class Corpus:
 
 
 def missing_from(corpus: Corpus, pairs: Sequence[Pair]) -> list[Pair]:
-    """The pairs of topic and document whose document the corpus does not have; each is looked up once."""
+    """Return the (topic, doc) pairs whose document the corpus lacks."""
     missing = {doc for doc in {doc for _, doc in pairs} if corpus.document(doc) is None}
     return [pair for pair in pairs if pair[1] in missing]
 
 
 def folded(text: str) -> str:
-    """Text as the index compares it: without case, accents and points."""
+    """Return a text as the index compares it: without case, accents and vowel points."""
     if text.isascii():
         return text.lower()
     plain = _OPTIONAL.sub("", unicodedata.normalize("NFKD", text))
@@ -345,12 +344,12 @@ def folded(text: str) -> str:
 
 
 def indexed(text: str) -> str:
-    """The words of a text, unspaced scripts cut into pairs of characters, the last one standing alone."""
+    """Return the words of a text, with unspaced scripts cut into pairs of characters."""
     return UNSPACED.sub(lambda run: f" {' '.join(_character_pairs(run.group()))} ", folded(text))
 
 
 def words_of(text: str) -> Iterator[str]:
-    """The words of a text one by one, as SQLite's index cuts them by itself."""
+    """Yield the words of a text, cut as SQLite's index does."""
     for part in indexed(text).split():
         if UNSPACED.fullmatch(part):
             yield part
@@ -359,7 +358,7 @@ def words_of(text: str) -> Iterator[str]:
 
 
 def query_terms(query: str) -> list[Term]:
-    """The parts of a query, each once; signs and operators of other search engines mean nothing."""
+    """Return the terms of a query, each once; operators of other search engines have no meaning."""
     terms: list[Term] = []
     for phrase, word in _QUERY.findall(readable(query)):
         text = folded(phrase or word)
@@ -375,17 +374,17 @@ def query_terms(query: str) -> list[Term]:
 
 
 def _fts5_query(terms: list[Term], every: bool) -> str:
-    """All terms, or any of them, in the language of SQLite's index."""
+    """Return a query for all terms, or for any, in the syntax of SQLite's index."""
     return (" AND " if every else " OR ").join(map(in_fts5, terms))
 
 
 def in_fts5(term: Term) -> str:
-    """A term in the language of SQLite's index."""
+    """Return a term in the syntax of SQLite's index."""
     return f'"{" ".join(term.words)}"' + ("*" if term.begins else "")
 
 
 def _unspaced_term(run: str) -> Term:
-    """Pairs side by side; a lone character is the beginning of a pair, or the last of a text."""
+    """Return the adjacent pairs of a run; a single character matches as the start of a pair."""
     return Term((run,), begins=True) if len(run) == 1 else Term(tuple(_character_pairs(run)[:-1]))
 
 
@@ -394,12 +393,12 @@ def _character_pairs(run: str) -> list[str]:
 
 
 def shortened(text: str, length: int) -> str:
-    """A text, or its beginning and a mark where it is longer."""
+    """Return a text, cut with an ellipsis if it is longer than `length`."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def _snippet(text: str, words: list[str]) -> str:
-    """Return what stands around the first of the words, in one line; the beginning where none is found."""
+    """Return the text around the first match, in one line; the beginning if nothing matches."""
     found = [
         match.start()
         for word in words

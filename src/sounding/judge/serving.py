@@ -1,4 +1,4 @@
-"""Where a server is reached, and what it writes while it runs."""
+"""Find the address of a server, and write its logs."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from sounding.core.files import write_file
 from sounding.judge.records import User
 
 FILE = "address.txt"
-ANSWER_SECONDS = 2.0  # that a server of this machine may take to answer
+ANSWER_SECONDS = 2.0  # time for a server on this machine to answer
 
 
 log = logging.getLogger("sounding.judge")
 accesses = logging.getLogger("sounding.judge.api")
-_SECRET = re.compile(r"(?<=^/welcome/).*")  # whoever has a one-time link can set a password
+_SECRET = re.compile(r"(?<=^/welcome/).*")  # one-time links, which let anybody set a password
 
 
 def address_of(host: str, port: int) -> str:
-    """The address for browsers; a server that listens everywhere is called by the name of its machine."""
+    """Return the address for browsers; a server that listens on all addresses gets the machine's name."""
     with suppress(ValueError):
         if ipaddress.ip_address(host).is_unspecified:
             host = socket.gethostname()
@@ -37,22 +37,22 @@ def address_of(host: str, port: int) -> str:
 
 
 def ip_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Return the address of a client; a ValueError where the text is none.
+    """Return the address of a client; raise ValueError for any other text.
 
-    A socket of IPv6 that listens everywhere also takes IPv4, and names its clients ::ffff:192.0.2.1.
+    An IPv6 socket that listens everywhere also accepts IPv4 clients and calls them ::ffff:192.0.2.1.
     """
     found = ipaddress.ip_address(text)
     return (found.ipv4_mapped if found.version == 6 else None) or found
 
 
 def remember_address(folder: Path, address: str) -> None:
-    """Note where a project is served; a folder that cannot be written to is served all the same."""
+    """Store the address of a project's server in its folder, if the folder is writable."""
     with suppress(SoundingError):
         write_file(folder / FILE, f"{address}\n".encode())
 
 
 def last_address(folder: Path) -> str | None:
-    """Return where a project was served last; None: nowhere yet, or nobody knows."""
+    """Return the address where a project was last served, or None if unknown."""
     try:
         text = (folder / FILE).read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
@@ -61,9 +61,9 @@ def last_address(folder: Path) -> str | None:
 
 
 def answering(folder: Path, cookie: str) -> str | None:
-    """The address where a project was served last, if a server of it answers there; None: none does.
+    """Return the address where the project was last served, if its server answers there; otherwise None.
 
-    `cookie` is the name of the one that it gives to guests, which no other project has.
+    `cookie` is the name of its cookie for guests, which is unique to the project.
     """
     from http.client import HTTPException
     from urllib.request import urlopen
@@ -85,13 +85,13 @@ def is_address(text: str) -> bool:
     try:
         parts = urlsplit(text)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # no port, or brackets that do not close
+    except ValueError:  # invalid port or unclosed bracket
         return False
 
 
 @contextmanager
 def written_log(*, access_log: bool) -> Iterator[None]:
-    """Write the log to standard error, each line with its time, and the access log to standard output."""
+    """Write the log to standard error with timestamps, and the access log to standard output."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%dT%H:%M:%S%z"))
     access = logging.StreamHandler(sys.stdout) if access_log else logging.NullHandler()
@@ -111,14 +111,14 @@ def written_log(*, access_log: bool) -> Iterator[None]:
 def log_failure(user: User | None, address: str) -> None:
     """Log a wrong password in one line; docs/judging-security.md has a filter of fail2ban that reads it.
 
-    What was typed as a name is not logged: it may be a password.
+    The typed name is not logged, because it may be a password.
     """
     pseudonym = "nobody" if user is None else user.pseudonym
     log.warning("sign-in failed for %s from %s", pseudonym, _address(address))
 
 
 def log_access(scope: Scope, status: int, size: int) -> None:
-    """Log an answer in the common log format of web servers, without queries and without secrets of links."""
+    """Log a response in the common log format of web servers, without queries and secrets of links."""
     if accesses.isEnabledFor(logging.INFO):
         host = _address(scope["client"][0] if scope.get("client") else "")
         asked = scope.get("raw_path", b"").decode("ascii", "replace").partition("?")[0]
@@ -129,7 +129,7 @@ def log_access(scope: Scope, status: int, size: int) -> None:
 
 
 def _address(text: str) -> str:
-    """Return an address; what is none, as a proxy may pass on whatever a client says, is not logged."""
+    """Return an address for the log; replace anything else, because a proxy may pass on a client's text."""
     try:
         return str(ip_of(text))
     except ValueError:

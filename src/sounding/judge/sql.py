@@ -1,7 +1,7 @@
-"""Every SQL statement of the judging server, once, for both databases.
+"""Every SQL statement of the judging server, for both databases.
 
-Parameters are written `:name`. What SQLite and PostgreSQL spell differently stands in braces in the schema,
-and nowhere else: `{text}`, `{bytes}`, `{number}`. Texts are compared by their bytes in both.
+Parameters are written `:name`. Types that SQLite and PostgreSQL spell differently are in braces, only in the
+schema: `{text}`, `{bytes}`, `{number}`. Both compare texts by their bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DESIGN = """
   probability DOUBLE PRECISION, belief DOUBLE PRECISION, weight DOUBLE PRECISION,
   seed {number}, model_version {number}, known {number}"""
 
-VERSION = 1  # of the schema; a database of another one is refused
+VERSION = 1  # of the schema; other versions are refused
 SCHEMA = (
     "CREATE TABLE schema_version (version INTEGER PRIMARY KEY)",
     f"""CREATE TABLE event (
@@ -41,14 +41,14 @@ SCHEMA = (
     "CREATE INDEX event_pair ON event (topic, doc, assessor, sequence)",
     "CREATE INDEX event_assessor ON event (assessor, topic)",
     "CREATE INDEX event_topic ON event (sequence) WHERE kind = 'topic'",
-    # The judgments that stand: `sounding.data.judgment_log` has the rule, and a test compares both.
+    # Current judgments by the rule of `sounding.data.judgment_log`; a test compares both.
     """CREATE VIEW standing AS
 SELECT e.* FROM event e
 WHERE e.kind = 'judge' AND NOT EXISTS (
   SELECT 1 FROM event l
   WHERE l.topic = e.topic AND l.doc = e.doc AND l.assessor = e.assessor AND l.sequence > e.sequence
     AND l.kind IN ('judge', 'withdraw'))""",
-    # The keys of submissions that came to nothing; `stood`: the event that said what was sent already.
+    # Keys of submissions that recorded nothing; `stood` is the event that already said the same.
     """CREATE TABLE void_key (
   assessor {text} NOT NULL, key {text} NOT NULL, topic {text} NOT NULL, doc {text}, stood {number},
   PRIMARY KEY (assessor, key))""",
@@ -83,7 +83,7 @@ WHERE e.kind = 'judge' AND NOT EXISTS (
     "CREATE TABLE setting (name {text} PRIMARY KEY, value {text} NOT NULL)",
 )
 
-# The log refuses changes and removals whoever asks for them.
+# The database itself refuses to change or remove events.
 APPEND_ONLY = {
     "sqlite": tuple(
         f"CREATE TRIGGER event_{act} BEFORE {act} ON event"
@@ -102,13 +102,13 @@ SPELLING = {
     "postgresql": {"text": 'TEXT COLLATE "C"', "bytes": "BYTEA", "number": "BIGINT"},
 }
 
-TABLES = {  # where ours would be made, whoever made them
+TABLES = {  # all tables where ours would be created
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
     "postgresql": (
         "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename"
     ),
 }
-HAS_LOG = {  # wherever statements would find it
+HAS_LOG = {  # in any place where statements would find it
     "sqlite": "SELECT count(*) AS found FROM sqlite_master WHERE name = 'event'",
     "postgresql": "SELECT to_regclass('event') IS NOT NULL AS found",
 }
@@ -121,13 +121,13 @@ def _columns(names: tuple[str, ...], prefix: str = "") -> str:
 
 
 def _where(names: str, *more: str) -> str:
-    """That columns have the values of the parameters of their names, and what else must hold."""
+    """Return a WHERE clause: columns equal the parameters of the same name, and further conditions hold."""
     conditions = [*(f"{name} = :{name}" for name in names.split()), *more]
     return f" WHERE {' AND '.join(conditions)}" if conditions else ""
 
 
 def narrowed(statements: dict[str, str], **given: str | None) -> tuple[str, dict[str, str]]:
-    """The statement for what is given, and its parameters."""
+    """Return the statement for the given parameters, and these."""
     named = {name: value for name, value in given.items() if value is not None}
     return statements[" ".join(named)], named
 
@@ -155,7 +155,7 @@ GRADINGS = (
     " AND sequence <= :until AND kind IN ('judge', 'withdraw', 'adjudicate')"
     " ORDER BY topic, doc, assessor, sequence LIMIT :count"
 )
-# No topic: so that the index of assessors leads to these few.
+# `topic IS NULL` lets the index by assessor find these few.
 AUDITS = f"{_EVENTS} WHERE assessor = :assessor AND topic IS NULL AND kind = 'audit' ORDER BY sequence"
 TOPIC_EVENTS = f"{_EVENTS} WHERE kind = 'topic' AND sequence <= :until ORDER BY sequence"
 PLAN_EVENTS = (
@@ -171,7 +171,7 @@ LAST_OF_PAIR = (
     f"{_EVENTS} WHERE topic = :topic AND doc = :doc AND assessor = :assessor"
     " AND kind IN ('judge', 'withdraw') ORDER BY sequence DESC LIMIT 1"
 )
-# What an assessor did and took back, the newest first.
+# Actions of an assessor, including undone ones, newest first.
 _ACTS = f"{_EVENTS} WHERE assessor = :assessor AND topic = :topic AND sequence < :before"
 _ACT_KINDS = "kind IN ('judge', 'withdraw', 'skip', 'unskip') ORDER BY sequence DESC LIMIT :count"
 ACTS = {"": f"{_ACTS} AND {_ACT_KINDS}", "doc": f"{_ACTS} AND doc = :doc AND {_ACT_KINDS}"}
@@ -193,7 +193,7 @@ ADD_LEASE = _insert("lease", LEASE)
 LEASE_OF_PAIR = f"{_LEASES} WHERE topic = :topic AND doc = :doc AND assessor = :assessor"
 RENEW = "UPDATE lease SET expires = :expires WHERE assessor = :assessor AND expires > :now"
 RENEW_TOPIC = "UPDATE lease SET expires = :expires WHERE assessor = :assessor AND topic = :topic"
-# Who has a document: rows of each assessor who holds it or has judged it, and how it came to them.
+# The assessors who hold or have judged a document, and how they got it.
 HOLDERS = (
     "SELECT assessor, policy FROM lease WHERE topic = :topic AND doc = :doc AND expires > :now"
     " UNION SELECT assessor, policy FROM standing WHERE topic = :topic AND doc = :doc"
@@ -214,7 +214,7 @@ USERS = f"{_USERS} ORDER BY id"
 SET_PASSWORD = "UPDATE account SET password_hash = :password_hash WHERE id = :id"
 SET_ROLE = "UPDATE account SET role = :role WHERE id = :id"
 SET_ACTIVE = "UPDATE account SET active = :active WHERE id = :id"
-# No name begins with a space, so that what stays of somebody never takes the place of anybody's name.
+# No name begins with a space, so an erased account never blocks a name.
 ERASE_USER = (
     "UPDATE account SET name = pseudonym, folded = ' ' || pseudonym, password_hash = NULL, active = 0"
     " WHERE id = :id"
@@ -277,11 +277,11 @@ PRAGMAS = (
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
     "PRAGMA trusted_schema=OFF",
-    "PRAGMA secure_delete=ON",  # what is erased leaves the file as well
-    "PRAGMA wal_autocheckpoint=16000",  # pages; a judgment that is to write them back waits for all of them
+    "PRAGMA secure_delete=ON",  # overwrite erased data in the file
+    "PRAGMA wal_autocheckpoint=16000",  # pages; large, because the judgment that triggers a write-back waits
 )
 BACKUP = "VACUUM INTO :path"
-# Of a database that can only be read a transaction is begun and ended as of any other: this alone is refused.
+# A read-only database accepts BEGIN and COMMIT; only a write such as this one reveals it.
 WRITE_NOTHING = "UPDATE setting SET value = value WHERE 1 = 0"
 INTEGRITY = "PRAGMA integrity_check"
 EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
@@ -289,12 +289,12 @@ WRITE_BACK = "PRAGMA wal_checkpoint(PASSIVE)"
 
 # ---- PostgreSQL alone: writers take turns, as those of SQLite do, so that no sequence number comes late
 SERVER_VERSION = "SELECT current_setting('server_version') AS version"
-# Of this moment, and not of the beginning of the transaction.
+# The current time, not that of the start of the transaction.
 CLOCK = "SELECT extract(epoch FROM clock_timestamp()) AS now"
-# Each statement is to see what was committed before it, whatever the server's own habit is: one that saw
-# what there was when it began to wait for its turn would give documents away twice.
+# READ COMMITTED whatever the server's default, because a snapshot from before the lock was granted would
+# lease documents twice.
 BEGIN_IN_TURN = f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(7463002); {CLOCK}"
-# Numbers of databases begin anew with every server.
+# Numbers of databases are only unique within a server.
 IDENTITY = (
     "SELECT system_identifier AS server, (SELECT oid FROM pg_database WHERE datname = current_database())"
     " AS number FROM pg_control_system()"
@@ -304,7 +304,7 @@ IDENTITY = (
 CORPUS = (
     "CREATE TABLE document (number INTEGER PRIMARY KEY, doc TEXT NOT NULL UNIQUE, text TEXT NOT NULL,"
     " title TEXT NOT NULL)",
-    # Marks belong to words: else scripts that write vowels with them would be cut to pieces.
+    # Marks (Mn, Mc) belong to words; otherwise scripts that write vowels with them would be split.
     """CREATE VIRTUAL TABLE words USING fts5(
   terms, content='', tokenize="unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'")""",
 )
@@ -313,7 +313,7 @@ ADD_WORDS = "INSERT INTO words (rowid, terms) VALUES (:number, :terms)"
 DOCUMENT = "SELECT doc, text, title FROM document WHERE doc = :doc"
 DOCUMENT_OF_NUMBER = "SELECT doc, text, title FROM document WHERE number = :number"
 COUNT_DOCUMENTS = "SELECT count(*) AS count FROM document"
-# Equal ones in the order of the corpus, so that pages of results neither repeat nor lose any.
+# Equal ranks in the order of the corpus, so that pages of results neither repeat nor lose hits.
 FIND = "SELECT rowid AS number FROM words WHERE words MATCH :query ORDER BY rank, rowid LIMIT :limit"
 COUNT_FOUND = "SELECT count(*) AS count FROM words WHERE words MATCH :query"
 OPTIMIZE = "INSERT INTO words (words) VALUES ('optimize')"

@@ -1,9 +1,9 @@
-"""SQLite: which one judging uses, whether it may keep a write-ahead log, and the database in a file.
+"""Store a project in a SQLite file; choose the SQLite library and the kind of journal.
 
-With such a log a judgment waits for the disk once, with a rollback journal four times. SQLite up to 3.51.2
-had a fault that could lose pages of the log, and many a Python comes with one of those: then pysqlite3, which
-brings a newer SQLite, is taken where it is installed. A process has one of the two: both together would not
-see each other's locks.
+With a write-ahead log, a judgment waits for the disk once; with a rollback journal, four times. SQLite up to
+3.51.2 has a bug that can lose pages of the log. If Python has such a version, pysqlite3, which includes a
+newer SQLite, is used if it is installed. A process uses only one of the two, because they would not see each
+other's locks.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ NETWORK = (
     "9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "drvfs", "fhgfs", "fuse.", "gfs", "glusterfs",
     "gpfs", "lustre", "ncpfs", "nfs", "ocfs2", "orangefs", "panfs", "prl_fs", "pvfs2", "smb", "vboxsf",
     "virtiofs", "vmhgfs", "wekafs",
-)  # fmt: skip  # how the names of file systems begin that other machines may write to
-# What SQLite adds to a name for the log, for what processes share of it, and for what undoes a transaction.
+)  # fmt: skip  # prefixes of the names of network file systems
+# Suffixes of SQLite's write-ahead log, its shared-memory index, and its rollback journal.
 LOG, INDEX, JOURNAL = "-wal", "-shm", "-journal"
-LEAST_INDEX = 32768  # bytes of what processes share; less is left where a disk was full
-ERASING_SECONDS = 0.2  # that everybody may have to wait while a log is emptied
-UNWRITABLE = (8, 10, 13, 14)  # what SQLite answers there: read-only, input or output, full, cannot open
+LEAST_INDEX = 32768  # bytes of a complete index; it is smaller if the disk was full
+ERASING_SECONDS = 0.2  # longest wait for others while a log is emptied
+UNWRITABLE = (8, 10, 13, 14)  # SQLite's error codes: read-only, input or output, full, cannot open
 
 Version = tuple[int, int, int]
 
 
 def is_fixed(version: Version) -> bool:
-    """Whether this SQLite loses nothing of a write-ahead log: 3.51.3, 3.50.7 and 3.44.6 of their lines."""
+    """Return whether this SQLite has the fix for write-ahead logs: from 3.51.3, 3.50.7 or 3.44.6 on."""
     return version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51, 0) or (3, 44, 6) <= version < (3, 45, 0)
 
 
 def best_sqlite() -> ModuleType:
-    """Python's SQLite where that one is fixed, else pysqlite3 where that one is, else Python's."""
+    """Return Python's sqlite3 if it is fixed, else pysqlite3 if that is fixed, else Python's."""
     if is_fixed(python_sqlite.sqlite_version_info):
         return python_sqlite
     try:
         from pysqlite3 import dbapi2
-    except ImportError:  # not installed, or made for another machine
+    except ImportError:  # not installed, or built for another machine
         return python_sqlite
     newer: ModuleType = dbapi2
     return newer if is_fixed(newer.sqlite_version_info) else python_sqlite
@@ -62,29 +62,29 @@ else:
 
 
 class NotSharedError(Exception):
-    """A file has a write-ahead log that this process is not to share."""
+    """A file has a write-ahead log that this process cannot share safely."""
 
 
 def obstacle(path: Path) -> str:
-    """Return why no write-ahead log is kept here; empty: one is.
+    """Return why this file cannot have a write-ahead log; "" if it can.
 
-    A log needs memory that all its processes share, which those of two machines do not.
+    All processes that use a log must share memory, so they must be on one machine.
     """
     if not is_fixed(sqlite3.sqlite_version_info):
-        return f"SQLite {sqlite3.sqlite_version} has a fault with such logs; pip install pysqlite3 mends it"
-    return "the file is on a disk of a network" if is_remote(path) else ""
+        return f"SQLite {sqlite3.sqlite_version} has a bug in such logs; pip install pysqlite3 fixes it"
+    return "the file is on a network drive" if is_remote(path) else ""
 
 
 def journal_mode(path: Path) -> str:
-    """WAL where this SQLite has the fix and the file is on a disk of this machine; else DELETE."""
+    """Return WAL if this SQLite has the fix and the file is on a local disk; otherwise DELETE."""
     return "DELETE" if obstacle(path) else "WAL"
 
 
 def connect(path: Path, seconds: float) -> tuple[sqlite3.Connection, bool]:
-    """A connection to a file, with the kind of journal that is right here. It waits so long for others.
+    """Connect to a file with the right kind of journal; return the connection and whether it is read-only.
 
-    Where nothing can be written (a disk that is full, or read-only), a whole file can still be read: whether
-    it can only be read is returned as well.
+    `seconds` is how long it waits for locks. If the disk is full or read-only, an intact file can still be
+    read.
     """
     frozen = False
     connection = sqlite3.connect(path, timeout=seconds, isolation_level=None, check_same_thread=False)
@@ -94,7 +94,7 @@ def connect(path: Path, seconds: float) -> tuple[sqlite3.Connection, bool]:
         connection.close()
         if error.sqlite_errorcode & 0xFF not in UNWRITABLE or not _is_at_rest(path):
             raise
-        # Whoever can make no index of the log reads the file alone; nobody else has it open.
+        # Without an index of the log, read the file as immutable; nobody else has it open.
         frozen, address = True, _address(path, "mode=ro&immutable=1")
         connection = sqlite3.connect(address, isolation_level=None, check_same_thread=False, uri=True)
     except BaseException:
@@ -105,7 +105,7 @@ def connect(path: Path, seconds: float) -> tuple[sqlite3.Connection, bool]:
 
 
 def lacks(path: Path, table: str) -> bool:
-    """Return whether a file can be read as a database, and has no such table. Nothing is written to it."""
+    """Return whether a file is a readable database without this table; write nothing to it."""
     address = _address(path, "mode=ro&immutable=1" if _is_at_rest(path) else "mode=ro")
     try:
         with closing(sqlite3.connect(address, uri=True)) as connection:
@@ -118,27 +118,27 @@ def _choose_journal(connection: sqlite3.Connection, path: Path) -> None:
     try:
         connection.execute(f"PRAGMA journal_mode={journal_mode(path)}")
     except sqlite3.OperationalError:
-        # A rollback journal that cannot be given up is as safe; a log that cannot may not be.
+        # Keeping a rollback journal is safe; keeping a write-ahead log may not be.
         refuse_log(connection, path)
-    connection.execute("PRAGMA schema_version").fetchone()  # that it can be read shows only now
+    connection.execute("PRAGMA schema_version").fetchone()  # the first statement that reads the file
 
 
 def refuse_log(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse a file that another process has given a write-ahead log, where this one is not to keep any."""
+    """Refuse a file with a write-ahead log by another process, if this process cannot share logs."""
     if (why := obstacle(path)) and keeps_log(connection):
         raise NotSharedError(
-            f"another program keeps a write-ahead log of this file, which is not to be shared here ({why});"
+            f"another program has a write-ahead log of this file, which cannot be shared safely ({why});"
             " stop that program first"
         )
 
 
 def keeps_log(connection: sqlite3.Connection) -> bool:
-    """Return whether a file has a write-ahead log now."""
+    """Return whether a file currently has a write-ahead log."""
     return str(connection.execute("PRAGMA journal_mode").fetchone()[0]) == "wal"
 
 
 def _is_at_rest(path: Path) -> bool:
-    """Whether a file holds all that was recorded, and nothing else: nobody uses a log, or is to roll back."""
+    """Return whether a file is complete by itself: no log is in use and nothing must be rolled back."""
     return not any(_size(path, suffix) for suffix in (LOG, JOURNAL)) and _size(path, INDEX) < LEAST_INDEX
 
 
@@ -153,35 +153,35 @@ def _address(path: Path, options: str) -> str:
 
 
 def is_remote(path: Path) -> bool:
-    """Whether a file system of a network holds a path; where nothing says so (not on Linux), it does not."""
+    """Return whether a path is on a network file system; False if unknown, as on systems other than Linux."""
     try:
         mounts = [line.split(" ") for line in os.fsdecode(MOUNTS.read_bytes()).splitlines()]
     except OSError:
         return False
     parents = {str(parent) for parent in (path.resolve() / "file").parents}
-    # Of two on one place the later holds.
+    # Of two mounts at one place, the later one counts.
     kinds = {_plain(fields[1]): fields[2] for fields in mounts if len(fields) > 2}
     kind = kinds.get(max((place for place in kinds if place in parents), key=len, default=""), "")
     return kind == "fuse" or kind.startswith(NETWORK)
 
 
 def _plain(place: str) -> str:
-    r"""A place as the kernel lists it (a blank is \040), as it is."""
+    r"""Decode a path as the kernel lists it (a blank is \040)."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), place)
 
 
 class SqliteDatabase:
-    """A SQLite file with one connection that threads share in turn."""
+    """A SQLite file with one connection that threads share."""
 
     dialect = "sqlite"
 
     def __init__(self, path: Path) -> None:
         self.place = str(path)
         self._path = path.absolute()
-        self._erased = self._path.with_name(f"{path.name}-erased")  # there: the log may hold what was erased
+        self._erased = self._path.with_name(f"{path.name}-erased")  # exists: the log may hold erased data
         self._lock = threading.RLock()
-        self._inside: _SqliteStatements | None = None  # a transaction, of the thread that has the lock
-        self._refused: str | None = None  # why nothing is recorded any more
+        self._inside: _SqliteStatements | None = None  # a transaction of the thread that holds the lock
+        self._refused: str | None = None  # why writes are refused
         _keep_private(path)
         with self._explain_errors(""):
             self._connection, self._frozen = connect(path, database.BUSY_SECONDS)
@@ -192,7 +192,7 @@ class SqliteDatabase:
 
     @contextmanager
     def write(self) -> Iterator[Statements]:
-        """A transaction that may change something; no other one runs meanwhile."""
+        """Start a transaction that may write; no other one runs meanwhile."""
         with self._lock, self._explain_errors("; nothing was recorded"):
             if self._inside is not None:
                 yield self._inside
@@ -201,8 +201,8 @@ class SqliteDatabase:
                 raise self.refuse(self._refused)
             if self._frozen:
                 raise StoreError(
-                    f"{self.place}: the disk could not be written when this began, and nothing was recorded;"
-                    " start again when it can"
+                    f"{self.place}: the disk was not writable at the start, so nothing was recorded;"
+                    " restart when it is writable"
                 )
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -220,7 +220,7 @@ class SqliteDatabase:
                 self._inside = None
 
     def _check_place(self) -> None:
-        """Refuse to go on with a file that is no longer there: what is written to it would be lost."""
+        """Refuse to write to a file that was moved or replaced, because the data would be lost."""
         if _identity(self._path) != self._identity:
             raise StoreError(
                 f"{self.place}: another file has taken its place, or it is gone; nothing was recorded;"
@@ -229,19 +229,19 @@ class SqliteDatabase:
 
     @contextmanager
     def read(self) -> Iterator[Statements]:
-        """Statements that change nothing."""
+        """Start statements that only read."""
         with self._lock, self._explain_errors("; nothing was recorded"):
             yield self._inside or _SqliteStatements(self._connection)
 
     def backup(self, target: Path) -> None:
-        """Write a copy of everything as it stands at one moment."""
+        """Write a consistent copy of the database to a file."""
         with self._lock, self._explain_errors("; there is no copy"):
             self._connection.execute(sql.BACKUP, {"path": str(target)})
 
     def kind(self) -> str:
-        """The version of SQLite, its kind of journal, and why that is not a write-ahead log."""
+        """Return the version of SQLite, the kind of journal, and why it is not a write-ahead log."""
         if self._frozen:
-            return f"SQLite {sqlite3.sqlite_version}, to be read only"
+            return f"SQLite {sqlite3.sqlite_version}, read-only"
         with self._lock, self._explain_errors(""):
             logs = keeps_log(self._connection)
         why = obstacle(self._path)
@@ -249,24 +249,24 @@ class SqliteDatabase:
         return f"SQLite {sqlite3.sqlite_version}, {journal}"
 
     def refuse(self, why: str) -> StoreError:
-        """Record nothing from now on."""
+        """Refuse all further writes with this reason; return the error to raise."""
         self._refused = why
         return StoreError(f"{self.place}: {why}")
 
     def damage(self) -> list[str]:
-        """Return what is wrong with the file, a sentence each."""
+        """Return a sentence for each fault in the file."""
         with self.read() as run:
             found = [str(next(iter(dict(row).values()))) for row in run(sql.INTEGRITY)]
         return [f"{self.place}: {problem}" for problem in found if problem != "ok"]
 
     @contextmanager
     def erase(self) -> Iterator[Statements]:
-        """A transaction, after which the write-ahead log is emptied: it holds pages as they were before.
+        """Start a transaction after which the write-ahead log, which may hold old pages, is emptied.
 
-        That this is to be done is noted in a file first, so that neither a crash nor a reader prevents it.
+        A marker file is created first, so that neither a crash nor a reader prevents this.
         """
         with self.write() as run:
-            if self._may_log:  # while nobody else can empty the log, and take the note away too early
+            if self._may_log:  # inside, so that nobody else removes the marker too early
                 try:
                     self._erased.touch()
                 except OSError as error:
@@ -275,20 +275,20 @@ class SqliteDatabase:
         self._empty_log(ERASING_SECONDS)
 
     def holds_erased(self) -> bool:
-        """Return whether the log may hold what was erased."""
+        """Return whether the log may hold erased data."""
         return self._erased.exists()
 
     def _empty_log(self, seconds: float) -> None:
-        """Empty the log where nobody reads in it for so long, by a connection that no thread waits for."""
+        """Empty the log if all readers finish in `seconds`, by a connection of its own that blocks nobody."""
         with suppress(StoreError, OSError, sqlite3.Error):
             noted = self._erased.stat().st_mtime_ns
             with self._own_connection(seconds) as own:
                 busy = own.execute(sql.EMPTY_LOG).fetchone()[0]
-            if not busy and self._erased.stat().st_mtime_ns == noted:  # nobody has erased more meanwhile
+            if not busy and self._erased.stat().st_mtime_ns == noted:  # no other erasure meanwhile
                 self._erased.unlink()
 
     def write_back(self) -> None:
-        """Write what the log holds into the file, so that it can begin anew; no judgment waits for that."""
+        """Write the log back into the file so that it can restart, without blocking judgments."""
         if not self._may_log:
             return
         self._empty_log(0)
@@ -300,17 +300,17 @@ class SqliteDatabase:
 
     @contextmanager
     def _own_connection(self, seconds: float) -> Iterator[sqlite3.Connection]:
-        """A connection beside the one that all threads share."""
+        """Open a separate connection."""
         self._check_place()
         address = f"{self._path.as_uri()}?mode=rw"
         with closing(sqlite3.connect(address, timeout=seconds, isolation_level=None, uri=True)) as own:
             yield own
 
     def close(self) -> None:
-        """Give the file back."""
+        """Close the connection."""
         with self._lock:
             self._connection.close()
-        # Whoever is the last to close a file takes its log away.
+        # The last connection to close a file removes its log.
         with suppress(OSError):
             if not self._path.with_name(f"{self._path.name}{LOG}").exists():
                 self._erased.unlink(missing_ok=True)
@@ -334,7 +334,7 @@ class _SqliteStatements:
         return self.connection.execute(statement, parameters).fetchall()
 
     def expect(self, statement: str, /, **parameters: Any) -> None:
-        """Nothing: a file answers at once."""
+        """Do nothing: a file answers at once."""
 
     def many(self, statement: str, rows: Sequence[Row]) -> None:
         self.connection.executemany(statement, rows)
@@ -344,16 +344,16 @@ class _SqliteStatements:
 
 
 def _keep_private(path: Path) -> None:
-    """Make a new file that its owner alone can read: hashes of passwords are kept in it.
+    """Create a new file that only its owner can read, because it will hold password hashes.
 
-    SQLite gives its journals the same rights. A file that is there keeps those it has.
+    SQLite gives its journals the same permissions. An existing file keeps its own.
     """
-    with suppress(OSError):  # there is one, or SQLite will explain
+    with suppress(OSError):  # it exists, or SQLite will report the error
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return which file stands at a path; None: none does."""
+    """Return the identity of the file at a path, or None."""
     with suppress(OSError):
         found = path.stat()
         return found.st_dev, found.st_ino

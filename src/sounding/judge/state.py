@@ -1,8 +1,8 @@
-"""Where judging stands, as a function of the log alone: follow the events, and ask what is next.
+"""Compute the state of judging from the log alone: process events, then ask for the next documents.
 
-No clock, no order of arrival and nothing in memory enters: a server that was killed and one that was not
-give the same next document and the same confidences once they know the same events. Which of several
-judgments of a document counts is a stated policy, never a matter of timing.
+Clocks, the order of arrival and other memory have no influence: two servers that know the same events return
+the same next document and the same confidence. A policy, not timing, decides which of several judgments of a
+document counts.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from sounding.selection.samples import make_sample
 from sounding.selection.strategies import Pick, Strategy, find_strategy, make_strategy
 
 _NEED_RUNS = ("judge", "withdraw", "adjudicate", "fit", "refit")
-_NO_MATTER = ("skip", "unskip", "setting", "assign", "unassign", "audit")  # to what comes next
-WARM_UP = "rank"  # the strategy that assessors begin a topic with, where they warm up
+_NO_MATTER = ("skip", "unskip", "setting", "assign", "unassign", "audit")  # no effect on the next documents
+WARM_UP = "rank"  # the strategy of a warm-up
 
 
 class CountedGrade(NamedTuple):
-    """Whether anybody judged a document, and its grade; None: nobody could, or it is not settled yet."""
+    """Whether a document is judged, and the grade that counts; None: nobody could, or it is not settled."""
 
     judged: bool
     grade: float | None
@@ -55,17 +55,17 @@ NOT_JUDGED = CountedGrade(False, None)
 
 @dataclass(slots=True)
 class Opinions:
-    """All that is said of one document: the grade of every assessor, whoever judged first being first.
+    """All judgments of one document, by assessor in the order of first judgments.
 
-    Who looks at what others did, in an audit, comes after them all.
+    Experts who graded it in an audit come last.
     """
 
-    given: StandingJudgments[str, Event] = field(default_factory=StandingJudgments)  # by assessor
+    given: StandingJudgments[str, Event] = field(default_factory=StandingJudgments)  # assessor -> judgments
     adjudicated: CountedGrade = NOT_JUDGED
-    withdrawn: Selection | None = None  # of the last judgment that was taken back, audits apart
+    withdrawn: Selection | None = None  # selection of the last withdrawn judgment that was not an audit
 
     def take(self, event: Event) -> None:
-        """Follow a judgment, a change, a withdrawal or an adjudication."""
+        """Process a judgment, a change, a withdrawal or an adjudication."""
         who = event.assessor or ""
         if event.kind == "adjudicate":
             self.adjudicated = CountedGrade(True, event.grade)
@@ -78,16 +78,16 @@ class Opinions:
 
     @property
     def grades(self) -> dict[str, float | None]:
-        """The grade of every assessor; None: could not judge it."""
+        """Return the grade by each assessor; None: cannot be judged."""
         return {who: history[-1].grade for who, history in self.given.items()}
 
     @property
     def selections(self) -> dict[str, Selection | None]:
-        """Return how the document came to every assessor."""
+        """Return how each assessor got the document."""
         return {who: history[-1].selection for who, history in self.given.items()}
 
     def verdict(self, feed: Feed) -> CountedGrade:
-        """Return what the document counts as."""
+        """Return the grade that counts, by this policy."""
         if feed == "adjudicated" and self.adjudicated.judged:
             return self.adjudicated
         if not self.given:
@@ -97,38 +97,38 @@ class Opinions:
         grades = [judgment.grade for judgment in judgments if judgment.grade is not None]
         if not grades or (feed == "adjudicated" and len(set(grades)) > 1):
             return CountedGrade(True, None)
-        if feed == "majority":  # of grades that equally many gave, the one that was given first
+        if feed == "majority":  # of equally frequent grades, the one given first
             return CountedGrade(True, Counter(grades).most_common(1)[0][0])
         return CountedGrade(True, grades[0])
 
     @property
     def differ(self) -> bool:
-        """Return whether assessors gave different grades; who could not judge it has no vote."""
+        """Return whether assessors gave different grades; those who could not judge it do not count."""
         return len({grade for grade in self.grades.values() if grade is not None}) > 1
 
     def unsettled(self, feed: Feed) -> bool:
-        """Return whether assessors differ, so that only an organizer can say what the document counts as."""
+        """Return whether assessors differ and an organizer has to settle the document."""
         return feed == "adjudicated" and not self.adjudicated.judged and self.differ
 
     @property
     def judges(self) -> set[str]:
-        """Those among whom an overlap is shared out; who graded the document in an audit is none of them."""
+        """Return the assessors who count towards the overlap, which excludes experts in an audit."""
         return {who for who, selection in self.selections.items() if not is_audit(selection)}
 
     @property
     def selection(self) -> Selection | None:
-        """Return how the document came to be judged first, other than by an audit."""
+        """Return how the document was first selected, ignoring audits."""
         given = (selection for selection in self.selections.values() if not is_audit(selection))
         return next(given, self.withdrawn)
 
 
 def is_audit(selection: Selection | None) -> bool:
-    """Return whether an expert graded a document anew that others have judged."""
+    """Return whether the judgment is an expert's, made in an audit."""
     return selection is not None and selection.policy == AUDIT
 
 
 def opinions_of(events: Iterable[Event]) -> Opinions:
-    """All that the events of one document say of it."""
+    """Return the opinions after the events of one document."""
     opinions = Opinions()
     for event in events:
         opinions.take(event)
@@ -137,7 +137,7 @@ def opinions_of(events: Iterable[Event]) -> Opinions:
 
 @dataclass(slots=True, eq=False)
 class _JudgingPool:
-    """What follows from the runs and the topics in use, and is made anew when there are others."""
+    """Data that depend on the runs and the topics in use, and are rebuilt when these change."""
 
     retrieved: Retrieved  # for topics in use
     session: Session
@@ -145,34 +145,34 @@ class _JudgingPool:
     topics: dict[str, int]
     numbers: list[dict[str, int]]  # (topic,) doc -> its number
     docs: list[str]  # (document,)
-    open: list[dict[int, Selection]]  # (topic,) what is left of the batch that is being judged
-    made: list[int]  # (topic,) batches so far
-    batch: list[dict[int, tuple[int, int]]]  # (topic,) document -> its batch, and how many are in that
-    judged: list[int]  # (topic,) documents that are judged
+    open: list[dict[int, Selection]]  # (topic,) what is left of the current batch
+    made: list[int]  # (topic,) number of batches so far
+    batch: list[dict[int, tuple[int, int]]]  # (topic,) document -> number and size of its batch
+    judged: list[int]  # (topic,) number of judged documents
 
 
 class JudgingState(Agenda):
-    """Where judging stands after the events that it was given."""
+    """The state of judging after the events processed so far."""
 
     def __init__(self, read_run: Callable[[str], bytes]) -> None:
-        """`read_run` gives the content of a run that an event names."""
+        """Start without events; `read_run` returns the content of a run by name."""
         super().__init__(read_run)
         self.sequence = 0
         self.time = 0.0  # of the last event
         self.opinions: dict[Pair, Opinions] = {}
-        # Of all documents that are judged, in the order in which they became so.
+        # All judged documents, in the order in which they became judged.
         self.verdicts: dict[Pair, CountedGrade] = {}
-        self.joined: dict[str, Counter[str]] = {}  # run -> documents judged, and settled, when it came
-        self.ready_fit: tuple[int, Fit] | None = None  # made beforehand: the event that asked for it, the fit
-        self._changed = 0  # the last event that may change what comes next
+        self.joined: dict[str, Counter[str]] = {}  # run -> topic -> documents judged when it was added
+        self.ready_fit: tuple[int, Fit] | None = None  # requesting event and fit, computed in advance
+        self._changed = 0  # the last event that may change the next documents
         self._skips: dict[tuple[str, str], dict[str, dict[int, Selection]]] = {}  # see `_put_off`
-        self._thin: dict[str, dict[str, Selection]] = {}  # topic -> judged, and by too few assessors
-        self._fit: tuple[int, Callable[[], Fit]] | None = None  # the event that asked for it, the work
+        self._thin: dict[str, dict[str, Selection]] = {}  # topic -> documents judged by too few assessors
+        self._fit: tuple[int, Callable[[], Fit]] | None = None  # requesting event and computation
         self._made: _JudgingPool | None = None
 
     @property
     def session(self) -> Session:
-        """The minimal test collection, whatever the order of judging is."""
+        """Return the session of the minimal test collection, which exists under every order of judging."""
         return self._pool.session
 
     @property
@@ -182,34 +182,34 @@ class JudgingState(Agenda):
 
     @property
     def ready(self) -> bool:
-        """Whether there is anything to choose from and to rank by: runs with topics that are in use."""
+        """Return whether there are runs with topics in use."""
         return bool(self.runs) and any(map(self.in_use, self.all_lists.topics))
 
     def follow(self, events: Iterable[Event]) -> None:
-        """Take in events, each in its turn."""
+        """Process events in order."""
         for event in events:
             if event.sequence != self.sequence + 1:
                 raise DamagedError(
                     f"event {event.sequence} follows {self.sequence} in the log; some are missing"
                 )
             if event.kind in _NEED_RUNS and self.ready:
-                _ = self._pool  # made of what was known before, whenever it is that somebody asks
+                _ = self._pool  # build it now, so that its state does not depend on when it is first used
             if event.kind not in _NO_MATTER:
                 self._changed = event.sequence
             self._take(event)
             self.sequence, self.time = event.sequence, event.time
 
     def prepare(self, topic: str | None = None) -> None:
-        """Read the runs and make what the next documents (of a topic) need, where nobody has asked yet."""
+        """Read the runs and prepare the next documents (of a topic) before they are requested."""
         if self.ready:
             _ = self._pool
             if topic is not None and self._gives_out(topic):
                 self._strategy(self.order(topic))
 
     def offers(self, assessor: str, topic: str, count: int) -> list[Offer]:
-        """Documents for an assessor, the best first: `count` or more, unless there are no more.
+        """Return documents for an assessor, best first: `count` or more, if there are enough.
 
-        First those that too few others have judged, then what the order brings, then what was put off.
+        Documents judged by too few others come first, then those of the order, then skipped ones.
         """
         if not self._gives_out(topic):
             return []
@@ -226,7 +226,7 @@ class JudgingState(Agenda):
         return offers + [Offer(doc=doc, selection=selection) for doc, selection in put_off.items()]
 
     def fresh_offers(self, topic: str, count: int) -> list[Offer]:
-        """The next documents of a topic that nobody has judged."""
+        """Return the next unjudged documents of a topic."""
         if not self._gives_out(topic):
             return []
         pool = self._pool
@@ -245,22 +245,22 @@ class JudgingState(Agenda):
         return offers[:count]
 
     def graded(self) -> NDArray[np.bool_]:
-        """(document,) whether a document of the runs has a grade that counts."""
+        """Return (document,): whether it has a grade that counts."""
         graded = np.zeros(len(self._pool.docs), np.bool_)
         for number, verdict in self._verdicts_of(self._pool):
             graded[number] = verdict.grade is not None
         return graded
 
     def count_judged(self) -> int:
-        """Return how many documents are judged, and settled, for topics in use that some run has."""
+        """Return how many documents are judged and settled, for topics in use that any run has."""
         return sum(self._gives_out(pair[0]) and not self.unsettled(pair) for pair in self.verdicts)
 
     def unsettled(self, pair: Pair) -> bool:
-        """Return whether a document that is judged waits for an organizer to settle it."""
+        """Return whether a judged document still has to be settled by an organizer."""
         return self.verdicts[pair].grade is None and self.opinions[pair].unsettled(self.settings.feed)
 
     def left(self, topic: str) -> int:
-        """Return how many documents nobody has judged that the order would still bring."""
+        """Return how many unjudged documents the order would still bring."""
         if not self._gives_out(topic):
             return 0
         number = self._pool.topics[topic]
@@ -271,16 +271,16 @@ class JudgingState(Agenda):
         return size - self._pool.judged[number]
 
     def has_been_judged(self, topic: str, doc: str) -> bool:
-        """Return whether a judgment of a document stands, or an organizer has settled it."""
+        """Return whether a document has a current judgment or was settled."""
         opinions = self.opinions.get((topic, doc))
         return opinions is not None and (bool(opinions.given) or opinions.adjudicated.judged)
 
     def begun_samples(self) -> list[str]:
-        """Topics of which a sample was drawn and something is judged: what was drawn stays when runs come.
+        """Return the topics with a partly judged sample, which is kept when runs are added.
 
-        What assessors found by themselves is no beginning, nor is an audit of it: topics are often developed
-        before there are runs.
-        Which documents were drawn must not matter, or the chances would be others than those on record.
+        Documents that assessors found by search, and audits, do not count as judged here, because topics are
+        often developed before there are runs. The decision must not depend on which documents were drawn;
+        otherwise the recorded probabilities would be wrong.
         """
         begun = {
             topic
@@ -291,15 +291,15 @@ class JudgingState(Agenda):
         return sorted(filter(self.is_sampled, begun))
 
     def ahead(self, assessor: str, topic: str) -> Ahead:
-        """What is still to come for an assessor: of the batch at hand, and in all where that is fixed."""
+        """Return how many documents an assessor still has to judge: in the batch and, if known, in all."""
         if not self._gives_out(topic):
             return Ahead(left=0, batch_left=0, batch_size=0)
         number, order = self._pool.topics[topic], self.order(topic)
-        thin = self._thin.get(topic, {})  # of which those come to this assessor that others have judged
+        thin = self._thin.get(topic, {})  # documents that need more assessors
         others = [doc for doc in thin if assessor not in self.opinions[topic, doc].given]
         left = self.left(topic) + len(others)
         adaptive = order.policy == MTC or find_strategy(order.policy).adaptive
-        # A judgment that was taken back opens its batch again; one that came without a batch is in none.
+        # A withdrawn judgment reopens its batch; a document that came without a batch is in none.
         known, numbers = self._pool.batch[number], self._pool.numbers[number]
         coming = [*self._pool.open[number], *map(numbers.get, others)]
         batches = [known[document] for document in coming if document in known]
@@ -309,11 +309,11 @@ class JudgingState(Agenda):
         )
 
     def again(self, topic: str) -> int:
-        """Return how many documents are judged by fewer people than are to judge each."""
+        """Return how many judged documents need more assessors."""
         return len(self._thin.get(topic, {})) if self._gives_out(topic) else 0
 
     def can_finish(self, topic: str, assessors: Set[str]) -> bool:
-        """Whether these assessors can bring every document of a topic to as many as are to judge it."""
+        """Return whether these assessors are enough to give every document of a topic the wanted overlap."""
         wanted = self.settings.overlap
         if len(assessors) < wanted and self.left(topic):
             return False
@@ -323,11 +323,11 @@ class JudgingState(Agenda):
         )
 
     def asked_fit(self, event: int) -> Callable[[], Fit] | None:
-        """The fit that an event asked for, as work to be done; None: a later one has taken its place."""
+        """Return the computation of the fit that an event requested; None if a later one replaced it."""
         return self._fit[1] if self._fit is not None and self._fit[0] == event else None
 
     def _gives_out(self, topic: str) -> bool:
-        """Return whether some run has the topic, and it is in use."""
+        """Return whether the topic is in use and any run has it."""
         return self.ready and topic in self._pool.topics
 
     @property
@@ -361,13 +361,13 @@ class JudgingState(Agenda):
             self._adopt(event.detail["fit"])
 
     def _put_off(self, assessor: str, topic: str) -> dict[str, Selection]:
-        """Return what an assessor put off in a topic, in the order of the last time for each."""
+        """Return the documents that an assessor skipped in a topic, by the time of the last skip."""
         skips = self._skips.get((assessor, topic), {})
         newest = sorted((max(times), doc) for doc, times in skips.items())
         return {doc: skips[doc][last] for last, doc in newest}
 
     def _skip(self, event: Event) -> None:
-        """Note that a document was put off, or that this was taken back: then the time before counts."""
+        """Record a skip, or undo one, after which the previous skip counts."""
         skips = self._skips.setdefault((event.assessor or "", event.topic or ""), {})
         times = skips.setdefault(event.doc or "", {})
         if event.kind == "unskip":
@@ -389,7 +389,7 @@ class JudgingState(Agenda):
             self._note_thin(pair)
 
     def _begin_anew(self, topic: str | None) -> None:
-        """Put new batches together for a topic, or for all, whose order is another one."""
+        """Start new batches for a topic (None: all) after a change of order."""
         if self._made is not None:
             for number, name in enumerate(self._made.retrieved.topics):
                 if topic in (None, name):
@@ -432,7 +432,7 @@ class JudgingState(Agenda):
                 self._fill(pool, topic)
         else:
             chosen = event.selection
-            if is_audit(chosen):  # what an audit grades has come before
+            if is_audit(chosen):  # an audited document was selected earlier
                 chosen = self.opinions[event.topic or "", event.doc or ""].withdrawn
             if chosen is not None:
                 pool.open[topic] = {number: chosen, **pool.open[topic]}
@@ -441,9 +441,9 @@ class JudgingState(Agenda):
         return is_relevant(verdict.grade, self.settings.level)
 
     def _note_thin(self, pair: Pair) -> None:
-        """Keep account of documents that fewer assessors than wanted have judged; imports need no second.
+        """Update the documents judged by too few assessors; imported judgments need no second assessor.
 
-        An expert who graded one anew is no second either: audits are beside the overlap.
+        An expert's audit does not count as a second judgment.
         """
         opinions, own = self.opinions[pair], self._thin.setdefault(pair[0], {})
         selection = opinions.selection
@@ -454,7 +454,7 @@ class JudgingState(Agenda):
             own.pop(pair[1], None)
 
     def _adopt(self, asked: int) -> None:
-        """Use a fit that an earlier event asked for, unless there are other runs since."""
+        """Use the fit that an earlier event requested, unless the runs have changed since."""
         if self._fit is None or self._fit[0] != asked:
             return
         ready = self.ready_fit
@@ -463,7 +463,7 @@ class JudgingState(Agenda):
         self._fit = self.ready_fit = None
 
     def _build_pool(self) -> _JudgingPool:
-        """All that follows from the runs, with all that is judged so far."""
+        """Build the data that depend on the runs, with all judgments so far."""
         settings = self.settings
         used = [number for number, topic in enumerate(self.all_lists.topics) if self.in_use(topic)]
         if not used:
@@ -499,19 +499,19 @@ class JudgingState(Agenda):
         return pool
 
     def _catch_up(self, pool: _JudgingPool, strategy: Strategy) -> None:
-        """Tell a new strategy all that is judged."""
+        """Pass all judgments so far to a new strategy."""
         for number, verdict in self._verdicts_of(pool):
             strategy.judge(number, verdict.grade)
 
     def _verdicts_of(self, pool: _JudgingPool) -> Iterator[tuple[int, CountedGrade]]:
-        """The documents of the pool that are judged, by number, in the order in which they became so."""
+        """Yield the judged documents of the pool, by number, in the order in which they became judged."""
         for (topic, doc), verdict in self.verdicts.items():
             number = pool.numbers[pool.topics[topic]].get(doc) if topic in pool.topics else None
             if number is not None:
                 yield number, verdict
 
     def _strategy(self, order: Order, pool: _JudgingPool | None = None) -> Strategy:
-        """The strategy of an order over all topics, which knows all that is judged."""
+        """Return the strategy of an order over all topics, which knows all judgments."""
         pool = self._pool if pool is None else pool
         if order.policy == MTC:
             return pool.session
@@ -520,7 +520,7 @@ class JudgingState(Agenda):
             strategy: Strategy
             if kind.sampled:
                 draws = {topic: self.draws(topic, order) for topic in retrieved.topics}
-                # Topics of other orders may be deeper than its strata.
+                # Topics with other orders may have lists deeper than its strata.
                 strategy = make_sample(
                     order.policy, retrieved, draws=draws, seed=seed, where_possible=True, **order.parameters
                 )
@@ -536,7 +536,7 @@ class JudgingState(Agenda):
         self._fill(pool, topic)
 
     def _fill(self, pool: _JudgingPool, topic: int) -> None:
-        """Put the next batch of a topic together, if its order has batches."""
+        """Select the next batch of a topic, if its order has batches."""
         name = pool.retrieved.topics[topic]
         in_force = self.in_force(name)
         order = in_force.order

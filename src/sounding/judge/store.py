@@ -1,7 +1,7 @@
-"""Everything that a judging project remembers, in SQLite or PostgreSQL with the same behavior.
+"""The data of a judging project, in SQLite or PostgreSQL with the same behavior.
 
-The log of events is append-only. Every method that changes something is one transaction; when it returns,
-what it did is on the disk. Assessors appear by their pseudonym everywhere but in `User`.
+The log of events is append-only. Every method that writes is one transaction, and its changes are on disk
+when it returns. Assessors appear by their pseudonym everywhere except in `User`.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ STRANGE = "not the database of a judging project; restore a backup"
 
 
 def open_database(place: str | Path) -> Database:
-    """The database at a path (SQLite), or at an address that begins with postgresql://."""
+    """Open the database at a path (SQLite) or at an address that begins with postgresql://."""
     if urlsplit(str(place)).scheme in POSTGRESQL:
         return PostgresDatabase(str(place))
     return SqliteDatabase(Path(place))
 
 
 def open_store(place: str | Path, *, made: bool = False) -> Store:
-    """The store in a SQLite file or at a postgresql:// address, made where it is not there.
+    """Open the store in a SQLite file or at a postgresql:// address; create it if it does not exist.
 
-    `made`: it must be there already; in a database without one nothing is made then.
+    With `made`, the store must exist; nothing is created.
     """
     database = open_database(place)
     try:
@@ -59,7 +59,7 @@ def open_store(place: str | Path, *, made: bool = False) -> Store:
 
 @contextmanager
 def new_store(place: str | Path) -> Iterator[Store]:
-    """A store in an empty database, in one transaction with all that is done inside: or nothing is made."""
+    """Create a store in an empty database, in one transaction with the block."""
     database = open_database(place)
     try:
         with database.write() as run:
@@ -81,7 +81,7 @@ def _has_log(database: Database, run: Statements) -> bool:
 
 
 def _create_schema(database: Database, run: Statements) -> None:
-    """Make the tables, unless another process has done so by now."""
+    """Create the tables, unless another process has done so meanwhile."""
     if _has_log(database, run):
         _refuse_other_version(database, run)
         return
@@ -102,7 +102,7 @@ def _refuse_other_version(database: Database, run: Statements) -> None:
 
 
 class Store(PeopleTables, log.EventLog):
-    """The database of a project. One a process; its methods may be called from any thread."""
+    """The database of a project, opened once per process; its methods may be called from any thread."""
 
     def __enter__(self) -> Self:
         return self
@@ -116,7 +116,7 @@ class Store(PeopleTables, log.EventLog):
         return self._database.place
 
     def kind(self) -> str:
-        """Return which database it is, and how it keeps what is being written."""
+        """Describe the database and how it journals writes."""
         return self._database.kind()
 
     def close(self) -> None:
@@ -125,23 +125,23 @@ class Store(PeopleTables, log.EventLog):
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """One transaction for all that is done inside: it is recorded when this ends, or nothing of it is."""
+        """Run the block as one transaction, recorded completely or not at all."""
         with self._database.write():
             yield
 
     def refuse(self, why: str) -> StoreError:
-        """Record nothing from now on, and give this reason; returns the error to raise."""
+        """Refuse all further writes with this reason; return the error to raise."""
         return self._database.refuse(why)
 
     def check_writable(self) -> None:
-        """Raise an error where nothing can be recorded."""
+        """Raise an error if nothing can be recorded."""
         with self._database.write() as run:
             run(sql.WRITE_NOTHING)
 
     def backup(self, target: Path) -> None:
-        """Write a copy of the database as it stands; refuses to write over a file."""
+        """Write a copy of the database; refuse to overwrite a file."""
         try:
-            # Hashes of passwords are in it, so that its owner alone may read it.
+            # The copy holds password hashes, so only its owner may read it.
             os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
             raise DataError(f"{target}: there is a file already; give a new name") from None
@@ -154,11 +154,11 @@ class Store(PeopleTables, log.EventLog):
             raise
 
     def damage(self) -> list[str]:
-        """Return what is wrong with the database itself, a sentence each; nothing: it is whole."""
+        """Return a sentence for each fault in the database itself; empty if it is intact."""
         return self._database.damage()
 
     def write_back(self) -> None:
-        """Do what tidying up the database needs while people judge; for a thread in the background."""
+        """Do background maintenance of the database while people judge."""
         self._database.write_back()
 
     # ---- leases
@@ -173,11 +173,11 @@ class Store(PeopleTables, log.EventLog):
         seconds: float,
         count: int = 1,
     ) -> list[records.Lease]:
-        """Up to `count` documents for an assessor: those at hand first, then the first offers that are free.
+        """Lease up to `count` documents to an assessor: those already leased, then the first free offers.
 
-        `offers` gives so many documents, the best first, or all that there are. One is free while fewer than
-        `overlap` others hold it or have judged it; an expert's audit is beside that. What has expired is
-        given back, and what the assessor holds is renewed.
+        `offers` returns a given number of documents, best first, or all if there are fewer. A document is
+        free if fewer than `overlap` others have leased or judged it, not counting audits. Expired leases
+        are released, and the assessor's own are renewed.
         """
         with self._database.write() as run:
             now = run.now()
@@ -201,20 +201,20 @@ class Store(PeopleTables, log.EventLog):
         return leases[:count]
 
     def leases(self, assessor: str | None = None, topic: str | None = None) -> list[records.Lease]:
-        """The leases in force, of an assessor or a topic where one is named."""
+        """Return the current leases, optionally of one assessor or topic."""
         statement, given = sql.narrowed(sql.LEASES, topic=topic, assessor=assessor)
         with self._database.read() as run:
             return [records.lease_of(row) for row in run(statement, now=run.now(), **given)]
 
     def renew(self, assessor: str, seconds: float) -> int:
-        """Lengthen the leases of an assessor who is still at work; returns how many are held."""
+        """Extend the leases of an assessor who is still at work; return their number."""
         with self._database.write() as run:
             now = run.now()
             run(sql.RENEW, assessor=assessor, expires=now + seconds, now=now)
             return len(run(sql.LEASES["assessor"], assessor=assessor, now=now))
 
     def release(self, assessor: str, topic: str | None = None, doc: str | None = None) -> None:
-        """Give leases of an assessor back: all, those of a topic, or that of a document."""
+        """Release leases of an assessor: all, those of a topic, or that of a document."""
         statement, given = sql.narrowed(sql.RELEASE, topic=topic, doc=doc)
         with self._database.write() as run:
             run(statement, assessor=assessor, **given)
@@ -222,21 +222,21 @@ class Store(PeopleTables, log.EventLog):
     # ---- the log
 
     def judge(self, submission: records.Submission) -> records.Receipt:
-        """Record a judgment, or a change of one, and give its lease back; the same key twice is one act.
+        """Record a judgment or a change of one, and release its lease; a repeated key records nothing new.
 
-        A judgment whose lease has expired is recorded all the same: work that was done is not thrown away.
-        One that says what stands already, with the same comment, is no further act either.
-        One that would change another than was `seen` is an UnseenError.
+        A judgment counts even if its lease has expired, so that no work is lost. A judgment equal to the
+        current one, with the same comment, records nothing. If the current judgment is not the one that was
+        `seen`, it raises UnseenError.
         """
         with self._database.write() as run:
             return log.record_judgment(run, log.storable_submission(submission))
 
     def judge_all(self, submissions: Iterable[records.Submission]) -> int:
-        """Record many judgments, all or none and without their keys; returns how many changed something.
+        """Record many judgments without their keys, all or none; return how many changed something.
 
-        One that says what stands already is passed over, so that reading a file twice changes nothing.
+        Judgments equal to the current ones are ignored, so reading a file twice changes nothing.
         """
-        known: dict[tuple[str, str], dict[str, float | None]] = {}  # grades that stand, by assessor and topic
+        known: dict[tuple[str, str], dict[str, float | None]] = {}  # (assessor, topic) -> current grades
         every = iter(submissions)
         changed = 0
         with self._database.write() as run:
@@ -247,10 +247,10 @@ class Store(PeopleTables, log.EventLog):
     def withdraw(
         self, assessor: str, topic: str, doc: str | None, *, key: str, overlap: int, seconds: float
     ) -> records.Receipt | None:
-        """Take back the last act of an assessor on a document (None: in the topic); None: there is none.
+        """Undo an assessor's last action on a document (None: in the topic); return None if there is none.
 
-        An act is a judgment, the change of one, or a skip. A change goes back to the judgment before it.
-        Else the document is at hand again, before any other, unless others have taken its place meanwhile.
+        An action is a judgment, a change of one, or a skip. Undoing a change restores the judgment before it.
+        Otherwise the document comes next again, unless enough others have leased or judged it meanwhile.
         """
         with self._database.write() as run:
             now = run.now()
@@ -260,11 +260,11 @@ class Store(PeopleTables, log.EventLog):
             if log.is_void(run, assessor, topic, doc, key):
                 return None
             last = next(log.acts(run, assessor, topic, doc), None)
-            if last is None:  # and whatever comes meanwhile, there is none when this is sent again
+            if last is None:  # a repetition of this request must find nothing either
                 run(sql.ADD_VOID_KEY, assessor=assessor, key=key, topic=topic, doc=doc, stood=None)
                 return None
             event = log.take_back(run, last, assessor, topic, key)
-            run(sql.DROP_EXPIRED, now=now)  # a clock that goes back must not bring one back to life
+            run(sql.DROP_EXPIRED, now=now)  # a clock set back must not revive an expired lease
             if _is_free(run(sql.HOLDERS, topic=topic, doc=last.doc, now=now), assessor, overlap):
                 held = run(sql.OWN_LEASES, assessor=assessor, topic=topic)
                 lease = records.Lease(
@@ -284,7 +284,7 @@ class Store(PeopleTables, log.EventLog):
         active: float | None = None,
         away: float | None = None,
     ) -> records.Receipt:
-        """Put a document off: its lease is given back, and the assessor sees it again at the end."""
+        """Skip a document: release its lease, so that the assessor sees it again at the end."""
         with self._database.write() as run:
             found = log.earlier_receipt(run, "skip", assessor, topic, doc, key)
             if found is not None:
@@ -308,7 +308,7 @@ class Store(PeopleTables, log.EventLog):
         key: str | None = None,
         detail: dict[str, Any] | None = None,
     ) -> records.Receipt:
-        """Record an event that is no judgment of an assessor: adjudications, orders, fits."""
+        """Record an event other than an assessor's judgment, such as an adjudication, an order or a fit."""
         with self._database.write() as run:
             if key is not None and assessor is not None:
                 found = log.earlier_receipt(run, kind, assessor, topic, doc, key, grade)
@@ -322,12 +322,12 @@ class Store(PeopleTables, log.EventLog):
     def standing(
         self, *, topic: str | None = None, assessor: str | None = None, doc: str | None = None
     ) -> list[records.StandingJudgment]:
-        """The judgments that stand now, the newest last; a doc is named together with its topic."""
+        """Return the current judgments, newest last; `doc` requires `topic`."""
         statement, given = sql.narrowed(sql.STANDING, topic=topic, assessor=assessor, doc=doc)
         return [records.standing_of(row) for row in self._rows(statement, **given)]
 
     def progress(self, assessor: str, level: float) -> list[records.AssessorProgress]:
-        """Return how far an assessor is with every topic begun; relevant is what has at least this grade."""
+        """Return an assessor's progress on each topic begun; `level` is the lowest relevant grade."""
         rows = self._rows(sql.PROGRESS, assessor=assessor)
         grades: dict[str, dict[float | None, int]] = {}
         for row in rows:
@@ -341,21 +341,21 @@ class Store(PeopleTables, log.EventLog):
         ]  # fmt: skip
 
     def judged_by(self, assessor: str, topic: str) -> int:
-        """Return how many judgments of an assessor stand for a topic."""
+        """Return the number of current judgments of an assessor for a topic."""
         return int(self._rows(sql.JUDGED_BY, assessor=assessor, topic=topic)[0]["judged"])
 
     def judgments_given(self) -> Counter[str]:
-        """Return how many judgments of each assessor stand."""
+        """Return the number of current judgments of each assessor."""
         rows = self._rows(sql.JUDGMENTS_OF_ASSESSORS)
         return Counter({row["assessor"]: int(row["judged"]) for row in rows})
 
     # ---- topics
     #
-    # Texts are kept in versions beside the log. That there is a new version, and the status it gives the
-    # topic, is an event, so that the log alone says which topics counted at any moment.
+    # Texts are stored in versions outside of the log. Each new version, with the topic's status, is an event,
+    # so that the log alone determines which topics counted at any moment.
 
     def begin_topic(self, *, title: str, author: str) -> records.Topic:
-        """A new topic of an assessor, under the first id of ours that is free."""
+        """Create a new topic of an assessor under a free id."""
         with self._database.write() as run:
             taken = {row["id"] for row in run(sql.TOPICS)}
             id = next(name for number in count(1) if (name := f"N{number:03d}") not in taken)  # noqa: A001
@@ -373,10 +373,10 @@ class Store(PeopleTables, log.EventLog):
         author: str | None = None,
         after: int | None = None,
     ) -> records.Topic:
-        """A new version of a topic; one that would be as the newest is, is not made.
+        """Save a new version of a topic, unless it equals the newest one.
 
-        Without a status the topic keeps the one that it has; a new one is a candidate. Where the newest
-        version is not the one that this is to come `after`, it is a ConflictError.
+        Without a status, the topic keeps its own; a new topic is a candidate. If the newest version is not
+        `after`, this raises ConflictError.
         """
         id = storable(id.strip(), "a topic id")  # noqa: A001
         if len(id.split()) != 1:
@@ -397,7 +397,7 @@ class Store(PeopleTables, log.EventLog):
             return _save_version(run, topic, last)
 
     def set_status(self, id: str, status: records.TopicStatus, *, author: str | None = None) -> records.Topic:  # noqa: A002
-        """The topic with another status, its text as it is; the same status again changes nothing."""
+        """Change the status of a topic and keep its text; the same status changes nothing."""
         with self._database.write() as run:
             last = _newest(run, id)
             if last is None:
@@ -405,28 +405,28 @@ class Store(PeopleTables, log.EventLog):
             return _save_version(run, replace(last, status=status, author=author, time=time.time()), last)
 
     def topic(self, id: str) -> records.Topic | None:  # noqa: A002
-        """The newest version of a topic."""
+        """Return the newest version of a topic."""
         with self._database.read() as run:
             return _newest(run, id)
 
     def topics(self) -> list[records.Topic]:
-        """All topics, each in its newest version, by id."""
+        """Return the newest version of all topics, by id."""
         return [records.topic_of(row) for row in self._rows(sql.TOPICS)]
 
     def topic_versions(self, id: str) -> list[records.Topic]:  # noqa: A002
-        """All versions of a topic, the first one first."""
+        """Return all versions of a topic, oldest first."""
         return [records.topic_of(row) for row in self._rows(sql.TOPIC_VERSIONS, id=readable(id))]
 
     def topic_events(self, until: int) -> list[records.Event]:
-        """The events that say which versions of topics there are, up to a sequence number."""
+        """Return the events about versions of topics, up to a sequence number."""
         return [records.event_of(row) for row in self._rows(sql.TOPIC_EVENTS, until=until)]
 
     def judged_topics(self, until: int) -> list[str]:
-        """The topics with judgments that stood after an event, by id."""
+        """Return the topics that had judgments after an event, by id."""
         return [row["topic"] for row in self._rows(sql.JUDGED_TOPICS, until=until)]
 
     def assign(self, topic: str, assessor: str) -> None:
-        """Have an assessor judge a topic; who does already, goes on."""
+        """Assign a topic to an assessor; repeating this changes nothing."""
         with self._database.write() as run:
             if _newest(run, topic) is None:
                 raise DataError(f"there is no topic {topic!r}; assign one that exists")
@@ -435,7 +435,7 @@ class Store(PeopleTables, log.EventLog):
                 log.append(run, "assign", topic=topic, assessor=assessor)
 
     def unassign(self, topic: str, assessor: str) -> None:
-        """Take a topic from an assessor, whose leases on it are given back."""
+        """Remove a topic from an assessor and release the leases on it."""
         with self._database.write() as run:
             if run(sql.ASSIGNED, topic=topic, assessor=assessor):
                 run(sql.UNASSIGN, topic=topic, assessor=assessor)
@@ -443,43 +443,43 @@ class Store(PeopleTables, log.EventLog):
             run(sql.RELEASE["topic"], topic=topic, assessor=assessor)
 
     def assignments(self) -> list[tuple[str, str]]:
-        """(topic, assessor) for all that are assigned."""
+        """Return all assignments as (topic, assessor)."""
         return [(row["topic"], row["assessor"]) for row in self._rows(sql.ASSIGNMENTS)]
 
     def was_assigned(self, topic: str, assessor: str) -> bool:
-        """Return whether an assessor is to judge a topic, or was at any time before."""
+        """Return whether a topic is or ever was assigned to an assessor."""
         return bool(self._rows(sql.WAS_ASSIGNED, topic=readable(topic), assessor=assessor))
 
     def topics_by(self, author: str) -> list[records.Topic]:
-        """The topics that an assessor began, each in its newest version, whoever wrote that."""
+        """Return the newest version of the topics that an assessor created."""
         return [records.topic_of(row) for row in self._rows(sql.TOPICS_BY, author=author)]
 
     def topics_of(self, assessor: str) -> list[records.Topic]:
-        """The topics that an assessor is to judge."""
+        """Return the topics assigned to an assessor."""
         return [records.topic_of(row) for row in self._rows(sql.TOPICS_OF, assessor=assessor)]
 
     # ---- who judges which topics
     #
-    # A topic stays assigned to whoever becomes an organizer or may not sign in, and is theirs again with the
-    # role or the sign-in. Until then it counts nowhere, since they judge nothing.
+    # Assignments of people who become organizers or cannot sign in are kept for when they can judge again.
+    # Until then they do not count.
 
     def assessors(self) -> list[records.User]:
-        """Those who can judge: assessors who may sign in."""
+        """Return the assessors who can sign in."""
         return [one for one in self.users() if one.role == "assessor" and one.active]
 
     def assigned(self) -> list[tuple[str, records.User]]:
-        """(topic, assessor) for all topics and those who are to judge them, and can."""
+        """Return the assignments of assessors who can sign in, as (topic, assessor)."""
         ready = {one.pseudonym: one for one in self.assessors()}
         return [(topic, ready[assessor]) for topic, assessor in self.assignments() if assessor in ready]
 
     def topics_given(self) -> Counter[str]:
-        """Return how many topics everybody is to judge, by pseudonym; who can judge nothing has none."""
+        """Return the number of topics assigned to each assessor who can sign in, by pseudonym."""
         return Counter(assessor.pseudonym for _, assessor in self.assigned())
 
     # ---- runs
 
     def add_run(self, name: str, content: bytes, detail: dict[str, Any]) -> records.Event:
-        """Keep a run and record that it was added; a name that is taken is a ConflictError."""
+        """Store a run and record that it was added; raise ConflictError if its name is taken."""
         name = storable(name, "the name of a run")
         with self._database.write() as run:
             if run(sql.RUN, name=name):
@@ -490,7 +490,7 @@ class Store(PeopleTables, log.EventLog):
         return event
 
     def run(self, name: str) -> bytes:
-        """The content of a run."""
+        """Return the content of a run."""
         rows = self._rows(sql.RUN, name=name)
         if not rows:
             raise records.DamagedError(
@@ -499,7 +499,7 @@ class Store(PeopleTables, log.EventLog):
         return bytes(rows[0]["content"])
 
     def run_names(self) -> list[str]:
-        """The names of all runs in the order in which they came."""
+        """Return the names of all runs in the order in which they were added."""
         return [row["name"] for row in self._rows(sql.RUN_NAMES)]
 
     # ---- searches and settings
@@ -507,15 +507,15 @@ class Store(PeopleTables, log.EventLog):
     def log_search(
         self, assessor: str, topic: str | None, query: str, results: int, *, first: int, total: int
     ) -> None:
-        """Note a query of the search box: how many hits were shown from which place on, and of how many."""
+        """Log a query: the number of hits shown, the rank of the first, and the total."""
         self._add_search(assessor, topic, query, results=results, first_hit=first, total=total)
 
     def log_opening(self, assessor: str, topic: str | None, query: str, doc: str) -> None:
-        """Note a document that was opened from the results of a query."""
+        """Log a document that was opened from the results of a query."""
         self._add_search(assessor, topic, query, doc=doc)
 
     def _add_search(self, assessor: str, topic: str | None, query: str, **more: str | int) -> None:
-        """Add an entry to the search log; columns that are not among `more` stay empty."""
+        """Add an entry to the search log; columns not in `more` stay empty."""
         known = {"assessor": assessor, "topic": topic, "query": readable(query), **more}
         with self._database.write() as run:
             number = run(sql.NEXT_SEARCH)[0]["sequence"]
@@ -525,7 +525,7 @@ class Store(PeopleTables, log.EventLog):
             )
 
     def searches(self) -> Iterator[records.SearchEntry]:
-        """The search log."""
+        """Yield the search log."""
         after = 0
         while True:
             rows = self._rows(sql.SEARCHES, after=after, count=log.PAGE)
@@ -535,12 +535,12 @@ class Store(PeopleTables, log.EventLog):
             after = rows[-1]["sequence"]
 
     def setting(self, name: str) -> str | None:
-        """Return what may change while people judge: instructions, the title of the project."""
+        """Return a setting that can change while people judge, such as the instructions, or None."""
         rows = self._rows(sql.SETTING, name=name)
         return rows[0]["value"] if rows else None
 
     def set_setting(self, name: str, value: str, *, by: str | None = None) -> None:
-        """Change a setting; the same value again changes nothing."""
+        """Change a setting; the same value changes nothing."""
         value = readable(value)
         with self._database.write() as run:
             if not any(row["value"] == value for row in run(sql.SETTING, name=name)):
@@ -558,7 +558,7 @@ def _free_offers(
     count: int,
     now: float,
 ) -> Iterator[records.Offer]:
-    """The offers of a topic that an assessor may have, where `held` are the leases of the topic."""
+    """Yield the offers of a topic that are free for an assessor; `held` are the topic's leases."""
     holders: dict[str, list[Row]] = {}
     for row in held:
         holders.setdefault(row["doc"], []).append(row)
@@ -570,7 +570,7 @@ def _free_offers(
             if offer.doc in tried:
                 continue
             tried.add(offer.doc)
-            # Most that are not free are held by somebody, which is known already.
+            # Check the known leases first: they explain most documents that are not free.
             if _is_free(holders.get(offer.doc, ()), assessor, overlap) and _is_free(
                 run(sql.HOLDERS, topic=topic, doc=offer.doc, now=now), assessor, overlap
             ):
@@ -581,7 +581,7 @@ def _free_offers(
 
 
 def _is_free(holders: Sequence[Row], assessor: str, overlap: int) -> bool:
-    """Return whether an assessor may have a document that those have who are given."""
+    """Return whether an assessor may get a document with these holders."""
     sharing = {row["assessor"] for row in holders if row["policy"] != records.AUDIT}
     return len(sharing) < overlap and all(row["assessor"] != assessor for row in holders)
 
@@ -597,7 +597,7 @@ def _newest(run: Statements, id: str) -> records.Topic | None:  # noqa: A002
 
 
 def _save_version(run: Statements, topic: records.Topic, last: records.Topic | None) -> records.Topic:
-    """Make a topic the newest version and say so in the log, unless it says what the last one does."""
+    """Save a topic as the newest version and log it, unless it equals the last version."""
     if last is not None:
         if replace(topic, version=last.version, author=last.author, time=last.time) == last:
             return last

@@ -12,13 +12,13 @@ from sounding.measures import Measure, parse_measures
 from sounding.measures.bounds.utility import depth_for_residual
 from sounding.measures.utility import insq_weights
 
-SHALLOWER = (5, 10, 20, 50, 100, 200, 500)  # depths at which an even assessment is looked for
+SHALLOWER = (5, 10, 20, 50, 100, 200, 500)  # depths at which to look for even assessment
 
 WEIGHTED = ("RBP", "ERR")  # without a cut-off, their weight declines and lies near the top
 PATIENT = ("INSQ", "INST")  # likewise, with a cut-off that the user did not write
 FADED = 0.01  # share of their weight that may lie beyond the depth of assessment
 
-DEFAULT_ASSESSMENT = "A_p"  # at the depth of each measure
+DEFAULT_ASSESSMENT = "A_p"  # uses the depth of each measure
 TWIN = "twin"
 ASSESSMENTS = "A_p, A_p@500, A_r, A_r@500, AA@100, MAA or twin"
 

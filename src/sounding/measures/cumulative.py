@@ -119,7 +119,7 @@ def _bejeweled_player_model(gain: Table, *, T: float) -> Table:  # noqa: N803
     return np.cumsum(gain * going, axis=0) / np.cumsum(going, axis=0)
 
 
-# By name: functions of a ranking and a depth, and functions of the gains of its documents, (rank, topic),
+# Functions of a ranking and a depth, and functions of the gains of its documents, (rank, topic), which range
 # from 0 at `min_rel` to 1 at `max_rel`. Both receive the measure's other parameters.
 _CURVES: Mapping[str, Callable[..., Table | None]] = {"Q": _q_measure, "ERR": _expected_reciprocal_rank}
 _GAIN_CURVES: Mapping[str, Callable[..., Table]] = {

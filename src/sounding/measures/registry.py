@@ -265,7 +265,7 @@ class Measure:
 
 @cache
 def _arguments(measure: Measure) -> Mapping[str, Any]:
-    """Return the arguments of a measure; a campaign asks for them thousands of times."""
+    """Return the arguments of a measure; cached, because they are needed thousands of times."""
     return {name: _thaw(measure.get(name)) for name in measure.definition.parameters}
 
 

@@ -101,7 +101,7 @@ def plan(
     )  # fmt: skip
     if first is not None:
         first(result)
-    seeds = [seed * completions + number + 1 for number in range(completions)]  # another seed has others
+    seeds = [seed * completions + number + 1 for number in range(completions)]  # no overlap between plans
     ahead: Outlook | None = None
     forecasts: tuple[JudgingForecast, ...] | None = None
     processes = worth_sharing(len(seeds), jobs)

@@ -22,16 +22,16 @@ class JudgingPlan:
     """What is known about the order of some runs, and what to judge next."""
 
     session: Session
-    confidence: Confidence  # of the order, as far as it is stated
+    confidence: Confidence  # of the order, if it can be stated
     picks: tuple[Pick, ...]  # the next documents, the most informative first
     proven: NDArray[np.bool_]  # (run, other) whether no further judgment can put the run below the other
     sure: float  # the confidence from which the order of two runs is probable
     outlook: Outlook | None  # what judging the next documents is expected to bring; None: unknown
-    wanted: float | None  # the confidence that forecasts are for
+    wanted: float | None  # the confidence that forecasts aim at
     most: int  # judgments after which a simulation ends
-    forecasts: tuple[JudgingForecast, ...] | None  # None: not asked for, or no confidence is stated
-    holds: Holds | None  # what a test concludes about the pairs today; None: not known
-    unsaid: str | None  # why it is not known
+    forecasts: tuple[JudgingForecast, ...] | None  # None: not requested, or no confidence can be stated
+    holds: Holds | None  # today's conclusions about the pairs and whether they hold; None: unknown
+    unsaid: str | None  # why `holds` is unknown
     cut: str | None  # how the judgments were cut, in a sentence
     policies: Policies
     seed: int

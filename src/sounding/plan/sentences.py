@@ -68,7 +68,7 @@ def _certainty(plan: JudgingPlan, *, proofs: bool) -> str:
 
 
 def truth_note(plan: JudgingPlan) -> str:
-    """Say what the expected values are expected values of."""
+    """Explain what the expected values estimate."""
     return (
         f"Expected {plan.form.name}: the value if the first {plural(plan.parameters.depth, 'document')} of"
         f" each run were judged on all {plural(len(plan.retrieved.topics), 'topic')}."
@@ -76,7 +76,7 @@ def truth_note(plan: JudgingPlan) -> str:
 
 
 def unstated_notes(confidence: Confidence) -> list[str]:
-    """Say why no confidence is stated, where the headline says that nothing is judged."""
+    """Say why no confidence is stated, if the headline only says that nothing is judged."""
     if not confidence.reason or confidence.judgments:
         return []
     return [f"No confidence can be stated: {confidence.reason}."]
@@ -112,7 +112,7 @@ def holds_note(holds: Holds) -> str:
 
 
 def outlook_notes(plan: JudgingPlan) -> list[str]:
-    """Say what judging the next documents is expected to bring; nothing where that is not known."""
+    """Say what judging the next documents is expected to bring; nothing if that is unknown."""
     if plan.outlook is None:
         return []
     after = plan.outlook.after
@@ -153,7 +153,7 @@ def forecast_answer(forecasts: Sequence[JudgingForecast], wanted: float, seconds
 
 
 def forecast_range(forecasts: Sequence[JudgingForecast]) -> list[str]:
-    """Say how far the simulations behind a forecast differ; nothing where none had to judge."""
+    """Say how far the simulations behind a forecast differ; nothing if none needed judgments."""
     needed = np.sort([one.needed for one in forecasts])
     reached = int(np.isfinite(needed).sum())
     if not reached or needed[-1] == 0:

@@ -142,7 +142,7 @@ def documents_table(plan: JudgingPlan, *, brief: bool) -> Table:
             Column("doc", [plan.retrieved.docs.text(pick.document) for pick in shown]),
             Column("chance", [session.chance(pick.document) if stated else None for pick in shown], digits=3),
             Column("pool_rank", [pick.pool_rank for pick in shown]),
-            # For people, as a share of the first one's.
+            # For people, shown as a share of the first document's.
             Column("weight", [weight / most if most else None for weight in weights], digits=3)
             if brief
             else Column("weight", weights, digits=8),
@@ -154,7 +154,7 @@ def documents_table(plan: JudgingPlan, *, brief: bool) -> Table:
 
 
 def forecast_table(plan: JudgingPlan, seconds: float) -> Table:
-    """Return one row per simulation of judging; none where there is no forecast."""
+    """Return one row per simulation of judging; no rows without a forecast."""
     rows = plan.forecasts or ()
     needed = [one.judgments[-1] if one.reached else None for one in rows]
     return Table(

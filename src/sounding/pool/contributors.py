@@ -23,10 +23,10 @@ class Contributors:
     """The runs, who submitted each, and which of them contribute to the pool."""
 
     contributing: NDArray[np.bool_]  # (run,)
-    groups: tuple[str, ...]  # (run,) a run of an unknown group is a group of its own
+    groups: tuple[str, ...]  # (run,) a run of unknown group forms its own group
     kinds: tuple[str, ...]  # (run,) empty: not known
     how: str  # how they were chosen, in words
-    remarks: tuple[str, ...]  # where info and runs do not match, one line each
+    remarks: tuple[str, ...]  # mismatches between info and runs, one line each
 
     def pool(self, retrieved: Retrieved, depth: int) -> Retrieved:
         """Return the lists of the contributing runs, cut at the depth of the pool."""

@@ -33,12 +33,21 @@ from sounding.terminal.options import (
     write_text,
 )
 
-SUFFIXES = {".tsv": "tsv", ".qrels": QRELS}  # beside those that all commands know
+SUFFIXES = {".tsv": "tsv", ".qrels": QRELS}  # in addition to the suffixes common to all commands
 PLAIN = ("", ".txt", ".lines")  # suffixes of plain lines; a replay writes qrels there
-WRITTEN = {LINES: "lines of topic and doc", QRELS: "TREC qrels", "table": "a table"}  # by format
+WRITTEN = {LINES: "lines of topic and doc", QRELS: "TREC qrels", "table": "a table"}  # format -> description
 TEMPLATE = "to-judge.qrels"  # the file that the next command suggests
-WHO = ("info", "depth", "runs_per_group", "policy", "run_format", "seconds")  # options that make the pool
-WHICH = ("strategy", "budget", "batches", "rate", "strata", "p", "level", "seed")  # what to judge of it
+WHO = ("info", "depth", "runs_per_group", "policy", "run_format", "seconds")  # options that define the pool
+WHICH = (
+    "strategy",
+    "budget",
+    "batches",
+    "rate",
+    "strata",
+    "p",
+    "level",
+    "seed",
+)  # options that choose from it
 JUDGED = ("qrels", "pool_depth", "qrels_format")  # existing judgments
 
 
@@ -80,7 +89,7 @@ def _typed_depth(options: PoolingOptions) -> int | None:
 
 
 def _strategies(options: PoolingOptions) -> list[Kind]:
-    """Return the strategies; by default depth, or rank where only a part of the pool is asked for."""
+    """Return the strategies; by default depth, or rank if only a part of the pool is requested."""
     if options.strategy is not None:
         return [find_strategy(name.strip()) for name in options.strategy.split(",")]
     return [find_strategy("rank" if options.budget or options.batches else "depth")]
@@ -92,7 +101,7 @@ def _looking_ahead(options: PoolingOptions) -> list[str]:
 
 
 def _conflicts(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
-    """Yield what is wrong with options that exclude each other."""
+    """Yield errors for options that exclude each other."""
     ahead = _looking_ahead(options)
     if len(ahead) > 1:
         yield "--max-residual and --summary do not go together; use one of them"
@@ -120,7 +129,7 @@ def _conflicts(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
 
 
 def _idle_options(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
-    """Yield what is wrong with options that would change nothing, or are out of range."""
+    """Yield errors for options that would have no effect or are out of range."""
     ahead = _looking_ahead(options)
     named = f"the strateg{'ies' if len(kinds) > 1 else 'y'} {', '.join(kind.name for kind in kinds)}"
     used = {name for kind in kinds for name in kind.parameters}
@@ -228,7 +237,7 @@ def _write_next(result: Pooling, options: PoolingOptions) -> None:
 
 
 def _advice(result: Pooling, options: PoolingOptions) -> list[str]:
-    """Return how to go on once the documents are judged."""
+    """Return advice for after the documents are judged."""
     (kind,) = result.kinds
     advice = []
     if options.format_name == QRELS:
@@ -242,7 +251,7 @@ def _advice(result: Pooling, options: PoolingOptions) -> list[str]:
 
 
 def _following(result: Pooling, options: PoolingOptions) -> str | None:
-    """Return the next command: write a template, or list what a filled-in one leaves to judge."""
+    """Return the next command: write a template, or list what is unjudged after a template is filled in."""
     if options.format_name != QRELS:
         writable = all(len(text.split()) == 1 for row in result.documents() for text in row)
         return suggest("pool", "-o", TEMPLATE, keep=(*WHO, *WHICH, *JUDGED)) if writable else None

@@ -16,7 +16,7 @@ from sounding.selection.orders import rbp_weights
 
 PERSISTENCE = 0.8  # p of RBP, unless another is given
 POOR = 0.8  # a run with less than this share of its first documents in the pool is poorly covered
-NEAR = 10  # the first documents that this is about
+NEAR = 10  # the first documents used for POOR
 ROUNDING = 1e-9  # rounding error of a mean of shares
 
 
@@ -26,7 +26,7 @@ class Foresight:
 
     runs: tuple[str, ...]
     contributors: Contributors
-    topics: int  # with documents to judge
+    topics: int  # topics with documents to judge
     depth: int  # of the chosen pool; at most the length of the longest list
     p: float  # of RBP
     sizes: Counts  # (topic, depth) documents of the pool of depth 1, 2, ... as far as the runs go
@@ -34,7 +34,7 @@ class Foresight:
     residuals: Values  # (run, depth + 1) mean RBP residual if the pool of depth 0, 1, ... is judged
     to_add: Counts  # (run,) documents that the pool gains if the run is pooled too
     poor: Counts  # runs with less than 80% of their first ten documents in the pool, the poorest first
-    to_cover: tuple[int, int]  # documents that pooling these too adds: to the depth, their first ten
+    to_cover: tuple[int, int]  # documents that pooling these adds: to the depth, their first ten
     overlap: Values  # (run, run) of contributing runs: share of the first documents that both have
     group_documents: dict[str, tuple[int, int]]  # group -> documents it retrieved, it alone retrieved
     group_overlap: Values  # (group, group) share of the first group's documents that the second has
@@ -62,7 +62,7 @@ class Foresight:
         return self.shares[:, min(k, self.shares.shape[1]) - 1]
 
     def depth_for_residual(self, most: float) -> int | None:
-        """Return the least pool depth with a mean RBP residual of at most `most`; None: there is none."""
+        """Return the least pool depth with a mean RBP residual of at most `most`; None if there is none."""
         enough = (self.residuals.mean(axis=0) <= most).nonzero()[0]
         return int(enough[0]) if len(enough) else None
 
@@ -89,7 +89,7 @@ def foresee(
     """
     pooled = retrieved.pick(contributors.contributing)
     depth = min(depth, retrieved.depth)
-    best = np.append(pooled.best_ranks(), 0)  # however deep; the last place is what NONE points to
+    best = np.append(pooled.best_ranks(), 0)  # at any depth; NONE refers to the last place
     chosen = (best > 0) & (best <= depth)
     sizes = _sizes(retrieved, best[:NONE], pooled.depth)
     given = pooled.cut(depth)

@@ -63,7 +63,7 @@ def pool(
 
     The pool holds the first `depth` documents (100) of the runs that `info` lists as pooled, or of
     `per_group` runs of each group; without `info`, of all runs. `budget` is the number of new judgments:
-    where the pool has too few unjudged documents and no depth is given, it goes deeper. The default strategy
+    if no depth is given and the pool has too few unjudged documents, it goes deeper. The default strategy
     takes the whole pool by doc id; with a budget or batches, the best ranks first. `rate`, `strata`, `p` and
     `level` are parameters of strategies. `qrels` are existing judgments; `pool_depth` keeps those that a
     pool of that depth would contain.
@@ -139,7 +139,7 @@ def _sufficient_depth(contributors: Contributors, retrieved: Retrieved, grades: 
 
 
 def _names(strategy: str | Sequence[str] | None, budget: int | None, batches: int | None) -> Sequence[str]:
-    """Return the given strategies; by default depth, or rank where only a part of the pool is asked for."""
+    """Return the given strategies; by default depth, or rank if only a part of the pool is requested."""
     if strategy is None:
         return ["rank" if budget or batches else "depth"]
     return [strategy] if isinstance(strategy, str) else strategy
@@ -154,7 +154,7 @@ def _make(
     seed: int,
     before: Mapping[int, float] | None = None,
 ) -> Strategy:
-    """Make a strategy, in batches if asked for; `before` maps documents to existing grades."""
+    """Make a strategy, in batches if requested; `before` maps documents to existing grades."""
     if batches:
         return in_batches(kind.name, pool, batches, seed=seed, before=before, **given)
     strategy = make_strategy(kind.name, pool, seed=seed, **given)

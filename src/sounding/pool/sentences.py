@@ -12,9 +12,9 @@ from sounding.pool.foresight import NEAR, POOR, Foresight
 from sounding.pool.result import DEPTH, Pooling
 from sounding.selection.strategies import Replay
 
-NAMED = 5  # runs that a sentence names
-RIVALS = 2  # strategies that a headline names beside the best
-MOST_FOUND = 0.9  # the share of the relevant documents that a replay is asked for
+NAMED = 5  # runs named in a sentence
+RIVALS = 2  # strategies named in a headline in addition to the best
+MOST_FOUND = 0.9  # the share of the relevant documents that a replay should find
 POLICIES = ("ties", "compat", "duplicates")
 
 LEARNS = "{name} learns from judgments: judge these documents, then run the command again with --qrels."
@@ -135,7 +135,7 @@ def judgments_needed(replays: Mapping[str, Replay]) -> dict[str, int]:
 
 
 def pool_notes(result: Pooling, *, asked: int | None, all_notes: bool) -> list[str]:
-    """Say what is particular about the pool; `asked` is the depth that was typed."""
+    """Return remarks about the pool; `asked` is the depth that was typed."""
     notes = [f"{text[:1].upper()}{text[1:]}." for text in result.contributors.remarks]
     notes += [] if result.cut is None else [f"{result.cut[:1].upper()}{result.cut[1:].rstrip('.')}."]
     longest = int(result.pool.lengths.max(initial=0))
@@ -181,7 +181,7 @@ def unknown_notes(replays: Mapping[str, Replay], *, documents: bool) -> list[str
 
 
 def sample_notes(sample: Replay, judgments: int) -> list[str]:
-    """Say what the sample and the judgments do not share: documents without a judgment, and others with."""
+    """Count sampled documents without a judgment, and judgments outside the sample."""
     size, known = len(sample.picks), len(sample.picks) - sample.unknown
     notes = []
     if known < size:

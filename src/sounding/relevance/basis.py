@@ -18,8 +18,8 @@ from sounding.runs.ranking import Counts
 LEAST_RUNS = 5
 LEAST_JUDGMENTS = 100
 LEAST_OF_EACH = 10  # judged relevant, and judged not relevant
-NEAR = 10  # ranks that count as the top of a list
-SURPRISE = 3.0  # standard errors by which documents further down may be relevant more often
+NEAR = 10  # the top of a list: ranks 1 to 10
+SURPRISE = 3.0  # tolerated excess, in standard errors, of relevance further down
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Basis:
 
     @property
     def judgments(self) -> int:
-        """The number of judged documents."""
+        """Return the number of judged documents."""
         return self.relevant + self.nonrelevant
 
     def shortfall(self) -> str:

@@ -27,7 +27,7 @@ TOPIC_SPREAD = 1.5  # standard deviation of the topics' levels
 # collections, both were equal after about this many judgments per topic. Draws are widened to cover both.
 AS_WRONG_AS_UNSURE = 40
 STEPS = 50
-ENOUGH = 1e-10  # stop when a step would improve the log likelihood by less, relative to it
+ENOUGH = 1e-10  # stop when the relative improvement of the log likelihood is smaller
 _BLOCK = 1 << 13  # documents processed at a time
 _ROWS = 512  # judgments processed at a time
 
@@ -72,7 +72,7 @@ class DocumentPrior(Protocol):
 
     @property
     def learns(self) -> bool:
-        """Whether judgments change it."""
+        """Return whether judgments change the estimates."""
 
     def fitted(self, evidence: Evidence, near: Belief | None = None) -> Belief:
         """Fit it to these judgments; `near` is a fit to nearly the same ones, to begin from."""
@@ -144,7 +144,7 @@ class _Problem:
     topics: int
 
     def blocks(self) -> Iterator[tuple[slice, Matrix]]:
-        """Yield some judgments at a time, and their rows in double precision: they stay in the cache."""
+        """Yield blocks of judgments that fit into the cache, with their rows in double precision."""
         for begin in range(0, len(self.rows), _ROWS):
             block = slice(begin, begin + _ROWS)
             yield block, self.rows[block].astype(np.float64)
@@ -221,7 +221,7 @@ class RunWeightedBelief:
 
     @property
     def probability(self) -> Values:
-        """The posterior mean, by the usual approximation of the logistic-normal integral."""
+        """Return the posterior mean, by the usual approximation of the logistic-normal integral."""
         factor = np.linalg.inv(np.linalg.cholesky(self.schur)).T  # its square is the covariance
         parts = [
             self._chances(slice(begin, begin + _BLOCK), factor)

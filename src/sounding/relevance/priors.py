@@ -32,7 +32,7 @@ from sounding.runs.ranking import Counts, Ranking, Values
 from sounding.runs.retrieved import Retrieved
 from sounding.runs.topic_lists import TopicLists
 
-# a rate is computed as if this many more documents, relevant at the common rate, had been judged
+# smoothing adds this many judged documents, relevant at the common rate
 SMOOTHING = 10.0
 PROBABILITIES_SHAPE = "topic doc probability"
 
@@ -170,7 +170,7 @@ class Chances:
 
     @property
     def unjudged(self) -> NDArray[np.bool_]:
-        """The rows without a judgment."""
+        """Return which rows have no judgment."""
         return np.isnan(self.grade)
 
 

@@ -1,4 +1,4 @@
-"""`sounding report`: its options."""
+"""The options of `sounding report`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What runs retrieved: order and ties, numbering of documents, who was pooled and how deep."""
+"""Order what runs retrieved, number the documents, and find which runs were pooled and how deep."""

@@ -33,7 +33,7 @@ class Judged(NamedTuple):
     strata: Places | None = None  # (table row,) if there are strata
 
 
-# Results that several computations need of the same judgments and runs are kept as long as these exist.
+# Results shared by several computations live as long as their judgments and runs.
 _judged: WeakKeyDictionary[Qrels, dict[Negative, Judged]] = WeakKeyDictionary()
 _positions: WeakKeyDictionary[Run, dict[tuple[Ties, Compat], Places]] = WeakKeyDictionary()
 

@@ -12,13 +12,13 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 
 DIGITS = 13  # significant digits of the largest value; anything below is rounding error
-BLOCK = 2**17  # numbers processed at a time: they stay in the cache
+BLOCK = 2**17  # numbers processed at a time, so that they stay in the cache
 
 Pairs = NDArray[np.intp]  # (pair, 2): run_a, run_b
 
 
 class Limits(Protocol):
-    """The least and the most that something of each pair can be, computed when somebody asks for it."""
+    """Lower and upper limits of a quantity of each pair, computed on demand."""
 
     def of(self, pairs: NDArray[np.intp]) -> NDArray[np.float64]:
         """(2, pair): Return the limits of the pairs with these numbers."""
@@ -26,7 +26,7 @@ class Limits(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownLimits:
-    """Limits of all pairs that are there already, (2, pair)."""
+    """Precomputed limits of all pairs, (2, pair)."""
 
     both: NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def all_pairs(runs: int) -> Pairs:
 def baseline_pairs(runs: int, baselines: Sequence[int]) -> Pairs:
     """Pair every other run with every baseline, the baseline second: (pair, 2).
 
-    Two baselines are not paired, because a test that nobody wants would cost the others power.
+    Two baselines are not paired, because an unneeded test would cost the others power.
     """
     wrong = [place for place in baselines if not 0 <= place < runs]
     if wrong:
@@ -65,7 +65,7 @@ class Differences:
 
     @property
     def deviation(self) -> NDArray[np.float64]:
-        """(pair,): the standard deviation over topics (n - 1); NaN for fewer than two."""
+        """Return (pair,): the standard deviation over topics (n - 1); NaN for fewer than two."""
         enough = self.topics > 1
         variance = np.divide(
             self.squares, self.topics - 1, out=np.full(len(self.topics), np.nan), where=enough

@@ -72,12 +72,12 @@ class Judgments:
 
     @property
     def levels(self) -> Values:
-        """The grades that occur, ascending."""
+        """Return the distinct grades, ascending."""
         return self.remember("levels", lambda: distinct(self.grades))
 
     @property
     def best_grades(self) -> Values:
-        """The highest grade among each topic's judgments, at least 1."""
+        """Return the highest grade among each topic's judgments, at least 1."""
 
         def find() -> Values:
             best, some = np.ones(len(self.topics)), self.judged > 0
@@ -88,12 +88,12 @@ class Judgments:
 
     @property
     def judged(self) -> Counts:
-        """The number of judged documents of each topic."""
+        """Return the number of judged documents of each topic."""
         return np.diff(self.starts)
 
     @property
     def topic(self) -> Counts:
-        """The topic of each judgment."""
+        """Return the topic of each judgment."""
         return self.remember("topic", lambda: np.repeat(np.arange(len(self.topics)), self.judged))
 
     def relevant(self, level: float = 1) -> Counts:
@@ -141,15 +141,15 @@ class Ranking:
     retrieved: Counts  # (topic,) documents retrieved, judged or not
     missing: NDArray[np.bool_]  # (topic,) the run lacks the topic
     pooled_topic: Counts  # topics of retrieved documents that were pooled but not judged, ascending
-    pooled_rank: Counts  # and their ranks, ascending within a topic
-    judgment: Counts | None = None  # (document,) its place in `judgments`; only for sampled judgments
+    pooled_rank: Counts  # ranks of these documents, ascending within a topic
+    judgment: Counts | None = None  # (document,) index in `judgments`; only for sampled judgments
     pooled_stratum: Counts | None = None  # of the pooled documents; only if there are strata
     ties: TieBlocks | None = None  # only if ties are averaged
     old_recall_points: bool = False  # trec_eval 9 rounds recall points differently from 10
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The judged topics, in byte order."""
+        """Return the judged topics, in byte order."""
         return self.judgments.topics
 
     def relevant(self, level: float = 1) -> Counts:
@@ -158,7 +158,7 @@ class Ranking:
 
     @property
     def starts(self) -> Counts:
-        """Where the documents of each topic begin, and where those of the last one end: (topic + 1,)."""
+        """Return (topic + 1,): where the documents of each topic begin, and the end of the last topic."""
         return np.searchsorted(self.topic, np.arange(len(self.topics) + 1))
 
     def judged(self, k: int | None = None) -> Counts:

@@ -43,22 +43,22 @@ class Retrieved:
 
     @property
     def depth(self) -> int:
-        """The largest number of ranks."""
+        """Return the length of the longest list."""
         return self.lists.shape[2]
 
     @property
     def sizes(self) -> Counts:
-        """The number of different documents of each topic."""
+        """Return the number of different documents of each topic."""
         return np.diff(self.starts)
 
     @property
     def topic(self) -> Counts:
-        """The topic of each document."""
+        """Return the topic of each document."""
         return np.repeat(np.arange(len(self.topics)), self.sizes)
 
     @property
     def lengths(self) -> Counts:
-        """(run, topic): the number of documents in each list."""
+        """Return (run, topic): the number of documents in each list."""
         return np.count_nonzero(self.lists != NONE, axis=2)
 
     def cut(self, depth: int) -> Retrieved:

@@ -1,4 +1,4 @@
-"""`sounding sample`: its options."""
+"""The options of `sounding sample`."""
 
 from __future__ import annotations
 

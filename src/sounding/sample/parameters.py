@@ -1,4 +1,4 @@
-"""What a simulated collection is made from."""
+"""The parameters of a simulated collection."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from sounding.core.limits import ROWS, check_count, is_count
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionParameters:
-    """What a simulated collection is made from."""
+    """The parameters of a simulated collection; invalid values raise an error."""
 
     topics: int = 50
     groups: int = 20
-    systems: int = 3  # systems of each group
-    documents: int = 6000  # documents that can come up for one topic
-    prevalence: float = 0.02  # the mean share of them that is relevant
-    grades: int = 1  # the best grade; 1: relevance is binary
-    length: int = 1000  # documents that a run retrieves for a topic
+    systems: int = 3  # systems per group
+    documents: int = 6000  # candidate documents per topic
+    prevalence: float = 0.02  # mean share of relevant documents
+    grades: int = 1  # the highest grade; 1: binary relevance
+    length: int = 1000  # documents that a run retrieves per topic
     short: float = 0.05  # share of the runs that stop much earlier
     ties: float = 0.2  # share of the runs whose scores are rounded
     pool_depth: int = 100
-    contributors: int | None = None  # groups whose runs were pooled; None: four of five
-    pooled_runs: int = 2  # runs that each of them had pooled, its first ones
-    manual: float = 0.15  # share of the groups that search by hand
+    contributors: int | None = None  # groups whose runs are pooled; None: four of five
+    pooled_runs: int = 2  # pooled runs of each contributing group, by priority
+    manual: float = 0.15  # share of the groups that search manually
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -72,5 +72,5 @@ DEFAULTS = CollectionParameters()
 
 
 def option_name(parameter: str) -> str:
-    """Return how a parameter is called on the command line."""
+    """Return the name of a parameter on the command line."""
     return f"--{parameter.replace('_', '-')}"

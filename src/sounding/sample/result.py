@@ -1,4 +1,4 @@
-"""A simulated collection, and how its files are written."""
+"""The result of `sample`: a simulated collection, which can write its files."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ INFO_COLUMNS = ("run", "group", "kind", "priority", "pooled")
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Collection:
-    """Runs, what the pool judged of them, and the truth about every document."""
+    """A simulated collection: runs, judgments of their pool, and the true relevance of every document."""
 
     runs: tuple[Run, ...]
-    qrels: Qrels  # the pooled documents, with pool_ranks
-    truth: Qrels  # every document that can come up; pool_ranks 0: it was not pooled
+    qrels: Qrels  # the pooled documents, with pool ranks
+    truth: Qrels  # every candidate document; pool rank 0: not pooled
     info: tuple[RunInfo, ...]  # in the order of the runs
-    quality: Mapping[str, float]  # by run: what the simulation gave the system
+    quality: Mapping[str, float]  # by run: the quality of its system
     parameters: CollectionParameters
 
     @property
     def summary(self) -> str:
-        """Return what the collection holds, in one line."""
+        """Describe the collection in one line."""
         relevant = int((self.qrels.grades > 0).sum())
         return (
             f"{len(self.runs)} runs, {self.parameters.topics} topics,"
@@ -50,9 +50,9 @@ class Collection:
         force: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        """Write all files into a folder: beside it first, so that it never holds a part.
+        """Write all files into a folder; they are moved there once complete, so it never holds only a part.
 
-        With `force` they replace a simulated collection that the folder holds.
+        With `force`, they replace a simulated collection in the folder.
         """
         folder = Path(folder)
         refuse_occupied(folder, force=force)
@@ -64,14 +64,14 @@ class Collection:
             if not folder.exists():
                 partial.rename(folder)
                 return
-            # The folder itself stays: somebody may stand in it.
+            # Keep the folder itself, because it may be the working directory of a shell.
             for file in _collection_files(folder):
                 (folder / file).unlink()
             if (folder / "runs").is_dir():
                 (folder / "runs").rmdir()
             for entry in sorted(partial.iterdir()):
                 entry.rename(folder / entry.name)
-        except DataError as error:  # of a file that nobody knows yet
+        except DataError as error:  # the message names a temporary file
             raise DataError(str(error).replace(str(partial), str(folder))) from error
         except OSError as error:
             raise DataError(f"{folder} cannot be written: {error.strerror or error}") from error
@@ -80,7 +80,7 @@ class Collection:
 
 
 def refuse_occupied(folder: Path, *, force: bool) -> None:
-    """Raise unless a collection may be written here: never over files of another kind."""
+    """Raise an error if the folder holds files that a collection must not overwrite."""
     if not folder.is_dir() or not any(folder.iterdir()):
         return
     if not force:
@@ -96,13 +96,13 @@ def refuse_occupied(folder: Path, *, force: bool) -> None:
 
 
 def _all_files(folder: Path) -> list[Path]:
-    """Every file below a folder, and every folder that a collection does not have."""
+    """Return every file below a folder, and every folder that does not belong to a collection."""
     inside = (path.relative_to(folder) for path in folder.rglob("*"))
     return [path for path in inside if path != Path("runs")]
 
 
 def _collection_files(folder: Path) -> list[Path]:
-    """The files of the collection that a folder holds: its runs are those that info.tsv lists."""
+    """Return the files of the collection in a folder, with the runs that info.tsv lists."""
     names = [Path(name) for name in FILES]
     if (folder / "info.tsv").is_file():
         rows = (folder / "info.tsv").read_text("utf-8", "surrogateescape").splitlines()[1:]

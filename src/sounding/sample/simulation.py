@@ -1,18 +1,18 @@
-"""Collections whose truth is known: simulated topics, systems, rankings, and the pool that was judged.
+"""Simulate topics, systems, rankings and a judged pool, so that the relevance of every document is known.
 
-The model, topic by topic. Some documents are relevant: how many follows a log-normal law over topics,
-so that some topics have very few. Every relevant document has a latent relevance around 1 (all others
-0), and its grade is that latent value in steps. A system scores every document by
+Each topic is simulated as follows. The number of relevant documents is log-normal over topics, so that some
+topics have very few. A relevant document has a latent relevance around 1 (all others have 0), which is
+rounded to its grade. A system scores every document by
 
     quality x ease of the topic x latent relevance
     + noise that all systems share + noise that the systems of its group share + noise of its own
 
-and retrieves the best. The shared noise is the consensus: documents that look right to every automatic
-system. The noise of a group makes related systems retrieve alike and miss alike. The weights of the
-noises have squares that sum to 1, so quality is the distance between relevant and other documents in
-standard deviations. Some relevant documents are hidden: automatic systems see only a small part of
-their latent relevance. Systems of manual groups see all of it and follow the consensus less, so they
-find relevant documents that no automatic system brings up; their quality is on another scale.
+and retrieves the best. The noise that all share models documents that look relevant to every automatic
+system. The noise of a group makes its systems retrieve, and miss, the same documents. The squared weights
+of the noises sum to 1, so quality is the distance between relevant and other documents in standard
+deviations. Some relevant documents are hidden: automatic systems see only a small part of their latent
+relevance. Systems of manual groups see all of it and have less shared noise, so they find relevant
+documents that no automatic system retrieves; their quality is on another scale.
 
 The pool is exact: the first `pool_depth` documents of every contributing run, in the order that
 trec_eval gives them (score, then document id, both descending).
@@ -38,11 +38,11 @@ Floats = NDArray[np.float32]
 Places = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-FIRST_TOPIC = 51  # 51, 52, ... 100, 101: ids of unequal length, whose byte order is not their number's
+FIRST_TOPIC = 51  # ids such as 99 and 100, whose byte order differs from their numeric order
 POINTS = 10_000  # scores are whole multiples of 1 / POINTS: short in a file, and exact in 32 bits
-COLLECTION_FACTOR = 3  # the collection has so many times the documents that can come up for one topic
+COLLECTION_FACTOR = 3  # documents in the collection per candidate document of a topic
 
-# Set so that a collection resembles TREC-8; docs/sample.md has the figures side by side.
+# Chosen so that a collection resembles TREC-8; docs/sample.md compares the figures.
 SPREAD_OF_RELEVANT = 0.95  # standard deviation over topics of the log of the number of relevant documents
 SPREAD_OF_EASE = 0.35  # the same for the factor that makes a topic easy
 SPREAD_OF_FIT = 0.15  # standard deviation of a group's luck with a topic, as a share of its quality
@@ -50,10 +50,10 @@ SPREAD_OF_LATENT = 0.25  # standard deviation of the latent relevance of relevan
 HIDDEN_SHARE = 0.35  # share of the relevant documents that automatic systems hardly recognize
 HIDDEN_LATENT = np.float32(0.2)  # the part of a hidden document's latent relevance that they see
 BEST_AUTOMATIC, BEST_MANUAL = 2.25, 2.3  # about the best quality of each kind
-GAP_SHAPE, GAP_SCALE = 0.5, 0.7  # how far groups are behind that: a gamma law
+GAP_SHAPE, GAP_SCALE = 0.5, 0.7  # gamma distribution of how far a group is below the best
 SPREAD_IN_GROUP = 0.1  # standard deviation of quality among the systems of a group
-FINEST_STEP, COARSEST_STEP = 0.001, 0.3  # what tied scores are rounded to, in units of the noise
-SHORTEST, LONGEST = 0.02, 0.2  # how much of the usual length a short run has
+FINEST_STEP, COARSEST_STEP = 0.001, 0.3  # steps to which tied scores are rounded, in units of the noise
+SHORTEST, LONGEST = 0.02, 0.2  # the length of a short run, as a share of the usual one
 
 SOURCES = ("WIRE3-", "HERALD94-", "GAZ", "PATENT-", "TIDE911-", "LOG-2000-")
 GROUPS = (
@@ -66,14 +66,14 @@ GROUPS = (
 
 
 class Noise(NamedTuple):
-    """How much of a system's error it shares with others; the rest, up to a variance of 1, is its own."""
+    """The parts of a system's error that others share; the rest, up to a variance of 1, is its own."""
 
     everyone: float
     group: float
 
     @property
     def own(self) -> float:
-        """The weight of what no other system has."""
+        """Return the weight of the noise that no other system shares."""
         return math.sqrt(1 - self.everyone**2 - self.group**2)
 
 
@@ -83,22 +83,22 @@ MANUAL = Noise(everyone=0.35, group=0.80)
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _Systems:
-    """The cast: one entry a system."""
+    """All systems, with one entry for each."""
 
     info: tuple[RunInfo, ...]
     group: Places  # number of its group
     by_hand: Flags
     quality: Floats
-    noise: Floats  # (3, system): weights of the noise of everyone, of the group and of the system
+    noise: Floats  # (3, system) weights of the noise of all, of the group and of the system
     short: Flags
-    factor: Places  # points of a score that one unit of noise makes
-    offset: Places  # points that every score gets on top
-    step: Places  # points that scores are rounded to; 0: no two documents tie
+    factor: Places  # points of score per unit of noise
+    offset: Places  # points added to every score
+    step: Places  # step, in points, to which scores are rounded; 0: no ties
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SimulatedTopic:
-    """One topic: its documents with the truth about them, and what every system retrieved."""
+    """One topic: its documents with their true relevance, and what every system retrieved."""
 
     docs: Places  # (document,) numbers in the collection
     grades: Places  # (document,)
@@ -124,9 +124,9 @@ def sample(
     manual: float = DEFAULTS.manual,
     seed: int = DEFAULTS.seed,
 ) -> Collection:
-    """A collection made from a seed: the same choices give the same collection, byte for byte.
+    """Simulate a collection; the same parameters and seed give the same collection, byte for byte.
 
-    More topics leave the topics that were there as they are. Every topic has at least one relevant
+    Adding topics does not change the others. Every topic has at least one relevant
     document, and every system retrieves at least one document for it; the pool may still miss all
     relevant documents of a topic.
     """
@@ -157,7 +157,7 @@ def sample(
 
 
 def _cast(parameters: CollectionParameters, rng: np.random.Generator) -> _Systems:
-    """The groups and their systems: kind, quality, noise, who is pooled, how scores look."""
+    """Draw the groups and their systems: kind, quality, noise, pooling, and the form of scores."""
     groups, each = parameters.groups, parameters.systems
     count = groups * each
     group = np.repeat(np.arange(groups), each)
@@ -192,7 +192,7 @@ def _cast(parameters: CollectionParameters, rng: np.random.Generator) -> _System
 
 
 def _some(chosen: int, count: int, rng: np.random.Generator) -> Flags:
-    """Draw some of `count` things at random."""
+    """Mark `chosen` of `count` things at random."""
     flags = np.zeros(count, np.bool_)
     flags[rng.permutation(count)[:chosen]] = True
     return flags
@@ -204,22 +204,22 @@ def _group_name(number: int) -> str:
 
 
 def _qualities(by_hand: Flags, each: int, rng: np.random.Generator) -> Floats:
-    """One quality a system: most groups are near the best, some far behind, and relatives are alike."""
+    """Draw a quality for each system: most groups are near the best, and systems of a group are similar."""
     group = np.where(by_hand, BEST_MANUAL, BEST_AUTOMATIC) - rng.gamma(GAP_SHAPE, GAP_SCALE, len(by_hand))
     quality = np.repeat(group, each) + rng.normal(0, SPREAD_IN_GROUP, len(by_hand) * each)
     return np.maximum(quality, 0).astype(np.float32)
 
 
 def _document_ids(count: int, rng: np.random.Generator) -> list[str]:
-    """Ids of several sources in an order that reveals nothing."""
+    """Return ids of several sources in random order."""
     sources = rng.integers(0, len(SOURCES), count).tolist()
-    # Numbers with gaps, as in real collections, from one digit up.
+    # Numbers have gaps and one digit or more, as in real collections.
     numbers = rng.permutation(9 * count)[:count].tolist()
     return [f"{SOURCES[source]}{number}" for source, number in zip(sources, numbers, strict=True)]
 
 
 def _places_in_byte_order(ids: list[str]) -> Places:
-    """The place of every id when all are sorted by their bytes."""
+    """Return the place of every id in byte order."""
     places = np.empty(len(ids), np.int64)
     places[sorted(range(len(ids)), key=lambda number: byte_order(ids[number]))] = np.arange(len(ids))
     return places
@@ -228,7 +228,7 @@ def _places_in_byte_order(ids: list[str]) -> Places:
 def _simulate_topic(
     parameters: CollectionParameters, systems: _Systems, place_of_id: Places, rng: np.random.Generator
 ) -> _SimulatedTopic:
-    """The truth of one topic, what every system retrieves for it, and what of that is pooled."""
+    """Simulate one topic: relevance, what every system retrieves, and the pool."""
     docs = rng.permutation(len(place_of_id))[: parameters.documents]
     latent, grades = _relevance(parameters, rng)
     seen = _as_systems_see_it(systems, latent, rng)
@@ -242,7 +242,7 @@ def _simulate_topic(
     firsts = []
     for number, info in enumerate(systems.info):
         if info.pooled:
-            # A larger key stands earlier: more points or, with equal points, a later id.
+            # A larger key ranks higher: more points or, with equal points, a later id.
             key = scores[number] * len(place_of_id) + place_of_id[docs[found[number]]]
             firsts.append(found[number][np.argsort(-key)[: parameters.pool_depth]])
     pool_ranks = _best_ranks(firsts, len(docs))
@@ -250,7 +250,7 @@ def _simulate_topic(
 
 
 def _best_ranks(rankings: list[Places], documents: int) -> Places:
-    """(document,): the best rank in any of the rankings, from 1; 0: none has the document."""
+    """Return (document,): the best rank in any of the rankings, from 1; 0 if none has the document."""
     best = np.zeros(documents, np.int64)
     for ranked in rankings:
         rank = np.arange(1, len(ranked) + 1)
@@ -260,9 +260,9 @@ def _best_ranks(rankings: list[Places], documents: int) -> Places:
 
 
 def _relevance(parameters: CollectionParameters, rng: np.random.Generator) -> tuple[Floats, Places]:
-    """Latent relevance and grade of every document of a topic."""
+    """Draw the latent relevance and the grade of every document of a topic."""
     expected = parameters.prevalence * parameters.documents
-    # Half the variance less makes the mean of a log-normal law what was asked for.
+    # Subtracting half the variance gives the log-normal distribution the wanted mean.
     drawn = expected * np.exp(rng.normal(-(SPREAD_OF_RELEVANT**2) / 2, SPREAD_OF_RELEVANT))
     count = int(np.clip(round(drawn), 1, max(1, parameters.documents // 2)))
     relevant = rng.permutation(parameters.documents)[:count]
@@ -270,7 +270,7 @@ def _relevance(parameters: CollectionParameters, rng: np.random.Generator) -> tu
     latent = np.zeros(parameters.documents, np.float32)
     latent[relevant] = value
     law = NormalDist(1, SPREAD_OF_LATENT)
-    # The power makes every better grade rarer than the one below it.
+    # The power makes each grade rarer than the one below it.
     cuts = [law.inv_cdf(1 - (1 - grade / parameters.grades) ** 1.5) for grade in range(1, parameters.grades)]
     grades = np.zeros(parameters.documents, np.int64)
     grades[relevant] = 1 + np.searchsorted(cuts, value)
@@ -278,7 +278,7 @@ def _relevance(parameters: CollectionParameters, rng: np.random.Generator) -> tu
 
 
 def _as_systems_see_it(systems: _Systems, latent: Floats, rng: np.random.Generator) -> Floats:
-    """(system, document): how good each document looks to each system."""
+    """Return (system, document): the relevance that a system sees in a document."""
     groups = int(systems.group[-1]) + 1
     ease = np.exp(rng.normal(0, SPREAD_OF_EASE))
     fit = np.maximum(0, rng.normal(1, SPREAD_OF_FIT, groups))
@@ -301,7 +301,7 @@ def _lengths(length: int, short: Flags, rng: np.random.Generator) -> Places:
 
 
 def _points(systems: _Systems, values: Floats) -> Places:
-    """Scores in points: rounded down to a step where a system ties documents, else strictly falling."""
+    """Return scores in points: rounded down to a step if the system has ties, otherwise strictly falling."""
     points = np.rint(values * systems.factor[:, np.newaxis]).astype(np.int64)
     place = np.arange(values.shape[1])
     falling = np.minimum.accumulate(points + place, axis=1) - place
@@ -328,7 +328,7 @@ def _run(
 def _truth(
     topics: tuple[str, ...], simulated: list[_SimulatedTopic], documents: Tokens
 ) -> tuple[Qrels, Flags]:
-    """Every document of every topic with its grade, and which rows were pooled."""
+    """Return the true grade of every document of every topic, and which rows were pooled."""
     order = sorted(range(len(topics)), key=lambda number: byte_order(topics[number]))
     chosen = [simulated[number] for number in order]
     ranks = np.concatenate([topic.pool_ranks for topic in chosen])

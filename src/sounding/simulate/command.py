@@ -1,4 +1,4 @@
-"""`sounding simulate`: its options."""
+"""The options of `sounding simulate`."""
 
 from __future__ import annotations
 

@@ -159,8 +159,8 @@ def mean_intervals(values: Floats, *, level: float = 0.95) -> tuple[Floats, Floa
     """Return the lower and the upper limit of each run's mean over topics, corrected for skewness.
 
     `values` are (run, topic); NaN: no value. This is Hall's (1992) transformed t interval. Values of most
-    measures are skewed, and with few topics Student's interval is then too narrow: docs/report.md has the
-    coverage of both. The limits are NaN for fewer than three topics, and equal where values do not vary.
+    measures are skewed, which makes Student's interval too narrow for few topics: docs/report.md has the
+    coverage of both. The limits are NaN for fewer than three topics, and equal if values do not vary.
     """
     known = ~np.isnan(values)
     count = np.count_nonzero(known, axis=1).astype(np.float64)
@@ -197,9 +197,9 @@ def rank_intervals(
     """Return the places that each run takes in most bootstrap samples of topics.
 
     `values` are (run, topic). A run's mean is over the topics on which it has a value; equal means share
-    the better place. Limits are rounded outward. The tails that are cut off are smaller than 1 - level:
-    with n topics a percentile interval is too narrow by sqrt((n - 1) / n) and the normal quantile in place
-    of Student's, which this makes up for (Hesterberg 2015).
+    the better place. Limits are rounded outward. A percentile interval over n topics is too narrow, because
+    it lacks the factor sqrt(n / (n - 1)) and uses normal quantiles, not Student's. So the tails that are cut
+    off are smaller than 1 - level (Hesterberg 2015).
     """
     topics = values.shape[1]
     known = ~np.isnan(values)

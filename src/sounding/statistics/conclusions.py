@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 ALPHA = 0.05
 WIDENING = 1.5  # factor for the standard deviation over draws
 FARTHEST = 50.0  # a larger t counts as this
-_LEAST_SPREAD = 1e-9  # of a t, or of a difference relative to its size; anything smaller is rounding
+_LEAST_SPREAD = 1e-9  # of a t, or of a difference relative to its size; less is rounding error
 
 
 class Statistics:

@@ -41,7 +41,7 @@ MOST_PERMUTATIONS = 200_000  # largest number drawn without being asked, to reac
 AMPLE = 20  # times as many draws as needed to reach alpha, so that chance hardly decides significance
 MOST_WORK = 250_000_000  # largest number of draws times pairs spent on that
 MULTIPLIED = ("bonferroni", "holm")  # corrections that multiply the smallest p by the number of pairs
-FEW_REACH = 5  # draws that may reach a pair before it is not significant; with fewer, chance decides
+FEW_REACH = 5  # if fewer draws than this decide significance, chance decides
 
 
 TESTS = {
@@ -109,7 +109,7 @@ class PairTests:
     p: Floats  # (pair,) two-sided, each pair alone; never 0; NaN: fewer than 2 common topics
     p_adjusted: Floats  # (pair,) adjusted for all pairs that could be tested
     floor: NDArray[np.bool_]  # (pair,) p is the smallest that these topics, or this number of draws, can give
-    # (pair,) p is the smallest that this number of draws can give: it may be smaller
+    # (pair,) p is the smallest that this number of draws can give; more draws may lower it
     floor_drawn: NDArray[np.bool_]
     floor_adjusted: NDArray[np.bool_]  # (pair,) the adjusted p, below 1, is based on such a p
     reasons: tuple[str, ...]  # (pair,) why there is nothing to test, or empty

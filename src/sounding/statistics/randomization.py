@@ -20,8 +20,8 @@ KEPT_BITS = 2**22  # unpacked once up to here, and again for every block of pair
 FLIPS_AT_ONCE = 2_048
 SINGLE = 4e-7  # relative error of a difference of two numbers in single precision, with room to spare
 ROUGH = 5e-5  # largest error of a statistic, which is mostly between 0 and 6
-GATHERED = 4  # times as long takes a number that is gathered from single arrangements
-MANY_DOUBTFUL = 16  # from this part of all arrangements on, all are computed in double precision
+GATHERED = 4  # a number gathered from single arrangements takes this many times as long
+MANY_DOUBTFUL = 16  # if more than 1/16 of all arrangements are doubtful, compute all in double precision
 TAIL_FLIPS = 50  # drawn flips beyond each limit of an interval, if there are that many: 1,999 for 95%
 
 Numbers = NDArray[np.intp]
@@ -100,7 +100,7 @@ def share_as_extreme(sizes: Floats, observed: Floats, slack: float, flips: Flips
 def randomization(request: PairedSample) -> Outcome:
     """Randomization test on the mean difference (sign flips).
 
-    All arrangements where they are few, drawn ones otherwise; the observed arrangement counts.
+    All arrangements if there are few, otherwise random ones; the observed arrangement counts.
     The interval holds the shifts that a one-sided test at alpha / 2 does not reject on either side.
     """
     topics = request.values.shape[1]
@@ -146,8 +146,8 @@ def _by_pairs(request: PairedSample, flips: Flips) -> tuple[Floats, Floats | Non
 def _by_runs(request: PairedSample, flips: Flips) -> tuple[Floats, Floats | None, Limits]:
     """Return the same from the flipped sums of each run.
 
-    Arrangements are counted in single precision. Where rounding could change on which side of a limit one
-    lies, it is computed again in double precision.
+    Arrangements are counted in single precision. One that lies so near to a limit that rounding could matter
+    is computed again in double precision.
     """
     sums = flips.sums(request.values)
     rough = sums.astype(np.float32)
@@ -239,7 +239,7 @@ def _count(values: NDArray[np.float32], limit: float, error: float) -> tuple[int
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Intervals:
-    """The intervals of pairs, each computed when it is asked for."""
+    """The intervals of pairs, each computed on demand."""
 
     request: PairedSample
     flips: Flips

@@ -273,13 +273,13 @@ def _named(names: dict[str, str], variant: str, what: str) -> str:
 
 @coefficient("tau_a")
 def tau_a_matrix(first: Floats, second: Floats) -> Floats:
-    """Kendall's tau-a: pairs in the same order less pairs in opposite order, of all pairs."""
+    """Kendall's tau-a: (pairs in the same order - pairs in opposite order) / all pairs."""
     return _agreeing(first, second) / _pair_count(first)
 
 
 @coefficient("tau_b", needs_spread=True)
 def tau_b_matrix(first: Floats, second: Floats) -> Floats:
-    """Kendall's tau-b: the same, of the pairs that do not tie."""
+    """Kendall's tau-b: tau-a corrected for ties."""
     untied = [_pair_count(side) - _tied_pairs(side) for side in (first, second)]
     # The root of the product, not a product of roots: the root of an exact square is exact, so that identical
     # orderings give 1.

@@ -21,7 +21,7 @@ NORMAL_95 = 1.959963984540054
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PairedSample:
-    """Values to test, and how; checked beforehand."""
+    """Values to test and the settings of the test, already checked."""
 
     values: Floats  # (run, topic); NaN: no value
     pairs: Pairs
@@ -29,7 +29,7 @@ class PairedSample:
     alpha: float
     permutations: int
     rng: np.random.Generator
-    decimals: int  # to which differences are rounded
+    decimals: int  # decimals to which differences are rounded
 
     def differences(self, width: int | None = None) -> Iterator[tuple[slice, Differences]]:
         """Yield blocks of pairs with their differences, if `width` numbers are needed for each pair."""

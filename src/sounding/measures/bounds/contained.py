@@ -1,6 +1,6 @@
 """Bounds that contain the truth for measures in which a judgment changes many parts: Q and Bpref.
 
-Each part is bounded by itself: no completion lies outside, but perhaps none attains the limits.
+Each part is bounded separately, so the bounds contain every completion but may not be attained.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def binary_preference(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bou
 def _most_preferred(run: Ranking, rel: float, nonrelevant_above: Counts, unknowns: Unknowns) -> Values:
     """Return the largest mean of 1 - min(n, R') / R' over all R'.
 
-    Unjudged ones turn relevant from the top.
+    Unjudged documents turn relevant from the top.
     """
     space = room(run, None, unknowns)
     hit, hole = run.select(run.grade >= rel), holes(run, None)

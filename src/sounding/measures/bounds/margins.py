@@ -1,8 +1,8 @@
-"""The margin of one run over another in sums of precisions, as the rule for average precision needs it.
+"""Compute the margin of one run over another in sums of precisions, for Carterette's rule for AP.
 
-A sum of precisions is a sum over pairs of relevant documents of 1 / (the lower of their two ranks), where a
-document is paired with itself too. So what two runs both gain if all unjudged documents are relevant is a sum
-over pairs of documents that both retrieved, of 1 / (the lowest of four ranks).
+A sum of precisions is the sum of 1 / (the lower of their two ranks) over all pairs of relevant documents,
+including each document paired with itself. So what two runs both gain if all unjudged documents are relevant
+is the sum of 1 / (the lowest of four ranks) over all pairs of documents that both retrieved.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROUNDING = 1e-11  # relative to what a run can gain: less than this is rounding
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gains:
-    """What each run has in sums of precisions, and gains if all its unjudged documents are relevant."""
+    """Each run's sum of precisions, and its gain if all its unjudged documents are relevant."""
 
     listings: Listings
     reach: int  # the deepest rank that counts

@@ -27,10 +27,10 @@ Table = NDArray[np.float64]  # (pair, topic), or (run, topic)
 OwnBounds = tuple[Table, Table]  # the smallest and largest value of each run by itself, (run, topic)
 
 CLOSE = 1e-12  # relative to the largest value: a bound this near to 0 may be 0
-NEAR = 1e-9  # a limit of AP this near to 0 is computed in full before it is said on which side it is
+NEAR = 1e-9  # a limit of AP this near to 0 is computed in full before its sign is decided
 LIMITS_AT_ONCE = 2**22  # pairs times topics
-ROWS_AT_ONCE = 2**20  # the same, where few topics of a pair are computed
-NEGLIGIBLE = 1e-12  # share of all weight: a rank with less is not looked up in the other run
+ROWS_AT_ONCE = 2**20  # the same, if only a few topics of each pair are computed
+NEGLIGIBLE = 1e-12  # share of all weight; a rank with less is not looked up in the other run
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -38,35 +38,35 @@ class PairBounds:
     """The smallest and largest possible difference of two runs' means: run_a - run_b."""
 
     limits: Limits
-    # difference: document by document, and attained; rule: Carterette's for AP, or the better of it and
-    # separate bounds; separate: the runs' own bounds against each other
+    # difference: exact, document by document; rule: the closer of Carterette's rule for AP and separate
+    # bounds; separate: one run's own lower bound minus the other's upper bound
     kind: Kind
-    known: NDArray[np.bool_]  # (pair,) there is a common topic
-    settled: NDArray[np.bool_]  # (pair,) 0 is outside: the same run is ahead whatever is judged
+    known: NDArray[np.bool_]  # (pair,) the runs have a common topic
+    settled: NDArray[np.bool_]  # (pair,) 0 is outside: the same run stays ahead whatever is judged
     equal: NDArray[np.bool_]  # (pair,) both bounds are 0: the runs stay equal whatever is judged
-    closest: bool = True  # False: with the runs' documents there are closer bounds, which may settle more
+    closest: bool = True  # False: bounds from the runs' documents would be closer and may settle more pairs
 
     @property
     def final(self) -> NDArray[np.bool_]:
-        """(pair,): whether no judgment reverses the pair: one run stays ahead, or the two stay equal."""
+        """Return (pair,): whether no judgment can reverse the pair: one run stays ahead or both tie."""
         return self.settled | self.equal
 
     def between(self, pairs: Sequence[int] | NDArray[np.intp]) -> Table:
-        """(2, pair): Return the least and the most that a difference can be; NaN: no common topic.
+        """Return (2, pair): the smallest and largest possible difference; NaN without a common topic.
 
-        `pairs` are numbers of pairs. Asking for all of many pairs can take long, and is rarely needed.
+        `pairs` are indices of pairs. Computing all of many pairs can take long and is rarely needed.
         """
         numbers = np.asarray(pairs, np.intp)
         return np.where(self.known[numbers], self.limits.of(numbers), np.nan)
 
     @property
     def lower(self) -> Values:
-        """(pair,): the smallest difference; NaN: no common topic."""
+        """Return (pair,): the smallest difference; NaN without a common topic."""
         return self.between(np.arange(len(self.known)))[0]
 
     @property
     def upper(self) -> Values:
-        """(pair,): the largest difference; NaN: no common topic."""
+        """Return (pair,): the largest difference; NaN without a common topic."""
         return self.between(np.arange(len(self.known)))[1]
 
     def without(self, pairs: NDArray[np.bool_]) -> PairBounds:
@@ -273,17 +273,17 @@ def _by_rule(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rule:
-    """The rule for some pairs: what it decides is found without the limits of most of them."""
+    """Carterette's rule for some pairs, which decides most of them without computing their limits."""
 
     gains: Gains
     pairs: Pairs
     own: OwnBounds
-    least: Counts  # (topic,) the smallest number that a margin may be divided by
-    most: Counts  # (topic,) the largest
+    least: Counts  # (topic,) the smallest possible divisor of a margin
+    most: Counts  # (topic,) the largest possible divisor
     counted: NDArray[np.bool_]  # (pair, topic)
 
     def of(self, pairs: NDArray[np.intp]) -> Table:
-        """(2, pair): Return the limits of the pairs with these numbers."""
+        """Return (2, pair): the limits of the pairs with these indices."""
         both = np.empty((2, len(pairs)))
         for rows in blocks(len(pairs), self.counted.shape[1], most=LIMITS_AT_ONCE):
             chosen, known = self.pairs[pairs[rows]], self.counted[pairs[rows]]
@@ -293,14 +293,14 @@ class _Rule:
         return both
 
     def decide(self, progress: Progress | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """(pair,) each: Return which pairs are settled, and which stay equal.
+        """Return two flags per pair, (pair,) each: settled, and equal whatever is judged.
 
-        What two runs gain together is at least 0, and at most what either gains. Topics are made exact, those
-        first that leave most open, until that is enough to say on which side of 0 the limit of a pair is.
+        What two runs gain together lies between 0 and the smaller of their gains. Topics are computed
+        exactly, the most uncertain first, until the sign of each pair's limit is known.
         """
         count = len(self.pairs)
         settled, equal, near = np.zeros((3, count), np.bool_)
-        turned = np.concatenate([self.pairs, self.pairs[:, ::-1]])  # is the first run of these ahead?
+        turned = np.concatenate([self.pairs, self.pairs[:, ::-1]])  # each pair in both orders
         number = np.tile(np.arange(count), 2)
         for rows in blocks(len(turned), self.counted.shape[1], most=ROWS_AT_ONCE):
             low, high = self._ahead(turned[rows], self.counted[number[rows]])
@@ -316,7 +316,7 @@ class _Rule:
         return settled, equal
 
     def _ahead(self, pairs: Pairs, counted: NDArray[np.bool_]) -> tuple[Values, Values]:
-        """(pair,) each: Return bounds of the least lead of the first run, on one side of 0 if they can be."""
+        """Return lower and upper bounds of the first run's smallest lead, on one side of 0 if possible."""
         topics = np.maximum(np.count_nonzero(counted, axis=1), 1)
         first, second = pairs[:, 0], pairs[:, 1]
         rise = self.gains.rise

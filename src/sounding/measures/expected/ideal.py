@@ -1,8 +1,8 @@
 """Exact moments of measures that are divided by the best possible sum: nDCG@k.
 
 All unjudged documents that turn out relevant have the same grade, so the best sum depends only on their
-number, and not even on that from k on. So it suffices to know, for every number m below k and for all from k
-on, how likely it is and which sum goes with it: one pass over the documents.
+number, and is constant from k on. One pass over the documents gives the probability of each number below k,
+and of k or more, with the mean sum that goes with it.
 """
 
 from __future__ import annotations

@@ -135,10 +135,10 @@ def test_a_server_on_a_disk_that_cannot_be_written_says_so(
     monkeypatch.setattr(uvicorn.Server, "run", lambda _, sockets: sockets[0].close())
     monkeypatch.setattr(sqlite, "_choose_journal", read_only)
     with open_project(folder) as project:
-        assert project.store.kind().endswith("to be read only")
+        assert project.store.kind().endswith("read-only")
         app.serve(project, "127.0.0.1", 0)
     said, address = capsys.readouterr().err.splitlines()
-    assert re.match(r"Nobody can judge: .*judging\.sqlite: the disk could not be written", said)
+    assert re.match(r"Nobody can judge: .*judging\.sqlite: the disk was not writable", said)
     assert "http://" in address
 
 

@@ -176,7 +176,7 @@ def test_a_process_that_may_not_share_the_log_is_refused_while_another_one_has_i
         judge(store, "d1", 1, "a")
         keep(monkeypatch, "DELETE")
         with pytest.raises(
-            StoreError, match=r"x\.sqlite: another program keeps a write-ahead log .* \(a test wants"
+            StoreError, match=r"x\.sqlite: another program has a write-ahead log .* \(a test wants"
         ):
             open_store(tmp_path / "x.sqlite")
         assert judge(store, "d2", 1, "b") == 2
@@ -339,7 +339,7 @@ def test_a_process_that_may_not_share_a_log_judges_nothing_once_another_one_has_
             keep(monkeypatch, "DELETE")
             for _ in range(2):
                 with pytest.raises(
-                    StoreError, match=r"keeps a write-ahead log .* stop that program first; nothing"
+                    StoreError, match=r"has a write-ahead log .* stop that program first; nothing"
                 ):
                     judge(old, "d2", 1, "b")
             old.write_back()  # leaves the log alone

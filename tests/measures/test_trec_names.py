@@ -167,6 +167,13 @@ def test_bad_parameters_of_trec_evals_names_say_what_would_be_right(text: str, h
     assert repr(text) in str(problem.value)
 
 
+@pytest.mark.parametrize("text", ["Rndcg.{}", "P.{}", "rbp_resid.{}", "nDCG(dcg='{}')@10"])
+def test_a_long_parameter_is_cut_in_the_message(text: str) -> None:
+    with pytest.raises(DataError) as problem:
+        parse_measures([text.format("\0" * 500)])
+    assert len(str(problem.value)) < 500
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [

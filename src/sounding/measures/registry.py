@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.limits import MOST
+from sounding.core.text import quote
 from sounding.runs.ranking import Ranking, Values
 
 Kernel = Callable[..., Values]
@@ -328,7 +329,8 @@ def check_value(measure: str, parameter: str, value: Any, hint: Any) -> Any:
     try:
         fitted = _convert(parameter, value, hint)
     except _RefusedError as wanted:
-        raise DataError(f"{measure}: {parameter} is {wanted}, not {value!r}") from None
+        seen = quote(value) if isinstance(value, str) else repr(value)
+        raise DataError(f"{measure}: {parameter} is {wanted}, not {seen}") from None
     if isinstance(fitted, dict) and measure != "RBP":  # RBP divides by the largest named gain
         # A pair that maps a grade to itself has no effect.
         return {grade: gain for grade, gain in fitted.items() if grade != gain}

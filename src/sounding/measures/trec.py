@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from sounding.core.errors import DataError
+from sounding.core.text import quote
 from sounding.measures.registry import Measure
 
 # How trec_eval reads what follows the name, and how that shows in the name it prints:
@@ -83,13 +84,13 @@ def _read_pairs(entry: TrecMeasure, text: str) -> list[dict[str, Any]]:
     for pair in text.split(","):
         key, equals, value = pair.partition("=")
         if not equals:
-            raise DataError(f"trec_eval's {entry.name} takes pairs such as 1=3.5, not {pair!r}")
+            raise DataError(f"trec_eval's {entry.name} takes pairs such as 1=3.5, not {quote(pair)}")
         if key in entry.sets and key != "gains":
             settings[key] = _number(value)
         elif "gains" in entry.sets:
             gains[_number(key)] = _number(value)
         else:
-            raise DataError(f"trec_eval's {entry.name} takes {entry.sets[0]}=, not {pair!r}")
+            raise DataError(f"trec_eval's {entry.name} takes {entry.sets[0]}=, not {quote(pair)}")
     return [settings | ({"gains": gains} if gains else {})]
 
 
@@ -98,7 +99,7 @@ def _number(text: str) -> float:
     # Only ASCII blanks: \s includes separators such as \x1e, which float() refuses.
     number = r"[ \t]*[+-]?([0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})([eE][+-]?[0-9]{1,3})?[ \t]*"
     if not re.fullmatch(number, text):
-        raise DataError(f"{text!r} is not a number")
+        raise DataError(f"{quote(text)} is not a number")
     value = float(text)
     return int(value) if value.is_integer() else value
 

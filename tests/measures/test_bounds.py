@@ -180,7 +180,8 @@ EXACT = listed(
     IDCG IDCG@3 IDCG(dcg='exp-zipf')@4 IDCG(rel=2) DCG DCG@3 DCG(dcg='exp-log2')@5 DCG(dcg='jk') DCG(rel=2)@4
     DCG(gains={1:3,2:1})
     RBP RBP@3 RBP(p=0.5) RBP(rel=1)@4 RBP(rel=2) RBP(gain='exponential')@5 RBP(gains={1:0.2,2:1,3:3})@4
-    ERR ERR@2 ERR(gain='linear')@4 ERR(max_rel=4) ERR(max_rel=1) SDCG@3 SDCG(dcg='zipf',max_rel=4)@5 INSQ@4
+    ERR ERR@2 ERR(gain='linear')@4 ERR(gain='ntcireval') ERR(rel=2)@3
+    ERR(max_rel=4) ERR(max_rel=1) SDCG@3 SDCG(dcg='zipf',max_rel=4)@5 INSQ@4
     INSQ(T=2) NERR8@4 NERR9@5 NERR10 NERR10(p=0.5)@4 NERR11 NERR11(T=3)@5
     SetP SetP(rel=2) SetP(relative=True) SetRelP SetRelP(rel=2) SetR SetR(rel=2) SetF SetF(beta=0)
     SetF(beta=2.5,rel=2) SetAP SetAP(rel=2) Utility Utility(a=2,b=-1,c=-3) Utility(a=-1,b=2,c=1,rel=2)
@@ -441,7 +442,9 @@ def test_a_multiple_of_r_may_be_as_small_as_numbers_are() -> None:
 # Residuals.
 
 
-@pytest.mark.parametrize("name", ["RBP", "RBP@3", "RBP(p=0.5,rel=1)", "ERR", "ERR@3", "ERR(gain='linear')@5"])
+@pytest.mark.parametrize(
+    "name", ["RBP", "RBP@3", "RBP(p=0.5,rel=1)", "ERR", "ERR@3", "ERR(gain='linear')@5", "ERR(rel=2)"]
+)
 def test_the_two_parts_of_a_residual_lead_to_the_value_of_an_endless_best_ranking(name: str) -> None:
     measure = parse(name)
     found = bounds(measure, FINE.ranking, FINE.unknowns(capped=False))

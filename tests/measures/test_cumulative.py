@@ -37,7 +37,7 @@ FORMS = (
     "Q(gain='grade',gains={0:2,2:7},rel=2)@1", "Q(ideal='ii',norm='c',beta=2)@1",
     "RBP(p=0.95)@1", "RBP(p=0)@1", "RBP(rel=2)@1", "RBP(gain='exponential')@1", "RBP(gains={1:0.5,3:2})@1",
     "RBPResidual(p=0.5,part='unjudged')@1", "RBPResidual(part='tail')@1",
-    "ERR(gain='linear')@1", "ERR(max_rel=2)@1", "SDCG(dcg='zipf',min_rel=1)@1", "SDCG(max_rel=3)@1",
+    "ERR(gain='linear')@1", "ERR(gain='ntcireval')@1", "ERR(rel=2)@1", "ERR(max_rel=2)@1", "SDCG(dcg='zipf',min_rel=1)@1", "SDCG(max_rel=3)@1",
     "INSQ(T=3)@1", "INST(T=2.5)@1", "INST(T=0.3)@1", "BPM(T=1.5)@1", "BPM(T=0.4,min_rel=1)@1",
     "NERR8(max_rel=2)@1", "NERR10(p=0.5)@1", "NERR11(T=4)@1",
     "RBP(scale='topic')@1", "RBP(gain='exponential',scale='topic')@1", "ERR(scale='topic')@1",
@@ -149,7 +149,7 @@ def test_an_unknown_measure_comes_with_the_nearest_name() -> None:
 
 @pytest.mark.parametrize(
     "text", ["RBP", "RBP(p=0.95)", "RBP(rel=2)", "RBP(gains={1:0.5,3:2})", "ERR", "ERR(max_rel=2)",
-             "ERR(gain='linear')", "RBP(gain='exponential')"],
+             "ERR(gain='linear')", "ERR(gain='ntcireval')", "ERR(rel=2)", "RBP(gain='exponential')"],
 )  # fmt: skip
 def test_residuals_are_those_of_the_bounds(text: str, ranking: Ranking) -> None:
     measure = parse(f"{text}@1")

@@ -165,7 +165,17 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         *both(AT_OR_WHOLE, [{"scale": "topic"}]),
     ],
     "RBPResidual": both(AT_OR_WHOLE, [{}, {"p": 0.5, "part": "unjudged"}, {"part": "tail"}]),
-    "ERR": both(AT_OR_WHOLE, [{}, {"gain": "linear"}, {"max_rel": 4}, {"max_rel": 2}, {"scale": "topic"}]),
+    "ERR": both(
+        AT_OR_WHOLE,
+        [
+            {},
+            {"gain": "linear"},
+            {"rel": 2},
+            {"gain": "ntcireval", "max_rel": 4},
+            {"max_rel": 2},
+            {"scale": "topic"},
+        ],
+    ),
     "SetP": [*LEVELS, {"relative": True}],
     "SetRelP": LEVELS,
     "SetR": LEVELS,

@@ -73,14 +73,19 @@ def expected_reciprocal_rank(
     topic: Topic,
     k: int | None = None,
     max_rel: float | None = None,
+    rel: float | None = None,
     gain: str = "exponential",
     scale: str = "judgments",
 ) -> float:
     highest = end_of_scale(topic, scale) if max_rel is None else max_rel
+    least = 1 if gain == "binary" and rel is None else rel
     reading, value = 1.0, 0.0
     for rank, grade in enumerate(grades(topic)[:k], 1):
-        grade = min(grade, highest)
-        stop = (2**grade - 1) / 2**highest if gain == "exponential" else grade / (highest + 1)
+        cut = min(grade, highest)
+        linear = cut / (highest + (gain == "ntcireval"))
+        stop = (2**cut - 1) / 2**highest if gain == "exponential" else linear
+        if least is not None:
+            stop = float(cut >= least)
         value += reading * stop / rank
         reading *= 1 - stop
     return value
@@ -185,6 +190,7 @@ REFERENCES: Mapping[str, Callable[..., float]] = {
     "Compat": compatibility,
 }
 SCALES: list[dict[str, float]] = [{}, {"max_rel": 2}, {"max_rel": 7}, {"min_rel": 1, "max_rel": 3}]
+ERR_GAINS = ("exponential", "linear", "ntcireval", "binary")
 CASES: list[tuple[str, dict[str, Any]]] = [
     *(("RBP", {"k": k, "p": p}) for k in (None, 5) for p in (0.0, 0.5, 0.8, 0.99)),
     ("RBP", {"rel": 1}),
@@ -199,14 +205,13 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         for gain in ("linear", "exponential")
     ),
     *(("RBPResidual", {"k": k, "part": part}) for k in (None, 1, 5) for part in ("both", "unjudged", "tail")),
-    *(("ERR", {"k": k, "gain": gain}) for k in (None, 1, 5) for gain in ("exponential", "linear")),
-    *(
-        ("ERR", {"k": k, "gain": gain, "scale": "topic"})
-        for k in (None, 5)
-        for gain in ("exponential", "linear")
-    ),
+    *(("ERR", {"k": k, "gain": gain}) for k in (None, 1, 5) for gain in ERR_GAINS),
+    *(("ERR", {"k": k, "gain": gain, "scale": "topic"}) for k in (None, 5) for gain in ERR_GAINS[:3]),
     ("ERR", {"max_rel": 2}),
     ("ERR", {"max_rel": 9, "gain": "linear"}),
+    ("ERR", {"max_rel": 2, "gain": "ntcireval"}),
+    ("ERR", {"rel": 2, "gain": "binary"}),
+    ("ERR", {"rel": 3, "k": 4}),
     *(("INST", {"T": wanted, **scale}) for wanted in (0.5, 1, 3.7) for scale in SCALES),
     *(("INST", {"T": wanted, "k": k}) for wanted in (0.3, 1) for k in (1, 2, 7)),
     *(("INSQ", {"T": wanted, **scale}) for wanted in (0.5, 3.7) for scale in SCALES),
@@ -309,6 +314,16 @@ def test_two_ways_to_say_what_a_grade_is_worth_are_refused() -> None:
     for parameters in two:
         with pytest.raises(DataError, match=r"all define the gain of a grade; give one of them"):
             Measure.of("RBP", **parameters)(ranking)
+    with pytest.raises(DataError, match=r"rel=1 and gain='linear' both define the gain of a grade"):
+        Measure.of("ERR", rel=1, gain="linear")(ranking)
+
+
+@pytest.mark.parametrize("rel", [1, 2, 3])
+def test_err_with_binary_gains_is_the_reciprocal_rank(rel: int) -> None:
+    ranking = ranking_of(TOPICS)
+    for k in (None, 3):
+        binary = Measure.of("ERR", gain="binary", rel=rel, k=k)(ranking)
+        assert np.array_equal(binary, Measure.of("RR", rel=rel, k=k)(ranking))
 
 
 @pytest.mark.parametrize(
@@ -316,7 +331,8 @@ def test_two_ways_to_say_what_a_grade_is_worth_are_refused() -> None:
     [
         ("RBP", "linear", 0.2 * (1 / 2 + 0.64 * 2 / 2)),
         ("RBP", "exponential", 0.2 * (1 / 4 + 0.64 * 3 / 4)),
-        ("ERR", "linear", 1 / 3 + (2 / 3) * (2 / 3) / 3),
+        ("ERR", "linear", 1 / 2 + (1 / 2) * (2 / 2) / 3),
+        ("ERR", "ntcireval", 1 / 3 + (2 / 3) * (2 / 3) / 3),
         ("ERR", "exponential", 1 / 4 + (3 / 4) * (3 / 4) / 3),
     ],
 )

@@ -62,6 +62,6 @@ def form_of(measure: Measure, judgments: Judgments) -> GainForm:
             "linear", k, lambda rank: discount(rank) / total,
             lambda g: (np.clip(g, least, best) - least) / (best - least),
         )  # fmt: skip
-    chance = arguments["max_rel"], arguments["gain"], arguments["scale"]
+    chance = arguments["max_rel"], arguments["rel"], arguments["gain"], arguments["scale"]
     none = np.empty(0, np.int64)
     return GainForm("cascade", k, lambda rank: 1 / rank, lambda g: err_chance(judgments, none, g, *chance))

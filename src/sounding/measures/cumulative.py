@@ -17,10 +17,11 @@ from sounding.measures import Measure, definition, parse_measures
 from sounding.measures.binary import Norm, relevant_by_norm
 from sounding.measures.bounds.registry import fill_unjudged, scale
 from sounding.measures.bounds.utility import endless
-from sounding.measures.graded import DcgForm, Gains, QGain, Scale, ideal_order, q_gain, scale_grades
+from sounding.measures.graded import DcgForm, Gains, QGain, Scale, ideal_order, q_gain
 from sounding.measures.grammar import single_measure
 from sounding.measures.totals import count_retrieved, every_cut, place_weights, share, total
 from sounding.measures.utility import (
+    ErrGain,
     err_chance,
     insq_weights,
     linear_gains,
@@ -28,6 +29,7 @@ from sounding.measures.utility import (
     rank_numbers,
     rbp_gain,
     rbp_weight,
+    satisfaction,
 )
 from sounding.runs.ranking import Ranking, Values
 
@@ -71,18 +73,18 @@ def _q_measure(
 
 
 def _expected_reciprocal_rank(
-    run: Ranking, depth: int, *, max_rel: float | None, gain: Literal["exponential", "linear"], scale: Scale
+    run: Ranking, depth: int, *, max_rel: float | None, rel: float | None, gain: ErrGain, scale: Scale
 ) -> Table:
     """Accumulate the probability of stopping at each rank, divided by the rank."""
-    satisfied = _satisfied_at(run, depth, max_rel, gain, scale)
+    satisfied = _satisfied_at(run, depth, max_rel, rel, gain, scale)
     return np.cumsum(satisfied * _reading(satisfied) / every_cut(depth), axis=0)
 
 
 def _satisfied_at(
-    run: Ranking, depth: int, max_rel: float | None, gain: Literal["exponential", "linear"], scale: Scale
+    run: Ranking, depth: int, max_rel: float | None, rel: float | None, gain: ErrGain, scale: Scale
 ) -> Table:
     """(rank, topic): Return the probability that the document there satisfies the reader of ERR."""
-    chance = err_chance(run.judgments, run.topic, run.grade, max_rel, gain, scale)
+    chance = err_chance(run.judgments, run.topic, run.grade, max_rel, rel, gain, scale)
     return place_weights(run.topic, run.rank, chance, depth, len(run.topics))
 
 
@@ -273,17 +275,16 @@ def _rbp_residuals(measure: Measure, run: Ranking, depth: int) -> Residuals | No
 
 
 def _err_residuals(measure: Measure, run: Ranking, depth: int) -> Residuals:
-    max_rel, gain = measure.get("max_rel"), measure.get("gain")
-    highest = run.judgments.highest
+    max_rel, rel, gain = measure.get("max_rel"), measure.get("rel"), measure.get("gain")
+    highest = max(rel or 0, run.judgments.highest)
     most = fill_unjudged(run, depth, highest, run.retrieved)
-    stops = _satisfied_at(most, depth, max_rel, gain, "judgments")
+    stops = _satisfied_at(most, depth, max_rel, rel, gain, "judgments")
     value, upper = (
-        _expected_reciprocal_rank(one, depth, max_rel=max_rel, gain=gain, scale="judgments")
+        _expected_reciprocal_rank(one, depth, max_rel=max_rel, rel=rel, gain=gain, scale="judgments")
         for one in (run, most)
     )
     top = highest if max_rel is None else max_rel
-    least = np.array([min(highest, top)])
-    best = float((scale_grades(least, "exponential", top) if gain == "exponential" else least / (top + 1))[0])
+    best = float(satisfaction(np.array([highest]), top, rel, gain)[0])
     still_reading = np.cumprod(1 - stops, axis=0)
     beyond = endless(best, np.arange(depth + 1, dtype=np.float64))[count_retrieved(run, every_cut(depth))]
     return Residuals(upper - value, still_reading * beyond)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from sounding.measures.binary import Norm, relevant_by_norm
 from sounding.measures.graded import Scale, accumulate
 from sounding.measures.registry import expectation
 from sounding.measures.totals import BlockRanks, Blocks, kinds, share, tie_blocks
-from sounding.measures.utility import err_chance
+from sounding.measures.utility import ErrGain, err_chance
 from sounding.runs.ranking import Counts, Ranking, Values
 
 
@@ -102,12 +101,13 @@ def expected_reciprocal_rank(
     *,
     k: int | None,
     max_rel: float | None,
-    gain: Literal["exponential", "linear"],
+    rel: float | None,
+    gain: ErrGain,
     scale: Scale,
 ) -> Values:
     """Return ERR: 1 / rank weighted with the probability that the reader stops there, over all orders."""
-    satisfied = err_chance(run.judgments, run.topic, run.grade, max_rel, gain, scale)
-    topic, rank, chance = _stopping(run, run.grade > 0, 1 - satisfied, k)
+    satisfied = err_chance(run.judgments, run.topic, run.grade, max_rel, rel, gain, scale)
+    topic, rank, chance = _stopping(run, satisfied > 0, 1 - satisfied, k)
     return run.total(topic, chance / rank)
 
 

@@ -29,6 +29,8 @@ from sounding.measures.registry import measure
 from sounding.measures.totals import Cutoff, count_retrieved, share, weighted_sum
 from sounding.runs.ranking import Counts, Hits, Judgments, Ranking, Values
 
+ErrGain = Literal["exponential", "linear", "ntcireval", "binary"]
+
 
 @measure(
     "RBP", basis="utility", monotone=True, monotone_in_k=True, additive=True,
@@ -124,21 +126,24 @@ def expected_reciprocal_rank(
     *,
     k: int | None = None,
     max_rel: float | None = None,
-    gain: Literal["exponential", "linear"] = "exponential",
+    rel: float | None = None,
+    gain: ErrGain = "exponential",
     scale: Scale = "judgments",
 ) -> Values:
     """Expected 1 / rank at which a reader stops who is satisfied by each document with some probability.
 
-    Chapelle et al. (2009). The probability is (2^g - 1) / 2^max ('exponential') or g / (max + 1) ('linear');
-    max is the highest grade of the judgments, with scale 'topic' of the topic's own, or `max_rel` (gdeval
-    always uses 4), to which higher grades are cut. A reader who is never satisfied adds 0. With scale 'topic'
-    a better grade can lower the value, as for RBP: the claims hold for scale 'judgments'.
+    Chapelle et al. (2009), with the gains of Lu et al. (2016), Table 1, as probabilities: (2^g - 1) / 2^max
+    ('exponential'), g / max ('linear'), or 1 for grades of at least `rel` and 0 for others ('binary'; rel is
+    1 by default, and giving it chooses 'binary'; the value is then that of RR). NTCIREVAL's g / (max + 1) is
+    'ntcireval'. max is the highest grade of the judgments, with scale 'topic' of the topic's own, or
+    `max_rel` (gdeval always uses 4), to which higher grades are cut. A reader who is never satisfied adds 0.
+    With scale 'topic' a better grade can lower the value, as for RBP: the claims hold for scale 'judgments'.
     """
-    chosen = run.grade > 0
+    chance = err_chance(run.judgments, run.topic, run.grade, max_rel, rel, gain, scale)
+    chosen = chance > 0
     if k is not None:
         chosen &= run.rank <= k
-    hit = run.select(chosen)
-    satisfied = err_chance(run.judgments, hit.topic, hit.grade, max_rel, gain, scale)
+    hit, satisfied = run.select(chosen), chance[chosen]
     return run.total(hit.topic, satisfied * _still_reading(hit, satisfied) / hit.rank)
 
 
@@ -147,7 +152,8 @@ def err_chance(
     topic: Counts,
     grade: Values,
     max_rel: float | None,
-    gain: Literal["exponential", "linear"],
+    rel: float | None,
+    gain: ErrGain,
     scale: Scale,
 ) -> Values:
     """Return the probability that documents of these topics and grades satisfy the reader of ERR."""
@@ -155,9 +161,18 @@ def err_chance(
         raise DataError(
             f"max_rel={max_rel} and scale='topic' both define the highest grade; give one of them"
         )
+    if rel is not None and gain not in ("exponential", "binary"):
+        raise DataError(f"rel={rel} and gain={gain!r} both define the gain of a grade; give one of them")
     highest = highest_grade(judgments, topic, scale) if max_rel is None else max_rel
+    return satisfaction(grade, highest, rel, gain)
+
+
+def satisfaction(grade: Values, highest: float | Values, rel: float | None, gain: ErrGain) -> Values:
+    """Return the gains of grades as ERR uses them, on a scale that ends at `highest`."""
     cut = np.minimum(grade, highest)
-    return scale_grades(cut, "exponential", highest) if gain == "exponential" else cut / (highest + 1)
+    if rel is not None or gain == "binary":
+        return (cut >= (1 if rel is None else rel)).astype(np.float64)
+    return cut / (highest + 1) if gain == "ntcireval" else scale_grades(cut, gain, highest)
 
 
 def _still_reading(hit: Hits, stops: Values) -> Values:

@@ -22,10 +22,10 @@ from sounding.measures.bounds.registry import (
     scale,
     whole_range,
 )
-from sounding.measures.graded import DcgForm, scale_grades
+from sounding.measures.graded import DcgForm
 from sounding.measures.registry import Measure
 from sounding.measures.totals import count_retrieved
-from sounding.measures.utility import rbp_gain
+from sounding.measures.utility import rbp_gain, satisfaction
 from sounding.runs.ranking import Ranking, Values
 
 # With T of at least 0.5 a gain that grows by d loses at most d/2 later, so INST never falls.
@@ -84,11 +84,11 @@ def expected_reciprocal_rank(measure: Measure, run: Ranking, unknowns: Unknowns)
 
     The tail is what remains after the best unjudged documents.
     """
-    judgments = run.judgments
-    stops = _satisfied(measure, judgments.highest, scale(judgments))
-    best = float(stops.max())
-    most = _best_case(measure, run, unknowns, judgments.highest)
-    passed = np.log1p(-_satisfied(measure, judgments.highest, most.grade))
+    judgments, rel = run.judgments, measure.get("rel")
+    best = float(_satisfied(measure, judgments.highest, scale(judgments, rel)).max())
+    most = _best_case(measure, run, unknowns, max(rel or 0, judgments.highest))
+    with np.errstate(divide="ignore"):  # nobody reads on after a document of gain 1
+        passed = np.log1p(-_satisfied(measure, judgments.highest, most.grade))
     reading = np.exp(most.total(most.topic, passed))
     tail = reading * endless(best, count_retrieved(run, measure.k).astype(np.float64))
     return _with_residuals(Bounds(measure(run), measure(most), "exact"), tail)
@@ -107,7 +107,7 @@ def depth_for_residual(measure: Measure, wanted: float, *, highest: float | None
     if measure.name == "ERR":
         if highest is None:
             return _first_depth(lambda k: 1 / (k + 1), wanted)
-        best = float(_satisfied(measure, highest, np.array([highest]))[0])
+        best = float(_satisfied(measure, highest, np.array([max(highest, measure.get("rel") or 0)]))[0])
         return _first_depth(lambda k: float(endless(best, np.array([float(k)]))[0]), wanted)
     raise DataError(f"{measure} has no residual beyond its cut-off; use RBP or ERR")
 
@@ -133,8 +133,7 @@ def _with_residuals(found: Bounds, tail: Values) -> Bounds:
 def _satisfied(measure: Measure, highest: float, grade: Values) -> Values:
     """Return the probability that documents of these grades satisfy the reader of ERR."""
     top = highest if measure.get("max_rel") is None else measure.get("max_rel")
-    cut = np.minimum(grade, top)
-    return scale_grades(cut, "exponential", top) if measure.get("gain") == "exponential" else cut / (top + 1)
+    return satisfaction(grade, top, measure.get("rel"), measure.get("gain"))
 
 
 def endless(stops: float, depth: Values) -> Values:

@@ -102,7 +102,7 @@ def session_agrees(
 
 @pytest.mark.parametrize(
     ("asked", "judgments"),
-    [(("--judgments", "256"), 256), pytest.param((), 1024, marks=pytest.mark.long, id="defaults")],
+    [(("--judgments", "128"), 128), pytest.param((), 1024, marks=pytest.mark.long, id="defaults")],
 )
 def test_a_session_over_http_judges_what_simulate_judges_and_ends_with_its_ranking(
     simulate: Simulate, collections: Path, tmp_path: Path, asked: tuple[str, ...], judgments: int

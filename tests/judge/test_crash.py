@@ -28,7 +28,7 @@ from sounding.judge.sqlite import sqlite3
 from sounding.judge.state import JudgingState
 from sounding.judge.store import Store, open_store
 
-ROUNDS = int(os.environ.get("SOUNDING_CRASHES", "8"))  # `make torture`: 1,000
+ROUNDS = int(os.environ.get("SOUNDING_CRASHES", "4"))  # `make torture`: 1,000
 AT_ONCE = 50  # rounds on one database: what is checked after each grows with its log
 PARTS = [min(AT_ONCE, ROUNDS - first) for first in range(0, ROUNDS, AT_ONCE)]
 

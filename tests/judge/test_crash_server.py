@@ -30,7 +30,7 @@ from sounding.judge.verify import verify
 from sounding.judge.web import TOKEN, Context
 
 PEOPLE = 4
-CHECKED = 7  # kills after which all that is known is checked, while everybody waits for the server
+CHECKED = 3  # kills after which all that is known is checked, while everybody waits for the server
 
 
 # As the command, with a log that is written back all the time.

@@ -17,6 +17,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.policies import DEFAULT_POLICIES
 from sounding.data.formats import read_qrels, read_runs
 from sounding.data.labels import read_labels
+from sounding.estimate.design import aimed_chances
 from sounding.estimate.estimating import estimate_measure
 from sounding.estimate.estimators import Lists, Sample, cascade, linear
 from sounding.estimate.forms import GainForm, form_of
@@ -24,7 +25,6 @@ from sounding.estimate.frame import Frame, build_frame, lists_of
 from sounding.measures import parse
 from sounding.runs.align import prepare
 from sounding.runs.pairs import all_pairs
-from sounding.selection.samples import capped_chances
 
 Floats = NDArray[np.float64]
 JUDGES = {"gpt-4": "gpt-4.umbrela", "gpt-4o": "gpt-4o.binary", "llama": "llama3.2.binary"}
@@ -50,16 +50,6 @@ def whole_frame(*judges: str) -> tuple[Frame, Lists]:
     return frame, lists_of(read_runs([folder / "runs"]), frame, DEFAULT_POLICIES)[0]
 
 
-def aimed_chances(lists: Lists, weight: Floats, size: int, documents: int) -> Floats:
-    """The chances of a sample aimed at all runs, with a floor for documents that matter little."""
-    matter = np.sqrt(np.bincount(lists.doc, weight**2, documents))
-    looked = matter > 0
-    chance = np.zeros(documents)
-    least = 0.1 * matter[looked].mean()
-    chance[looked] = capped_chances(np.maximum(matter[looked], least), size)
-    return chance
-
-
 def replay(name: str, frame: Frame, lists: Lists, size: int, draws: int, seed: int) -> Coverage:
     """Sample `size` judgments `draws` times, estimate, and compare with the complete judgments."""
     form: GainForm = form_of(parse(name), prepare(frame.judgments, DEFAULT_POLICIES).judgments)
@@ -74,7 +64,7 @@ def replay(name: str, frame: Frame, lists: Lists, size: int, draws: int, seed: i
         truth = cascade(cut, form.weight(ranks), gains, every, np.empty(0)).values.mean(axis=1)
     pairs = all_pairs(lists.runs)
     difference = truth[pairs[:, 0]] - truth[pairs[:, 1]]
-    chance = aimed_chances(cut, weight, size, frame.size)
+    chance = aimed_chances([form], lists, frame.size, size)
     rng = np.random.default_rng(seed)
     run_hits, pair_hits, squares = np.zeros(lists.runs), np.zeros(len(pairs)), 0.0
     for _ in range(draws):

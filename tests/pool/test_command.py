@@ -13,6 +13,7 @@ from tests.conftest import require
 from tests.docs_examples import run_commands
 from tests.e2e.calling import Call, caller, check_refused, next_command, sampled
 
+import sounding
 from sounding.data.formats import read_qrels
 from sounding.evaluate.evaluation import evaluate
 from sounding.selection.strategies import STRATEGIES
@@ -797,3 +798,45 @@ def test_every_strategy_and_parameter_is_on_its_page() -> None:
         for parameter, default in kind.parameters.items():
             if parameter != "level":
                 assert f"`{parameter}` ({default})" in rows[kind.name].replace(".0)", ")"), kind.name
+
+
+def test_a_sample_for_estimate_is_filled_in_and_read_by_estimate(call: Call, tmp_path: Path) -> None:
+    labels = tmp_path / "labels.tsv"
+    rows = [line.split() for line in Path("qrels.txt").read_text().splitlines()]
+    labels.write_text("topic\tdoc\tlabel\n" + "".join(f"{row[0]}\t{row[2]}\t{row[3]}\n" for row in rows))
+    out = tmp_path / "sample.tsv"
+    base = [*HEAD, "--strategy", "for-estimate", "--labels", str(labels), "-m", "P@5"]
+    status, _, err = call(*base, "--budget", "60", "-o", str(out))
+    assert status == 0
+    assert "A sample of" in err
+    assert all(row["grade"] == "-1" and 0 < float(row["probability"]) <= 1 for row in table(str(out)))
+    call(*base, "--budget", "60", "--qrels", "qrels.txt", "-o", str(out))
+    grades = {(row[0], row[2]): row[3] for row in rows}
+    assert [row["grade"] for row in table(str(out))] == [
+        grades[row["topic"], row["doc"]] for row in table(str(out))
+    ]
+    own = sounding.estimate(out, "runs", ["P@5"], labels=labels)
+    assert own.judged == len(table(str(out)))
+    forecast = json.loads(call(*base, "--budget", "60", "--summary", "--format", "json")[1])["rows"]
+    assert [row["judgments"] for row in forecast] == [30, 60, 120]
+    widths = [row["pair +-"] for row in forecast]
+    assert widths == sorted(widths, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--strategy", "for-estimate"), "add --budget"),
+        (("--strategy", "for-estimate", "--budget", "50", "--batches", "2"), "--batches does not go with"),
+        (("--strategy", "for-estimate", "--budget", "50", "-o", "x.qrels"), "no place for the probabilities"),
+        (("--strategy", "for-estimate", "--budget", "50", "--judge", "m"), "add the file"),
+        (("--strategy", "for-estimate", "--budget", "50", "--rate", "0.2"), "--rate changes nothing"),
+        (("--strategy", "rank", "--pair", "a", "b"), "--pair changes nothing with the strategy rank"),
+    ],
+)
+def test_options_that_do_not_go_with_a_sample_for_estimate(
+    call: Call, words: tuple[str, ...], message: str
+) -> None:
+    status, _, err = call("runs", *words)
+    assert status == 2
+    assert message in err

@@ -160,8 +160,9 @@ def _with(
     sample = frame.sample
     weights = (1 - sample.chance) / sample.chance**2 * matter
     predicted = predict(indicators, sample.doc, gains[:, None], weights)
-    own = predicted.of_judged[:, 0]
-    whole = unbiased_gains(predicted.of_all[:, 0], own, gains, sample)
+    # Documents that could have been drawn, were not and are not listed must count like their listed peers.
+    own = np.where(frame.listed[sample.doc], predicted.of_judged[:, 0], 0.0)
+    whole = unbiased_gains(np.where(frame.listed, predicted.of_all[:, 0], 0.0), own, gains, sample)
     return _evaluate(form, lists, weight, whole, sample, gains - own), indicators.shape[1]
 
 

@@ -27,6 +27,7 @@ class Frame:
 
     table: Qrels  # row i is document i; its grade is i
     labels: Floats  # (judge, document); NaN: no label
+    listed: NDArray[np.bool_]  # (document,) False: others like it may exist that were not drawn
     sample: Sample
     grades: Floats  # (judged,)
     judgments: Qrels  # people's judgments of the sample
@@ -79,7 +80,10 @@ def build_frame(qrels: Qrels, labels: Sequence[Labels], policies: Policies) -> F
     sample = Sample(
         doc=doc[drawn][order], chance=chance[order], stratum=None if stratum is None else stratum[order]
     )
+    # Files with probabilities list what was drawn, with strata the whole pool.
+    complete = qrels.probabilities is None
     return Frame(
+        listed=np.full(len(pairs), True) if complete else ~np.isnan(said).all(axis=0),
         table=replace(table, grades=np.arange(len(pairs), dtype=np.float64)), labels=said, sample=sample,
         grades=grades[drawn][order], judgments=qrels.keep(drawn), remarks=tuple(remarks),
     )  # fmt: skip
@@ -101,6 +105,13 @@ def _chances(
     """Return the probability of each judged document, and its stratum if sizes were fixed."""
     if qrels.probabilities is not None:
         chance = qrels.probabilities[drawn]
+        left = int(np.count_nonzero(grades < 0))
+        if left:
+            chance = chance * (len(chance) / (len(chance) + left))
+            remarks.append(
+                f"{plural(left, 'sampled document')} {'is' if left == 1 else 'are'} not judged. The estimates"
+                " are valid only if chance decided which: judge the rest of the sample to be sure."
+            )
         total, deviation = (1 / chance).sum(), np.sqrt(((1 - chance) / chance**2).sum())
         if abs(total - len(table.docs)) > FAR * deviation + 0.5:
             remarks.insert(

@@ -14,7 +14,7 @@ from sounding.core.errors import FormatError
 # A folder imports only folders before it.
 LAYERS = (
     "core", "data", "runs", "relevance", "measures", "statistics", "selection", "render", "terminal",
-    "evaluate", "compare", "depth", "audit", "pool", "plan", "simulate", "label", "estimate", "calibrate",
+    "evaluate", "compare", "label", "estimate", "depth", "audit", "pool", "plan", "simulate", "calibrate",
     "agree", "report", "check", "convert", "sample", "explain", "judge", "demo", "integrations",
 )  # fmt: skip
 BEGIN = "<!-- made by python -m sounding.explain.layers: begin -->"

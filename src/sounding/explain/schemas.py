@@ -308,11 +308,12 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         ),
         rows=(
             "topic doc order pool_rank weight run group kind pooled judged rank depth documents hours stratum"
-            " inclusion_probability"
+            " inclusion_probability grade probability judgments"
         ),
         patterns={
             RANKS: "n0 The share of the run's top documents that the pool contains.",
             "residual": "n0 The residual of RBP.",
+            r"^(run|pair) \+-": "n0 Half the width of the expected 95% interval.",
             "^would add$": "i0 Documents that the pool gains if the run is pooled too.",
             "^share of pool$|^mean residual$|^residual wanted$": "n0 Named as in the table for people.",
             f"^({'|'.join(sorted({*STRATEGIES, 'mtc'}))})$": "n0 Relevant documents found by the strategy.",

@@ -45,6 +45,22 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
     level: float | None = declare.number(
         "Count grades from G up as relevant.  [default: 1]", metavar="G", spelled="-l --level"
     )
+    labels: tuple[str, ...] = declare.texts(
+        "Draw only documents that have a label in FILE (for for-estimate); repeatable.",
+        metavar="FILE",
+        spelled="--labels",
+    )
+    judges: tuple[str, ...] = declare.texts(
+        "Name the machine of a label file that does not (such as qrels), in their order.",
+        metavar="NAME",
+        spelled="--judge",
+    )
+    measures: tuple[str, ...] = declare.measures(
+        "Aim the sample at measure M (for for-estimate); repeatable.  [default: P@10, RBP, DCG@10]"
+    )
+    pair: tuple[str, str] | None = declare.option(
+        nargs=2, metavar="A B", help="Aim the sample at the difference of runs A and B (for for-estimate)."
+    )
     seed: int = declare.seed()
     qrels: str | None = declare.text("Read existing judgments from FILE.", metavar="FILE")
     pool_depth: int | None = declare.count(
@@ -67,7 +83,9 @@ class PoolCommand(GroupedCommand):
         from sounding.selection.strategies import STRATEGIES  # NumPy, which the command itself does without
 
         with formatter.section("Strategies"):
-            formatter.write_dl([(kind.name, kind.title) for kind in STRATEGIES.values()])
+            rows = [(kind.name, kind.title) for kind in STRATEGIES.values()]
+            rows.append(("for-estimate", "A random sample that makes the intervals of estimate narrow"))
+            formatter.write_dl(rows)
 
 
 @click.command("pool", cls=PoolCommand, short_help="Choose which documents to judge.")
@@ -89,6 +107,7 @@ def command(options: PoolingOptions) -> None:
     sounding pool runs/ --depth 50 -o to-judge.qrels
     sounding pool runs/ --qrels so-far.txt --budget 200 -o next.qrels
     sounding pool runs/ --strategy stratified-sample --strata 10:1,100:0.1 --seed 7 > to-judge.txt
+    sounding pool runs/ --strategy for-estimate --budget 300 --labels labels.tsv -o sample.tsv
     sounding pool runs/ --qrels qrels.txt --simulate --strategy depth,rank,mtf
     """  # noqa: D301 - click wants the control character
     from sounding.pool.flow import run  # NumPy and the engine, which --help does without

@@ -12,20 +12,23 @@ from sounding.core.text import plural
 from sounding.data.finding import find_runs
 from sounding.data.run_info import read_run_info
 from sounding.data.writing import qrels_template
-from sounding.pool import sentences, tables
+from sounding.measures import parse_measures
+from sounding.pool import aimed_tables, sentences, tables
+from sounding.pool.aimed import AIMED
 from sounding.pool.charts import replay_chart, summary_charts
 from sounding.pool.command import LINES, QRELS, PoolingOptions
 from sounding.pool.foresight import Foresight
-from sounding.pool.pooling import pool
+from sounding.pool.pooling import find_kind, pool
 from sounding.pool.result import Pooling
 from sounding.render.save import require_suffix, save, save_each
 from sounding.render.tables import Answer
 from sounding.selection.samples import check_rate, parse_strata
-from sounding.selection.strategies import Kind, find_strategy
+from sounding.selection.strategies import Kind
 from sounding.terminal.declare import typed
 from sounding.terminal.options import (
     PEOPLE,
     bars_for,
+    options_refused,
     remark,
     say_answer,
     suggest,
@@ -46,6 +49,10 @@ WHICH = (
     "strata",
     "p",
     "level",
+    "labels",
+    "judges",
+    "measures",
+    "pair",
     "seed",
 )  # options that choose from it
 JUDGED = ("qrels", "pool_depth", "qrels_format")  # existing judgments
@@ -62,18 +69,25 @@ def run(options: PoolingOptions) -> None:
         parse_strata(options.strata)
     if options.chart is not None:
         require_suffix(options.chart)
-    options = replace(options, format_name=_format_of(options))
+    if options.measures:
+        with options_refused():
+            parse_measures(options.measures)
+    options = replace(options, format_name=_format_of(kinds, options))
     result = pool(
         find_runs(options.runs), depth=_typed_depth(options),
         info=None if options.info is None else read_run_info(options.info),
         per_group=options.runs_per_group, strategy=[kind.name for kind in kinds], budget=options.budget,
         batches=options.batches, rate=options.rate, strata=options.strata, p=options.p, level=options.level,
-        seed=options.seed, qrels=options.qrels, pool_depth=options.pool_depth, simulate=options.simulate,
-        summary=options.summary or options.max_residual is not None, policies=options.policies(),
+        labels=list(options.labels) or None, judges=options.judges, measures=options.measures or None,
+        pair=options.pair, seed=options.seed, qrels=options.qrels, pool_depth=options.pool_depth,
+        simulate=options.simulate, summary=options.summary or options.max_residual is not None,
+        policies=options.policies(),
         qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
         bars=bars_for(options),
     )  # fmt: skip
-    if result.foresight is not None:
+    if result.aimed is not None:
+        _write_aimed(result, options)
+    elif result.foresight is not None:
         _write_foresight(result, result.foresight, options)
     elif options.simulate:
         _write_replays(result, options)
@@ -91,8 +105,8 @@ def _typed_depth(options: PoolingOptions) -> int | None:
 def _strategies(options: PoolingOptions) -> list[Kind]:
     """Return the strategies; by default depth, or rank if only a part of the pool is requested."""
     if options.strategy is not None:
-        return [find_strategy(name.strip()) for name in options.strategy.split(",")]
-    return [find_strategy("rank" if options.budget or options.batches else "depth")]
+        return [find_kind(name.strip()) for name in options.strategy.split(",")]
+    return [find_kind("rank" if options.budget or options.batches else "depth")]
 
 
 def _looking_ahead(options: PoolingOptions) -> list[str]:
@@ -102,6 +116,9 @@ def _looking_ahead(options: PoolingOptions) -> list[str]:
 
 def _conflicts(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
     """Yield errors for options that exclude each other."""
+    if AIMED in kinds:
+        yield from _aimed_conflicts(kinds, options)
+        return
     ahead = _looking_ahead(options)
     if len(ahead) > 1:
         yield "--max-residual and --summary do not go together; use one of them"
@@ -128,11 +145,32 @@ def _conflicts(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
         yield "--chart draws what --summary or --simulate shows; add one of them"
 
 
+def _aimed_conflicts(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
+    """Yield errors for options that do not go with a sample for `estimate`."""
+    if not options.budget:
+        yield f"{AIMED.name} needs to know how many documents you can judge: add --budget 300, for example"
+    for name in ("simulate", "batches", "max_residual", "chart"):
+        if getattr(options, name):
+            yield f"--{name.replace('_', '-')} does not go with --strategy {AIMED.name}; leave it out"
+    if len(kinds) > 1:
+        yield f"{AIMED.name} cannot be compared by replaying judgments; give it alone"
+    if options.judges and not options.labels:
+        yield "--judge names the machine of --labels FILE; add the file"
+
+
 def _idle_options(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
     """Yield errors for options that would have no effect or are out of range."""
     ahead = _looking_ahead(options)
     named = f"the strateg{'ies' if len(kinds) > 1 else 'y'} {', '.join(kind.name for kind in kinds)}"
     used = {name for kind in kinds for name in kind.parameters}
+    if AIMED in kinds:
+        used, ahead = {"level"}, []
+    else:
+        for name, spelled in (
+            ("labels", "--labels"), ("judges", "--judge"), ("measures", "-m"), ("pair", "--pair")
+        ):  # fmt: skip
+            if getattr(options, name):
+                yield f"{spelled} changes nothing with {named}; it is for --strategy {AIMED.name}"
     used |= {"p"} if ahead else set()
     used |= {"level"} if options.simulate else set()
     for name, spelled in (("rate", "--rate"), ("strata", "--strata"), ("level", "--level"), ("p", "-p")):
@@ -154,9 +192,11 @@ def _idle_options(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[st
             yield f"{dashes} {value:g}: expected a number between 0 and 1"
 
 
-def _format_of(options: PoolingOptions) -> str:
+def _format_of(kinds: Sequence[Kind], options: PoolingOptions) -> str:
     """Return the output format: as asked for, by the suffix of the output, or lines."""
     ahead = bool(_looking_ahead(options))
+    if AIMED in kinds:
+        return _aimed_format(options)
     replayed = options.simulate and options.output is not None
     chosen = options.format_name
     if not typed("format_name") and chosen == "table":
@@ -173,6 +213,19 @@ def _format_of(options: PoolingOptions) -> str:
         raise click.UsageError("qrels list documents, and a summary has none; use another --format")
     if chosen == QRELS and options.simulate and "," in (options.strategy or ""):
         raise click.UsageError("qrels hold the judgments of one strategy; name one, or write a table")
+    return chosen
+
+
+def _aimed_format(options: PoolingOptions) -> str:
+    """Return the format of a sample for `estimate`, which must hold the probabilities."""
+    suffix = "" if options.output is None else options.output.suffix.lower()
+    chosen = options.format_name
+    if not typed("format_name") and chosen == "table" and not options.summary:
+        chosen = SUFFIXES.get(suffix, "tsv")
+    if chosen in (LINES, QRELS):
+        raise click.UsageError(
+            "lines and qrels have no place for the probabilities that estimate needs; write -o FILE.tsv"
+        )
     return chosen
 
 
@@ -209,6 +262,27 @@ def _write_foresight(result: Pooling, foresight: Foresight, options: PoolingOpti
     if options.chart is not None:
         for path in save_each(summary_charts(foresight), options.chart):
             remark(f"chart: {path}", quiet=options.quiet)
+
+
+def _write_aimed(result: Pooling, options: PoolingOptions) -> None:
+    """Write the sample to judge, or with --summary what to expect of samples of several sizes."""
+    if result.aimed is None:  # pragma: no cover - the caller asked
+        raise AssertionError
+    following = None
+    if options.summary:
+        table = aimed_tables.forecast_table(result.aimed, options.seconds)
+        following = suggest("pool", "-o", "sample.tsv", keep=(*WHO, *WHICH, *JUDGED))
+    else:
+        table = aimed_tables.sample_table(result)
+        if options.output is not None:
+            words = [str(options.output)]
+            following = suggest("estimate", first=words, keep=("labels", "judges", "measures", "level"))
+    facts = tables.pool_facts(result)
+    notes = [*aimed_tables.notes(result.aimed, template=not options.summary), *_notes(result, options)]
+    answer = Answer(
+        aimed_tables.headline(result.aimed, options.seconds), [replace(table, facts=facts)], notes, following
+    )
+    _write(answer, options)
 
 
 def _write_next(result: Pooling, options: PoolingOptions) -> None:

@@ -14,6 +14,7 @@ from sounding.core.policies import ANY_GRADES, Policies
 from sounding.core.workers import Bars, no_bars
 from sounding.data.formats import run_sources
 from sounding.data.run_info import RunInfo
+from sounding.pool.aimed import AIMED, draw_for_estimate
 from sounding.pool.contributors import Contributors, choose_contributors
 from sounding.pool.foresight import PERSISTENCE, foresee
 from sounding.pool.result import DEPTH, Pooling
@@ -48,6 +49,10 @@ def pool(
     strata: str | None = None,
     p: float | None = None,
     level: float | None = None,
+    labels: Any = None,
+    judges: Sequence[str] = (),
+    measures: Any = None,
+    pair: Sequence[str] | None = None,
     seed: int = 0,
     qrels: Any = None,
     pool_depth: int | None = None,
@@ -70,15 +75,22 @@ def pool(
 
     With `simulate`, strategies are replayed on the judgments. With `summary`, the result has the sizes, costs
     and coverage of pools of all depths, and no documents.
+
+    The strategy `for-estimate` draws a sample of about `budget` documents that makes the intervals of
+    `estimate` narrow for `measures`, for all runs or a `pair`. With `labels` (and `judges`, as for
+    `estimate`) it draws labeled documents only. `qrels` may hold grades of documents drawn before.
     """
-    kinds = [find_strategy(name) for name in _names(strategy, budget, batches)]
+    kinds = [find_kind(name) for name in _names(strategy, budget, batches)]
+    aimed = AIMED in kinds
+    if aimed and (len(kinds) > 1 or simulate or batches or not budget):
+        raise DataError("for-estimate draws one sample: give a budget, no batches, and nothing to simulate")
     if simulate and qrels is None:
         raise DataError("simulate replays judgments; give qrels")
     if len(kinds) > 1 and not simulate:
         raise DataError(
             "several strategies can only be compared by replaying judgments; give qrels and simulate"
         )
-    if any(kind.sampled for kind in kinds) and (budget or batches):
+    if not aimed and any(kind.sampled for kind in kinds) and (budget or batches):
         raise DataError("a sample is judged as a whole; leave budget and batches out")
     given = {"rate": rate, "strata": strata, "p": p, "level": level}
     chosen = {
@@ -86,10 +98,11 @@ def pool(
         for kind in kinds
     }
     sources = run_sources(runs)
-    extend = depth is None and bool(budget) and qrels is not None and not simulate
+    extend = depth is None and bool(budget) and qrels is not None and not simulate and not aimed
+    foresees = summary and not aimed
     with bars(len(sources), "reading runs") as progress:
         read = read_judged_lists(
-            qrels, sources, depth=None if summary or extend else depth or DEPTH, pool_depth=pool_depth,
+            qrels, sources, depth=None if foresees or extend else depth or DEPTH, pool_depth=pool_depth,
             info=info, policies=policies, qrels_format=qrels_format, run_format=run_format, jobs=jobs,
             progress=progress,
         )  # fmt: skip
@@ -97,7 +110,7 @@ def pool(
     retrieved, grades = read.retrieved, np.full(len(read.retrieved.docs), np.nan)
     if read.qrels is not None:
         grades = retrieved.grades(read.qrels)
-    if extend and not summary:
+    if extend and not foresees:
         depth = _sufficient_depth(contributors, retrieved, grades, budget or 0)
         retrieved = retrieved.narrowed(depth=depth)
         grades = np.full(len(retrieved.docs), np.nan) if read.qrels is None else retrieved.grades(read.qrels)
@@ -109,6 +122,12 @@ def pool(
         judgments=0 if read.qrels is None else int(np.count_nonzero(read.qrels.grades >= 0)), cut=read.cut,
         grades=np.where(pooled.best_ranks() > 0, grades, np.nan),
     )  # fmt: skip
+    if aimed:
+        sample = draw_for_estimate(
+            pooled, budget or 0, labels=labels, judges=judges, measures=measures, pair=pair,
+            level=1 if level is None else level, seed=seed,
+        )  # fmt: skip
+        return replace(result, picks=sample.picks, aimed=sample)
     if summary:
         persistence = PERSISTENCE if p is None else p
         judged = None if read.qrels is None else np.isfinite(grades)
@@ -129,6 +148,11 @@ def pool(
             )
     samples = {kind.name: cast("TopicQueues", strategies[kind.name]) for kind in kinds if kind.sampled}
     return replace(result, replays=replays, samples=samples)
+
+
+def find_kind(name: str) -> Kind:
+    """Return a strategy by its name; `for-estimate`, which is no order of judging, too."""
+    return AIMED if name == AIMED.name else find_strategy(name)
 
 
 def _sufficient_depth(contributors: Contributors, retrieved: Retrieved, grades: Values, budget: int) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sounding.core.policies import Policies
+from sounding.pool.aimed import AimedSample
 from sounding.pool.contributors import Contributors
 from sounding.pool.foresight import Foresight
 from sounding.runs.ranking import Values
@@ -36,6 +37,7 @@ class Pooling:
     replays: Mapping[str, Replay] = field(default_factory=dict)  # by strategy
     samples: Mapping[str, TopicQueues] = field(default_factory=dict)  # the strategies that draw a sample
     foresight: Foresight | None = None
+    aimed: AimedSample | None = None  # the sample of for-estimate
 
     @property
     def size(self) -> int:

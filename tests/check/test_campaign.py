@@ -68,7 +68,9 @@ def test_problems_of_one_kind_are_one_line_and_repeated_documents_have_a_remedy(
     assert status == 1
     repeated = next(row for text, row in rows(out).items() if "duplicates=first" in text)
     assert repeated[:3] == ["problem", "2", "4"]
-    assert out.startswith("2 of 7 files have 4 problems and cannot be used as they are. With --policy dup")
+    assert out.startswith(
+        "2 of 7 files have 4 problems and cannot be used as they are. To read them anyway, add"
+    )
     assert "Next: `sounding evaluate qrels.txt runs --policy duplicates=first`" in out
     Path("runs/gull/six.result").write_text("1 Q0\n")
     status, out, _ = call("runs", "qrels.txt")

@@ -114,18 +114,14 @@ def test_one_measures_assessment_is_tested_like_its_performance() -> None:
         assert performance.alpha == assessment.alpha == procedure.alpha
 
 
-def test_rows_of_interest_are_significant_then_weak_then_unsettled() -> None:
+def test_all_pairs_begin_with_those_among_the_best_runs() -> None:
     found = compared("P@5", "AP")
-    group = []
-    for number, pair in found.interesting():
-        if found.significant[number, pair]:
-            group.append(0)
-        elif not found.strong[number, pair]:
-            group.append(1)
-        else:
-            group.append(3 if found.settled(number, pair) else 2)
-    assert group == sorted(group)
-    assert sorted(found.interesting()) == rows(found)
+    best = [found.runs[run] for run in np.argsort(-found.values[:, 0].mean(axis=1), kind="stable")]
+    shown = [(found.names(pair), number) for number, pair in found.by_rank()]
+    assert shown == [
+        ((a, b), number) for place, b in enumerate(best) for a in best[:place] for number in (0, 1)
+    ]
+    assert sorted(found.by_rank()) == rows(found)
 
 
 def test_settled_pairs_have_the_order_of_the_truth() -> None:
@@ -518,7 +514,7 @@ def test_a_pair_without_common_topics_among_others_has_no_case() -> None:
     assert row["advice"] == ["0 common topics; a test needs at least 2."]
     assert found.counts().sum() == 2
     assert not found.same_topics
-    assert found.interesting()[-1] == (0, place)
+    assert found.by_rank()[-1] == (0, place)
 
 
 def test_a_measure_without_differences_is_compared_like_the_others() -> None:

@@ -110,7 +110,7 @@ def test_runs_that_are_equal_on_their_common_topics_stay_equal_whatever_a_topic_
     )  # fmt: skip
     settled = {
         (str(found.measures[number]), frozenset(found.names(pair))): found.settled(number, pair)
-        for number, pair in found.interesting()
+        for number, pair in found.by_rank()
     }
     for number, measure in enumerate(("P@1", "AP")):
         assert settled[measure, frozenset({"whole", "part"})] is True

@@ -155,6 +155,22 @@ def test_no_number_is_shown_as_minus_zero(value: float, shown: str) -> None:
     assert render([Table([Column("x", [value])])], "table").splitlines()[2].strip() == shown
 
 
+def test_long_texts_fold_within_their_column_where_nothing_is_left_to_drop() -> None:
+    words = " ".join("word" for _ in range(20))
+    columns = [
+        Column("n", [1, 2]),
+        Column("what", [words, "short"], tones={1: "good"}),
+        Column("first", ["a", "b"]),
+    ]
+    lines = render([Table(columns, keys=3)], "table", width=60).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert [line.split()[0] for line in lines[2:] if line[0] == "1" or line[0] == "2"] == ["1", "2"]
+    assert " ".join(lines[2:]).count("word") == 20
+    assert lines[-1].split() == ["2", "short", "b"]
+    colored = render([Table(columns, keys=3)], "table", width=60, marks=True).splitlines()
+    assert "short" in next(line for line in colored if "\x1b[32m" in line)
+
+
 def test_a_column_wider_than_the_terminal_is_shown_whole() -> None:
     text = render([Table([Column("r", ["a"]), Column("x" * 50, [1.0])])], "table", width=20)
     assert "x" * 50 in text

@@ -149,7 +149,7 @@ def headline(checks: Sequence[FileCheck]) -> str:
         verb = "has" if len(checks) == 1 or len(bad) == 1 else "have"
         verdict = f"{of} {verb} {total} and cannot be used as {'it is' if verb == 'has' else 'they are'}."
         if only_repeats(checks):
-            verdict += " With --policy duplicates=first they can."
+            verdict += f" To read {'it' if verb == 'has' else 'them'} anyway, add --policy duplicates=first."
     return f"{verdict} {_totals(checks)}".strip()
 
 

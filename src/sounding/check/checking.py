@@ -239,7 +239,7 @@ def _qrels_remarks(qrels: Qrels) -> list[str]:
     relevant = np.bincount(topic[qrels.grades >= 1], minlength=len(qrels.topics))
     barren = [name for name, count in zip(qrels.topics, relevant.tolist(), strict=True) if not count]
     if barren:
-        which = f"first {shorten(barren[0])}" if len(barren) > 1 else shorten(barren[0])
+        which = f"such as {shorten(barren[0])}" if len(barren) > 1 else shorten(barren[0])
         remarks.append(f"{_counted(len(barren), 'topic has', 'topics have')} no relevant document: {which}")
     if not np.count_nonzero(qrels.grades == 0):
         remarks.append("no document is judged non-relevant: judged shares and bpref say little")

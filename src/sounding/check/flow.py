@@ -13,14 +13,14 @@ from sounding.check.checking import FileCheck, check
 from sounding.check.command import CheckOptions
 from sounding.core.errors import DataError
 from sounding.core.files import refuse_unwritable, write_file
-from sounding.core.text import plural
+from sounding.core.text import fill_paragraph, plural
 from sounding.core.workers import map_items
 from sounding.data.finding import find_files, find_files_below
 from sounding.data.problems import Problem
 from sounding.data.reading import processes_to_read
 from sounding.data.sources import bytes_to_read
 from sounding.render.tables import Answer, Column, Table
-from sounding.terminal.options import remark, write_answer, write_text
+from sounding.terminal.options import prose_width, remark, write_answer, write_text
 
 FEW_FILES = 5  # of which every problem is listed; of more, each kind of problem
 NO_DATA = ("readme", "license")  # how names of files begin that a folder may hold beside its data
@@ -37,7 +37,10 @@ def run(options: CheckOptions) -> None:
     checks = map_items(lambda file: check(file, kind=options.kind), files, processes=processes)
     following = _next_command(checks, options.files)
     if options.format_name == "table" and len(checks) <= FEW_FILES:
-        parts = [headline(checks) + "\n", "".join(_lines(file, options.quiet) for file in checks)]
+        parts = [
+            fill_paragraph(headline(checks), prose_width(options.output)) + "\n",
+            "".join(_lines(file, options.quiet) for file in checks),
+        ]
         if not options.quiet and len(checks) > 1:
             more = [one for one in findings(checks) if one.text.startswith("runs ")]
             parts += ["".join(f"note: {one.text}: {one.examples}\n" for one in more)] if more else []
@@ -92,9 +95,9 @@ def finding_table(checks: Sequence[FileCheck], *, quiet: bool) -> Table:
             Column("files", [one.files for one in rows]),
             Column("count", [one.count for one in rows]),
             Column("what", [one.text for one in rows]),
-            Column("first", [one.examples for one in rows], optional=1),
+            Column("first", [one.examples for one in rows]),
         ],
-        keys=4,
+        keys=5,
     )
 
 

@@ -133,7 +133,7 @@ def _topic_pane(frame: polars.DataFrame, measure: str, runs: tuple[str, str]) ->
 
 
 def chart_of(comparison: Comparison, top: int | None = None) -> Chart:
-    """The pairs of interest with their intervals; of one pair, its differences by topic."""
+    """The first pairs with their intervals; of one pair, its differences by topic."""
     if len(comparison.pairs) == 1:
         a, b = comparison.pairs[0].tolist()
         rows = [
@@ -147,7 +147,7 @@ def chart_of(comparison: Comparison, top: int | None = None) -> Chart:
         ]  # fmt: skip
         return topic_differences(polars.DataFrame(rows), runs=comparison.names(0))
     shown: dict[int, list[tuple[int, int]]] = {}
-    for number, pair in comparison.interesting():
+    for number, pair in comparison.by_rank():
         shown.setdefault(number, []).append((number, pair))
     most = SHOWN if top is None else top
     kept = [row for number in sorted(shown) for row in shown[number][:most]]

@@ -510,12 +510,13 @@ def _next(found: Results, request: CompareRequest) -> str | None:
 
 
 def _most_doubtful(comparison: Comparison) -> tuple[int, int]:
-    """Return the row that deserves a closer look: significant but weak or unsettled, or else the first."""
-    rows = comparison.interesting()
+    """Return the row to look at: significant but weak or unsettled, or else the first with a difference."""
+    rows = comparison.by_rank()
     for row in rows:
         if comparison.significant[row] and (comparison.cases[row] == 4 or comparison.settled(*row) is False):
             return row
-    return rows[0]
+    gaps = [comparison.performance_tests[number].difference[pair] for number, pair in rows]
+    return next((row for row, gap in zip(rows, gaps, strict=True) if abs(gap) > 0), rows[0])
 
 
 def _next_for_pair(comparison: Comparison) -> str:

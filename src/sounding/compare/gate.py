@@ -195,7 +195,7 @@ def gate_comparison(comparison: Comparison, fail_on: Iterable[str]) -> Verdict:
     """Hold a comparison against conditions, at its own alpha and margin."""
     if comparison.left_out:
         raise DataError(f"no verdict without every measure: {comparison.left_out[0]}")
-    order = comparison.interesting()
+    order = comparison.by_rank()
     columns = comparison.columns(order)
     fields = ("difference", "p_adjusted", "case", "strength", "settled", "measure")
     rows = []

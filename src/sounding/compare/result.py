@@ -197,24 +197,26 @@ class Comparison(Displayed):
         counts = self.counts()
         return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
 
-    def interesting(self) -> list[tuple[int, int]]:
-        """(measure, pair) of every row: significant ones first, then weak, then unsettled, then the rest.
+    @property
+    def has_all_pairs(self) -> bool:
+        """Return whether each run was compared with each other one."""
+        runs = len(np.unique(self.pairs))
+        return len(self.pairs) == runs * (runs - 1) // 2
 
-        Pairs that could not be tested come last. Within each the smallest adjusted p, then the largest
-        difference comes first.
+    def by_rank(self) -> list[tuple[int, int]]:
+        """(measure, pair) of every row: of all pairs, those among the best runs first.
+
+        The ranks are those by the first measure. A choice of pairs keeps its order. Pairs that could not
+        be tested come last.
         """
-        rows = []
-        for number, tests in enumerate(self.performance_tests):
-            weak = ~self.strong[number]
-            bounds = self.bounds[number]
-            unsettled = np.False_ if bounds is None else ~bounds.final
-            group = np.where(tests.significant, 0, np.where(weak, 1, np.where(unsettled, 2, 3)))
-            group = np.where(self.cases[number] == UNTESTED, 4, group)
-            gaps = -np.nan_to_num(np.abs(tests.difference))
-            p = np.nan_to_num(np.stack([tests.p_adjusted, tests.p]), nan=2.0).tolist()
-            keys = zip(group.tolist(), *p, gaps.tolist(), strict=True)
-            rows += [(key, number, pair) for pair, key in enumerate(keys)]
-        return [(number, pair) for _, number, pair in sorted(rows)]
+        runs, first = np.unique(self.pairs, return_index=True)
+        ranks = np.zeros(len(self.runs), np.intp)
+        ranks[runs[np.argsort(first)]] = np.arange(len(runs))  # all pairs begin with those of the best run
+        better, worse = np.sort(ranks[self.pairs], axis=1).T
+        order = np.lexsort((better, worse)) if self.has_all_pairs else np.arange(len(self.pairs))
+        rows = [(number, pair) for pair in order.tolist() for number in range(len(self.measures))]
+        untested = self.cases == UNTESTED
+        return sorted(rows, key=lambda row: bool(untested[row]))
 
     def names(self, pair: int) -> tuple[str, str]:
         """run_a and run_b of a pair."""
@@ -331,7 +333,7 @@ class Comparison(Displayed):
         """One row a measure and pair, with the columns and the order of `sounding compare --format csv`."""
         texts = ("run_a", "run_b", "measure", "strength", "advice")
         types: dict[str, Any] = dict.fromkeys(texts, polars.String) | {"settled": polars.Boolean}
-        return polars.DataFrame(self.columns(self.interesting()), schema_overrides=types)
+        return polars.DataFrame(self.columns(self.by_rank()), schema_overrides=types)
 
 
 def _judged_only(measure: Measure) -> bool:

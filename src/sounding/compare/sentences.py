@@ -302,9 +302,10 @@ def power_in_words(power: PairPower) -> tuple[str, ...]:
 # -- results in words -------------------------------------------------------------------------------
 
 
-def rows_shown(shown: int, rows: int) -> str:
+def rows_shown(shown: int, rows: int, *, every_pair: bool = False) -> str:
     """Say how many rows are shown, and how to see the others."""
-    return f"{shown:,} of {rows:,} rows; --top N shows more."
+    first = "Pairs of the best runs come first. " if every_pair else ""
+    return f"{first}{shown:,} of {rows:,} rows; --top N shows more."
 
 
 def verdict_in_words(comparison: Comparison, measure: int, pair: int) -> str:

@@ -71,8 +71,8 @@ class SlicedPairs:
         return [name for name, own in zip(self.names, flags[:, 0], strict=True) if own.any()]
 
     def rows(self) -> list[tuple[int, int, int]]:
-        """(slice, measure, pair) of every row: pairs of interest first, the slices of each together."""
-        order = self.comparison.interesting()
+        """(slice, measure, pair) of every row: pairs of the best runs first, the slices of each together."""
+        order = self.comparison.by_rank()
         return [(part, number, pair) for number, pair in order for part in range(len(self.names))]
 
     def columns(self, rows: list[tuple[int, int, int]]) -> dict[str, list[Any]]:

@@ -110,7 +110,7 @@ def facts(comparison: Comparison) -> dict[str, Any]:
 
 def tidy_pairs(comparison: Comparison, collection: str | None = None, top: int | None = None) -> Table:
     """One row a measure and pair, for programs, in the order that people see: all, or the first ones."""
-    rows = comparison.interesting()[:top]
+    rows = comparison.by_rank()[:top]
     columns = [Column(name, cells) for name, cells in comparison.columns(rows).items()]
     if collection is not None:
         columns.insert(0, Column("collection", [collection] * len(rows)))
@@ -183,11 +183,11 @@ def people_pairs(
     full: bool = False,
     widest: int | None = None,
 ) -> Table:
-    """Return the pairs as people read them, those of most interest first.
+    """Return the pairs as people read them, those among the best runs first.
 
     `full`: for print, with topics, effect sizes and both p. `widest`: longer names of runs are shortened.
     """
-    order = comparison.interesting()
+    order = comparison.by_rank()
     rows = order[: SHOWN if top is None else top]
     found = comparison.columns(rows)
     short = short_names(comparison.runs, widest)
@@ -200,7 +200,8 @@ def people_pairs(
         *_trust_columns(comparison, found),
         Column("advice", _advice_cells(found, short), optional=6),
     ]
-    lines = [] if len(rows) == len(order) else [sentences.rows_shown(len(rows), len(order))]
+    cut, every = len(rows) < len(order), comparison.has_all_pairs
+    lines = [sentences.rows_shown(len(rows), len(order), every_pair=every)] if cut else []
     marked = any(str(cell).startswith(FLOOR) for column in columns for cell in column.cells)
     lines += sentences.floor_legend(comparison, marked)
     if any(short[name] != name for side in ("run_a", "run_b") for name in found[side]):
@@ -257,7 +258,7 @@ def _trust_columns(comparison: Comparison, found: Cells) -> Iterator[Column]:
 
 def summary_table(comparison: Comparison, top: int | None = None) -> Table:
     """Return five columns for a pull request: every run against its baseline, with a verdict."""
-    order = comparison.interesting()
+    order = comparison.by_rank()
     rows = order[: SHOWN if top is None else top]
     found = comparison.columns(rows)
     several = len(set(found["run_b"])) > 1
@@ -281,7 +282,7 @@ def summary_table(comparison: Comparison, top: int | None = None) -> Table:
 
 def focus_table(comparison: Comparison, top: int | None = None, widest: int | None = None) -> Table:
     """Return one row for each run that a run was compared with: won, lost or undecided, and why."""
-    order = comparison.interesting()
+    order = comparison.by_rank()
     rows = order if top is None else order[:top]
     found = comparison.columns(rows)
     short = short_names(comparison.runs, widest)

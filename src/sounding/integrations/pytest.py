@@ -54,7 +54,7 @@ def assert_no_regression(
         qrels, dict(zip(names, (baseline, run), strict=True)), measures, baselines="baseline",
         procedure=procedure, settled=False, policies=policies,
     )  # fmt: skip
-    columns = comparison.columns(comparison.interesting())
+    columns = comparison.columns(comparison.by_rank())
     verdict = gate_comparison(comparison, ["worse"])
     lost: list[str] = []
     unclear: list[str] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
@@ -19,6 +20,7 @@ from sounding.core.text import fill_paragraph, percent, whole_percent
 
 UNKNOWN = "–"
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+LEAST_FOLD = 24  # columns that a text keeps where it is folded to fit a terminal
 MOST_NOTES = 3  # notes that people see without --notes
 SCHEMA_VERSION = 1  # of JSON outputs; raise it when a key is removed or changes its meaning
 
@@ -249,7 +251,7 @@ def stands_left(column: Column) -> bool:
 def _text(table: Table, width: int | None, prose: int | None, marks: bool) -> str:
     lines = [fill_paragraph(table.title, prose) if prose else table.title, ""] if table.title else []
     columns, dropped = _fitting(table.columns, width, table.keys)
-    lines += _aligned(columns, table.height, marks)
+    lines += _aligned(*_folded(columns, table.height, width), marks)
     notes = [*([table.caption] if table.caption else []), *table.notes]
     if dropped:
         notes.insert(0, f"Columns left out to fit the width: {', '.join(column.name for column in dropped)}.")
@@ -308,6 +310,40 @@ def _fitting(columns: Sequence[Column], width: int | None, keys: int) -> tuple[l
         dropped.update(unit)
     kept = [column for place, column in enumerate(columns) if place not in dropped]
     return kept, [columns[place] for place in sorted(dropped)]
+
+
+def _folded(columns: Sequence[Column], height: int, width: int | None) -> tuple[Sequence[Column], int]:
+    """Return the columns and their height; where they are too wide, long texts fold within their column."""
+    breadths = list(map(_breadth, columns))
+    over = 0 if width is None else sum(breadths) + 2 * (len(columns) - 1) - width
+    rooms = [breadth if stands_left(column) else 0 for breadth, column in zip(breadths, columns, strict=True)]
+    while over > 0 and (widest := max(rooms)) > LEAST_FOLD:
+        rooms[rooms.index(widest)] -= 1
+        over -= 1
+    if all(not room or room == breadth for room, breadth in zip(rooms, breadths, strict=True)):
+        return columns, height
+    cells = [[shown_cell(cell, column) for cell in column.cells] for column in columns]
+    lines = [
+        [textwrap.wrap(text, room, break_long_words=False) or [""] if room else [text] for text in shown]
+        for room, shown in zip(rooms, cells, strict=True)
+    ]
+    heights = [max(len(column[row]) for column in lines) for row in range(height)]
+    first = [sum(heights[:row]) for row in range(height)]
+    folded = [
+        replace(
+            column,
+            cells=[
+                line
+                for part, tall in zip(parts, heights, strict=True)
+                for line in part + [""] * (tall - len(part))
+            ],
+            right=not stands_left(column),
+            best=frozenset(first[row] for row in column.best),
+            tones={first[row]: tone for row, tone in column.tones.items()},
+        )
+        for column, parts in zip(columns, lines, strict=True)
+    ]
+    return folded, sum(heights)
 
 
 def _breadth(column: Column) -> int:

@@ -18,6 +18,7 @@ from click.core import ParameterSource
 from sounding.core import policies as names
 from sounding.core.errors import DataError, FormatError, UnknownNameError
 from sounding.core.files import write_file
+from sounding.core.text import fill_paragraph
 from sounding.core.workers import Bars, Progress
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import RunInfo, read_run_info
@@ -310,6 +311,9 @@ def names_refused(qrels: str) -> Iterator[None]:
 def remark(text: str, *, quiet: bool) -> None:
     """Print a remark to stderr, unless --quiet is set."""
     if not quiet:
+        width = table_width(None)
+        if width is not None and "\n" not in text:
+            text = fill_paragraph(text, width)
         click.echo(text.encode("utf-8", "backslashreplace").decode(), err=True)  # ids that are not UTF-8
 
 

@@ -182,6 +182,9 @@ JSON_SEEDS = [
     json.dumps(RUN, indent=1),
     json.dumps({"name": "x", "run": RUN}),
     '{"topic": "1", "doc": "a", "score": 2.5}\n{"topic": "1", "doc": "b", "score": 1}\n',
+    '{"details": {"1": {"hits": [{"hit": {"_id": "a", "_score": 1}}]}}, "metric_score": 1}',
+    '[{"data": {"topic": "1", "doc": "a"}, "annotations": [{"result": [{"value": {"rating": 1}}]}]}]',
+    '{"query_doc_pairs": [{"query_text": "1", "doc_id": "a", "judgements": [{"rating": 1}]}]}',
     '{"qid": 1, "docs": {"a": 1}}\n{"qid": 2, "results": [{"doc": "a", "score": 1}]}\n',
 ]
 JSON_PIECES = [

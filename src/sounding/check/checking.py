@@ -20,6 +20,7 @@ from sounding.data.labels import looks_like_labels, parse_labels
 from sounding.data.problems import Problem, Problems
 from sounding.data.run_info import is_run_info, parse_run_info
 from sounding.data.sources import Content, read_content
+from sounding.data.structured import layout_of
 from sounding.data.tables import Qrels, Run, single_precision
 from sounding.data.topics import is_topics_header, looks_like_topics, parse_topics
 
@@ -63,6 +64,9 @@ def check(source: str | Path, *, kind: FileKind | None = None) -> FileCheck:
             "run": _check_run, "qrels": _check_qrels, "topics": _check_topics, "labels": _check_labels,
         }  # fmt: skip
         return checks[kind](content)
+    layout = layout_of(content, detect(content, content.source))
+    if layout is not None:
+        return _check_run(content) if layout.kind == "run" else _check_qrels(content, groups=layout.raters)
     names = first_fields(content)
     if is_run_info(names):
         return _check_run_info(content)
@@ -159,11 +163,11 @@ def _digest(run: Run) -> str:
     return blake2b(run.pair_keys()[order].tobytes(), digest_size=16).hexdigest()
 
 
-def _check_qrels(content: Content) -> FileCheck:
+def _check_qrels(content: Content, *, groups: bool = False) -> FileCheck:
     facts: dict[str, Any] = {}
 
     def read(problems: Problems) -> tuple[str, list[str]]:
-        qrels = parse_qrels(content, problems)
+        qrels = parse_qrels(content, problems, groups=groups)
         facts.update(topics=qrels.topics, entries=len(qrels.docs))
         relevant = int(np.count_nonzero(qrels.grades >= 1))
         sizes = f"{plural(len(qrels.topics), 'topic')}, {plural(len(qrels.docs), 'judgment')}"

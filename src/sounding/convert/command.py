@@ -30,8 +30,9 @@ class ConvertOptions(CleaningOptions, declare.WorkerOptions):
         help="Write to this file, or to this folder if there are several.",
         spelled="-o --output",
     )
-    to: Literal["parquet", "trec"] | None = declare.choice(
-        ["parquet", "trec"], "Choose what to write; default: by the suffix of TARGET, parquet into a folder."
+    to: Literal["parquet", "trec", "rank_eval", "opensearch", "quepid"] | None = declare.choice(
+        ["parquet", "trec", "rank_eval", "opensearch", "quepid"],
+        "Choose what to write; default: by the suffix of TARGET, parquet into a folder.",
     )
     kind: Literal["run", "qrels"] | None = declare.choice(
         ["run", "qrels"],
@@ -54,11 +55,13 @@ def command(options: ConvertOptions) -> None:
 
     Parquet files are a quarter of the size, and DuckDB, Polars and pandas read them too. Topics are
     sorted; documents keep their order, so every value stays the same. A run may be larger than memory.
+    Judgments can also be written for Elasticsearch (rank_eval), OpenSearch and Quepid.
 
     \b
     sounding convert run.txt -o run.parquet
     sounding convert runs/ qrels.txt -o parquet/
     sounding convert run.parquet -o run.txt.gz
+    sounding convert book.json -o products.json --to rank_eval
     """  # noqa: D301 - click wants the control character
     from sounding.convert.flow import run  # NumPy, which --help does without
 

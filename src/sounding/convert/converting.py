@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -41,11 +41,13 @@ from sounding.data.large_files import (
     topics_and_rows,
     unpack,
 )
+from sounding.data.layouts import NOBODY, JsonLayout, write_judgments
 from sounding.data.parquet import check_polars, column_of, readable
 from sounding.data.problems import Problems
-from sounding.data.sources import STDIN, Content, open_zstd, read_content
+from sounding.data.sources import STDIN, Content, open_zstd, plain_name, read_content
+from sounding.data.structured import layout_of
 from sounding.data.tables import Places, Qrels, Run, byte_order
-from sounding.data.writing import run_lines, write_qrels
+from sounding.data.writing import run_lines, write_packed, write_qrels
 
 GROUP = 1 << 20  # rows that Parquet keeps together: what is skipped, or read, at once
 PARQUET = (".parquet", ".parq", ".pq")
@@ -58,18 +60,25 @@ OTHER_FORMATS = frozenset({
 })  # fmt: skip
 
 
+Target = Literal["parquet", "trec", "rank_eval", "opensearch", "quepid"]
+TARGETS: tuple[Target, ...] = get_args(Target)
+
+
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """Layout and kind of a file, as its beginning shows."""
+    """JsonLayout and kind of a file, as its beginning shows."""
 
     form: str
     names: frozenset[str]  # of its columns, as they are compared; of formats with such
     judgments: bool  # whether its name or its header promises some
     fields: int  # in the first line
+    layout: JsonLayout | None = None  # of another tool's JSON
 
     @property
     def kind(self) -> Kind:
         """Run or judgments: by the columns, and where these do not decide, by the name of the file."""
+        if self.layout is not None:
+            return self.layout.kind
         if self.form in ("trec", "prels", "strata"):
             return "run" if self.fields >= 6 else "qrels"
         if not self.names.isdisjoint(NAMES["grade"]):
@@ -86,7 +95,7 @@ class Conversion:
     source: str
     target: str
     kind: Kind  # run or qrels
-    format: Literal["parquet", "trec"]  # of the target
+    format: Target  # of the target
 
 
 def convert(
@@ -94,7 +103,7 @@ def convert(
     target: str | Path,
     *,
     kind: Kind | None = None,
-    to: Literal["parquet", "trec"] | None = None,
+    to: Target | None = None,
     format: str | None = None,  # noqa: A002 - the word that users know
     duplicates: Duplicates = "error",
     fractional: Fractional = "refuse",
@@ -103,22 +112,28 @@ def convert(
 ) -> Conversion:
     """Write a run or judgments to another file, as Parquet or TREC's text; the target's name says which.
 
+    Judgments can also become what Elasticsearch (rank_eval), OpenSearch or Quepid import; the target's name,
+    without its suffix, is then the index, judgment list or book.
+
     Topics stand in byte order, documents in the order of the source. A Parquet file has typed columns
     (topic, doc, score, rank, tag; topic, doc, grade and what else is known) and is compressed. Without
     `ranks` the rank column is left out, and TREC's text gets ranks from 1.
     """
     path = locate_file(target)
-    form = to or ("parquet" if path.suffix.lower() in PARQUET else "trec")
-    if form not in ("parquet", "trec"):
-        raise UnknownNameError("format to convert to", form, ("parquet", "trec"))
+    form: Target = to or ("parquet" if path.suffix.lower() in PARQUET else "trec")
+    if form not in TARGETS:
+        raise UnknownNameError("format to convert to", form, TARGETS)
     check_target(target, to)
     if str(source) == STDIN:
         raise DataError("standard input can be read only once; expected a file to convert")
     content = None if is_large(source, format) else read_content(source)
     shape = _shape(source, content, format)
     kind = kind or shape.kind
+    if kind != "qrels" and form not in ("parquet", "trec"):
+        raise DataError(f"{source}: a run; {form} is a format of judgments, so write parquet or trec")
     if kind == "qrels":
-        grouped = shape.form == "trec" or not shape.names.isdisjoint(NAMES["group"])
+        raters = shape.layout is not None and shape.layout.raters and form not in ("rank_eval", "opensearch")
+        grouped = shape.form == "trec" or raters or not shape.names.isdisjoint(NAMES["group"])
         content = content or read_content(source)
         problems = Problems(content.source)
         qrels = parse_qrels(
@@ -147,7 +162,9 @@ def _shape(source: str | Path, content: Content | None, form: str | None) -> _Sh
         names = first_fields(head)
         judgments = promises_judgments(str(source), names)
         return _Shape(known, frozenset(map(fold_name, names)), judgments, len(names))
-    return _Shape(known, frozenset(), promises_judgments(str(source)), len(first_record(head).split()))
+    judgments, fields = promises_judgments(str(source)), len(first_record(head).split())
+    layout = None if content is None else layout_of(content, known)
+    return _Shape(known, frozenset(), judgments, fields, layout)
 
 
 def _column_names(source: str | Path, content: Content | None) -> list[str]:
@@ -174,17 +191,19 @@ def check_target(target: str | Path, to: str | None = None) -> None:
 
 
 def _without_idle_groups(qrels: Qrels) -> Qrels:
-    """The judgments without the column that says who judged, where it is 0 for all, as TREC has it."""
-    if qrels.groups is None or set(qrels.groups.texts()) - {"0"}:
+    """The judgments without the column that says who judged, where it names nobody (0 in TREC)."""
+    if qrels.groups is None or set(qrels.groups.texts()) - {"0", NOBODY}:
         return qrels
     return replace(qrels, groups=None)
 
 
-def _convert_qrels(qrels: Qrels, path: Path, form: str) -> None:
+def _convert_qrels(qrels: Qrels, path: Path, form: Target) -> None:
     if form == "trec":
         write_qrels(qrels, path)
-        return
-    write_file(path, run_in_child(lambda: _qrels_table(qrels)))
+    elif form == "parquet":
+        write_file(path, run_in_child(lambda: _qrels_table(qrels)))
+    else:
+        write_packed(write_judgments(qrels, form, plain_name(path)), path)
 
 
 def _qrels_table(qrels: Qrels) -> bytes:

@@ -66,7 +66,7 @@ def _targets(sources: Sequence[str], target: str, to: str | None) -> list[str]:
             f"-o {output}: {len(sources)} files do not go into one; expected a folder, as {output.stem}/"
         )
     output.mkdir(parents=True, exist_ok=True)
-    suffix = ".txt" if to == "trec" else ".parquet"
+    suffix = {"trec": ".txt", "parquet": ".parquet", None: ".parquet"}.get(to, ".json")
     targets = [str(output / (plain_name(source) + suffix)) for source in sources]
     for place, target in enumerate(targets):
         if target in targets[:place]:

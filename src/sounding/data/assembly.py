@@ -76,6 +76,7 @@ def qrels_of(
     if groups and group is None:
         expected = ", ".join(NAMES["group"])
         problems.note(1, f"no column names the assessor; expected one of {expected}")
+    raters = None if groups else records.columns.get("group")
     columns: dict[str, Any] = {
         "docs": records.columns["doc"],
         "grades": _grades(records, fractional, problems),
@@ -88,9 +89,10 @@ def qrels_of(
     topics, starts, order = _group(records.columns["topic"], sort=True)
     if order is not None:
         columns = {name: None if column is None else column[order] for name, column in columns.items()}
+        raters = None if raters is None else raters[order]
     lines = records.lines if order is None else line_numbers(records.lines, order)
     qrels = Qrels(source=problems.source, topics=topics, starts=starts, lines=lines, **columns)
-    keep = _without_repeats(qrels, qrels.keys_of_judgments(), qrels.grades, duplicates, problems)
+    keep = _without_repeats(qrels, qrels.keys_of_judgments(), qrels.grades, duplicates, problems, raters)
     return qrels if keep is None else qrels.keep(keep)
 
 
@@ -253,14 +255,21 @@ def _topics_of_words(words: bytes, count: int, *, sort: bool) -> tuple[tuple[str
 
 
 def _without_repeats(
-    table: Run | Qrels, keys: Words, values: Numbers, duplicates: Duplicates, problems: Problems
+    table: Run | Qrels,
+    keys: Words,
+    values: Numbers,
+    duplicates: Duplicates,
+    problems: Problems,
+    raters: Tokens | None = None,
 ) -> NDArray[np.bool_] | None:
     """Return which rows to keep if a topic lists a document twice; None: all. `error` reports the rows."""
     later, earlier = repeated_rows(keys, table.docs)
     if not len(later):
         return None
     if duplicates == "error":
-        problems.add(line_numbers(table.lines, later), _describe_repeat(table, later, earlier, problems))
+        problems.add(
+            line_numbers(table.lines, later), _describe_repeat(table, later, earlier, problems, raters)
+        )
         return None
     keep = np.ones(len(keys), np.bool_)
     keep[later] = False
@@ -274,13 +283,16 @@ def _without_repeats(
 
 
 def _describe_repeat(
-    table: Run | Qrels, later: Places, earlier: Places, problems: Problems
+    table: Run | Qrels, later: Places, earlier: Places, problems: Problems, raters: Tokens | None
 ) -> Callable[[int], str]:
     def describe(number: int) -> str:
         row, first = int(later[number]), int(earlier[number])
         topic = table.topics[int(np.searchsorted(table.starts, row, side="right")) - 1]
         line = problems.line(first + 1 if table.lines is None else int(table.lines[first]))
         seen = f"topic {shorten(topic)} lists document {quote(table.docs.text(row))}"
+        if raters is not None and raters.text(row) != raters.text(first):
+            command = f"sounding agree {problems.source} --combine majority QRELS"
+            return f"{seen} already in line {line}, judged by another person; combine them with `{command}`"
         return f"{seen} already in line {line}; expected it once"
 
     return describe

@@ -25,7 +25,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "score": ("score", "sim"),
     "rank": ("rank",),
     "tag": ("tag", "run", "run_id", "system"),
-    "grade": ("grade", "rel", "relevance", "label"),
+    "grade": ("grade", "rel", "relevance", "rating", "label"),
     "group": ("iteration", "iter", "group", "assessor", "reviewer", "annotator", "judge", "worker", "rater"),
     "pool_rank": ("pool_rank",),
     "probability": ("probability",),
@@ -42,7 +42,9 @@ NUMBERS = frozenset(
     {"score", "rank", "grade", "pool_rank", "probability", "method", "stratum", "repeat", "temperature"}
 )
 # Columns that no table of labels has: a grade beside the label, and names of people.
-_NO_LABELS = frozenset({"grade", "rel", "relevance", "assessor", "reviewer", "annotator", "worker", "rater"})
+_NO_LABELS = frozenset(
+    {"grade", "rel", "relevance", "rating", "assessor", "reviewer", "annotator", "worker", "rater"}
+)
 
 # Columns that stand beside the id in frames of PyTerrier and others: a query's text, an internal number.
 _GIVES_WAY = {"query": {"topic", "topic_id", "query_id", "qid", "q_id"}, "docid": {"docno"}}
@@ -155,6 +157,20 @@ class NumberText(str):
     """A number as a file spells it, to distinguish it from a quoted text."""
 
     __slots__ = ()
+
+
+class Members(list[tuple[str, Any]]):
+    """The members of a JSON object in order; a name may occur twice."""
+
+    __slots__ = ()
+
+    def get(self, name: str) -> Any:
+        """Return the first member of this name; None if there is none."""
+        return next((value for key, value in self if key == name), None)
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a member of this name."""
+        return any(key == name for key, _ in self)
 
 
 def records_of_items(columns: dict[str, list[Any]], lines: Places | None, problems: Problems) -> Records:

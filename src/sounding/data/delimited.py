@@ -79,6 +79,9 @@ def read_delimited(content: Content, kind: Kind, problems: Problems) -> Records 
         lambda i: f"{_counted(int(grid.size[wrong[i]]))}; expected {width}, as in the first line",
     )
     grid = grid.keep((grid.size == width).nonzero()[0])
+    if kind != "run":  # Quepid lists a query without ratings as a row without document and rating
+        some = grid.column(places["doc"]).length + grid.column(places["grade"]).length > 0
+        grid = grid if some.all() else grid.keep(some.nonzero()[0])
     return Records({role: grid.column(place) for role, place in places.items()}, grid.lines)
 
 

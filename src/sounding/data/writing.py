@@ -23,6 +23,7 @@ QrelsFormat = Literal["trec", "tsv"]
 NOT_JUDGED = -1  # the grade of a document that was pooled and not judged
 
 _BLANKS = re.compile(r"[\x00-\x20]")  # the reader of TREC text ends a field at these
+_TABS = re.compile(r"[\x00-\x1f]|^ | $")  # the reader of a table removes blanks around a field
 _COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
     ".gz": lambda data: gzip.compress(data, 6, mtime=0),  # the same bytes every time
     ".bz2": bz2.compress,
@@ -37,7 +38,7 @@ def write_run(run: Any, path: str | Path) -> None:
     The run is anything that `read_run` reads. A name that ends in gz, bz2, xz or zst is compressed. The file
     appears complete or not at all.
     """
-    _write("".join(run_lines(read_run(run))), path)
+    write_packed("".join(run_lines(read_run(run))), path)
 
 
 def run_lines(run: Run) -> list[str]:
@@ -77,22 +78,28 @@ def qrels_template(documents: Iterable[tuple[str, str]]) -> str:
 def write_qrels(qrels: Any, path: str | Path, *, format: QrelsFormat | None = None) -> None:  # noqa: A002
     """Write TREC's four columns (trec), or tab-separated columns with a header (tsv).
 
-    Without a format, tsv is used if there is information that TREC's columns cannot hold: pool ranks or
-    sampling probabilities. Topics without judgments are not written. The judgments are anything that
-    `read_qrels` reads.
+    Without a format, tsv is used if there is information that TREC's columns cannot hold: pool ranks,
+    sampling probabilities, or ids with blanks. Topics without judgments are not written. The judgments are
+    anything that `read_qrels` reads.
     """
     qrels = read_qrels(qrels, fractional="accept")
     sampling = qrels.sampling
-    form = format or ("tsv" if sampling else "trec")
+    texts = [
+        ("topic", list(qrels.topics)),
+        ("document", qrels.docs.texts()),
+        *([] if qrels.groups is None else [("group", qrels.groups.texts())]),
+    ]
+    form = format or ("tsv" if sampling or any(_has_blank(column) for _, column in texts) else "trec")
     if form not in ("trec", "tsv"):
         raise UnknownNameError("format of judgments", form, ("trec", "tsv"))
-    topics = _repeat(_column(qrels.topics, "topic", qrels.source), qrels.sizes)
-    docs = _column(qrels.docs.texts(), "document", qrels.source)
+    for what, column in texts:
+        _refuse_unwritable(column, what, qrels.source, tabbed=form == "tsv")
+    topics, docs = _repeat(texts[0][1], qrels.sizes), texts[1][1]
     grades = _spell(qrels.grades)
-    groups = None if qrels.groups is None else _column(qrels.groups.texts(), "group", qrels.source)
+    groups = None if qrels.groups is None else texts[2][1]
     if form == "trec":
         rows = zip(topics, groups or ["0"] * len(docs), docs, grades, strict=True)
-        _write("".join(" ".join(row) + "\n" for row in rows), path)
+        write_packed("".join(" ".join(row) + "\n" for row in rows), path)
         return
     columns = {"topic": _quote_cells(topics), "doc": _quote_cells(docs), "grade": grades}
     if groups is not None:
@@ -100,7 +107,7 @@ def write_qrels(qrels: Any, path: str | Path, *, format: QrelsFormat | None = No
     ordered = ("pool_rank", "method", "probability", "stratum")
     columns |= {name: _spell(sampling[name]) for name in ordered if name in sampling}
     lines = ["\t".join(row) for row in zip(*columns.values(), strict=True)]
-    _write("\n".join(["\t".join(columns), *lines]) + "\n", path)
+    write_packed("\n".join(["\t".join(columns), *lines]) + "\n", path)
 
 
 def _column(texts: Iterable[str], what: str, source: str) -> list[str]:
@@ -109,9 +116,15 @@ def _column(texts: Iterable[str], what: str, source: str) -> list[str]:
     return column
 
 
-def _refuse_unwritable(texts: list[str], what: str, source: str) -> None:
+def _has_blank(texts: list[str]) -> bool:
+    return any(" " in text for text in texts)
+
+
+def _refuse_unwritable(texts: list[str], what: str, source: str, *, tabbed: bool = False) -> None:
+    """Refuse texts that end a field or begin a comment; a column between tabs may contain blanks."""
+    ends_field = _TABS if tabbed else _BLANKS
     for text in texts:
-        if not text or _BLANKS.search(text) or (what == "topic" and text.startswith("#")):
+        if not text or ends_field.search(text) or (what == "topic" and text.startswith("#")):
             seen = f"{what} {quote(text)}"
             problem = f"{source}: {seen} cannot be written as a column; remove blanks and a leading #"
             raise DataError(problem)
@@ -131,7 +144,7 @@ def _spell(values: Numbers | Places) -> list[str]:
     return [str(int(value)) if value == int(value) else repr(value) for value in values.tolist()]
 
 
-def _write(text: str, target: str | Path) -> None:
+def write_packed(text: str, target: str | Path) -> None:
     """Write text, compressed if the file name says so."""
     if not isinstance(target, str | Path):
         raise DataError(f"cannot write to an object of type {type(target).__name__}; expected a file name")

@@ -116,5 +116,5 @@ def test_greedy_rows_are_left_out_and_a_sample_of_other_documents_is_noticed(fil
     assert any("1 judgment chosen greedily" in remark for remark in own.remarks)
     shallow = files / "shallow.txt"
     shallow.write_text("".join(f"{line}\n" for line in lines.splitlines() if line.endswith(" 0.6")))
-    own = sounding.estimate(shallow, RUNS, ["P@5"], labels=files / "labels.tsv")
+    own = sounding.estimate(shallow, RUNS, ["RBP(p=0.95)"], labels=files / "labels.tsv")
     assert any("represents about" in remark for remark in own.remarks)

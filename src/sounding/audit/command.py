@@ -27,6 +27,16 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
     new: tuple[str, ...] = declare.texts(
         "Check whether the collection can evaluate RUN, which was not pooled; repeatable.", metavar="RUN"
     )
+    labels: tuple[str, ...] = declare.texts(
+        "Check instead whether the labels by machines in FILE are fit for use; repeatable.",
+        metavar="FILE",
+        spelled="--labels",
+    )
+    judges: tuple[str, ...] = declare.texts(
+        "Name the machine of a label file that does not (such as qrels), in their order.",
+        metavar="NAME",
+        spelled="--judge",
+    )
     level: float = declare.number(
         "Count grades from this one up as relevant.", default=1, spelled="-l --level"
     )
@@ -108,6 +118,7 @@ def command(options: AuditOptions) -> None:
     sounding audit qrels.txt runs/ --info info.tsv
     sounding audit qrels.txt runs/ --info info.tsv --new mine.txt
     sounding audit qrels.txt runs/ --info info.tsv --section leave-out --top 50
+    sounding audit qrels.txt runs/ --labels labels.tsv
     """  # noqa: D301 - click wants the control character
     from sounding.audit.flow import run  # NumPy and the engine, which --help does without
 

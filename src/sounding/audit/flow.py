@@ -8,29 +8,35 @@ from pathlib import Path
 
 import click
 
-from sounding.audit import sentences, tables
+from sounding.audit import fitness_tables, sentences, tables
 from sounding.audit.auditing import DEFAULT_MEASURES, audit
 from sounding.audit.charts import audit_charts
 from sounding.audit.command import CHART_FORMATS, AuditOptions
+from sounding.audit.fitness import DEFAULT_MEASURES as FITNESS_MEASURES
+from sounding.audit.fitness import audit_labels
 from sounding.audit.parts import PartOf, part_of
 from sounding.audit.result import Audit
 from sounding.audit.tables import SHOWN, AuditSection, Extras
 from sounding.audit.verdict import Statement
 from sounding.core.policies import Policies
 from sounding.data.finding import find_runs
+from sounding.measures import parse_measures
 from sounding.render.save import save
-from sounding.render.tables import Table, render
+from sounding.render.tables import Answer, Table, render
 from sounding.terminal.declare import POLICIES, spelling, typed
 from sounding.terminal.options import (
     NO_NOTES,
     PEOPLE,
+    options_refused,
     plain_policies_of,
     progress_bar,
     prose_width,
+    qrels_first,
     read_info,
     remark,
     suggest,
     uses_color,
+    write_answer,
     write_tables,
     write_text,
 )
@@ -45,6 +51,9 @@ IDLE_ELSEWHERE = {
 
 def run(options: AuditOptions) -> None:
     """Audit the collection; print the verdict or the sections, and draw the charts."""
+    if options.labels or options.judges:
+        _run_labels(options)
+        return
     _check(options)
     part = None if options.parts is None else part_of(options.parts)  # refused before files are read
     policies = plain_policies_of(options)
@@ -62,6 +71,42 @@ def run(options: AuditOptions) -> None:
             remark(text, quiet=options.quiet)
     if options.chart is not None:
         _draw(found, extras, options.chart, options)
+
+
+IDLE_WITH_LABELS = (
+    "new", "remove", "unique_among", "chosen", "every", "parts", "topics", "corpus", "collections",
+    "collection_info", "draws", "chart", "chart_format", "info", "pool_depth",
+)  # fmt: skip
+
+
+def _run_labels(options: AuditOptions) -> None:
+    """Check whether labels are fit for use, and write the answer."""
+    if not options.labels:
+        raise click.UsageError("--judge names the machine of --labels FILE; add the file")
+    for name in IDLE_WITH_LABELS:
+        if typed(name):
+            raise click.UsageError(f"{spelling(name)} does not go with --labels; leave one out")
+    policies = plain_policies_of(options)
+    with options_refused():  # before files are read
+        measures = parse_measures(options.measures or FITNESS_MEASURES, level=options.level)
+    files = find_runs(options.runs)
+    with (
+        qrels_first(options.qrels),
+        progress_bar(len(files), quiet=options.quiet, label="reading runs") as progress,
+    ):
+        found = audit_labels(
+            options.qrels, files, list(options.labels), measures, judges=options.judges, level=options.level,
+            seed=options.seed, policies=policies, qrels_format=options.qrels_format,
+            run_format=options.run_format, jobs=options.jobs, progress=progress,
+        )  # fmt: skip
+    if options.format_name in PEOPLE:
+        shown = fitness_tables.fitness_tables(found, options.top)
+    else:
+        shown = [fitness_tables.tidy(found)]
+    # With complete judgments nothing is left to estimate.
+    following = suggest("estimate", keep=("labels", "judges", "level")) if found.sampled else None
+    answer = Answer(fitness_tables.headline(found), shown, fitness_tables.notes(found), following)
+    write_answer(answer, options)
 
 
 # -- what is asked for -----------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from sounding.estimate.estimators import (
     unbiased_gains,
 )
 from sounding.estimate.forms import GainForm, form_of
-from sounding.estimate.frame import Frame, build_frame, lists_of
+from sounding.estimate.frame import Frame, build_frame, lists_of, remark_on_coverage
 from sounding.estimate.result import Estimation, MeasureEstimate
 from sounding.measures import Measure, parse_measures
 from sounding.runs.align import prepare
@@ -87,12 +87,16 @@ def estimate(
         estimate_measure(measure, form, lists, frame, judgments.highest, procedure, confidence)
         for measure, form in zip(chosen, forms, strict=True)
     ]
+    uncovered = [
+        remark_on_coverage(one, np.unique(lists.cut(form.depth).doc), frame)
+        for one, form in zip(chosen, forms, strict=True)
+    ]
     labeled = int(np.count_nonzero(~np.isnan(frame.labels).all(axis=0))) if machines else 0
     return Estimation(
         runs=read.names, topics=frame.table.topics, judges=tuple(one.judge for one in machines),
         described=tuple(one.described for one in machines), judged=len(frame.grades), frame=frame.size,
         labeled=labeled, outside=outside, estimates=tuple(made), confidence=confidence, procedure=procedure,
-        remarks=frame.remarks,
+        remarks=(*filter(None, uncovered), *frame.remarks),
     )  # fmt: skip
 
 
@@ -127,6 +131,7 @@ def estimate_measure(
     if topics > 1:
         topic_error = best.values.std(axis=1, ddof=1) / np.sqrt(topics)
         topic_reach = special.stdtrit(topics - 1, tail) * topic_error
+    machine_values = _at_face_value(form, cut, weight, frame, highest)
     pairs = all_pairs(lists.runs)
     variance = _pair_variances(covariance)
     # A difference of two runs is nearly symmetric, so that its studentized error needs no wider quantile.
@@ -140,7 +145,7 @@ def estimate_measure(
         measure=measure, values=best.values, means=means, low=means - reach, high=means + reach,
         topics_low=means - topic_reach, topics_high=means + topic_reach, people=alone.values.mean(axis=1),
         people_error=np.sqrt(np.diag(alone.covariance())),
-        machine=_at_face_value(form, cut, weight, frame, highest), covariance=covariance,
+        machine=machine_values.mean(axis=1), machine_values=machine_values, covariance=covariance,
         pair_low=difference - pair_reach, pair_high=difference + pair_reach,
         tests=procedure.apply(best.values, pairs) if procedure and len(pairs) and topics > 1 else None,
         worth=worth,
@@ -175,15 +180,19 @@ def _evaluate(
     return cascade(lists, form.weight(ranks), gains, sample, residual)
 
 
+def face_value(labels: Floats, highest: float) -> Floats:
+    """(document,): Return labels as grades, stretched to the highest grade of people if they end below it."""
+    best = np.nanmax(labels, initial=0.0)
+    return np.maximum(labels, 0) * (highest / best if 0 < best < highest else 1.0)
+
+
 def _at_face_value(form: GainForm, lists: Lists, weight: Floats, frame: Frame, highest: float) -> Floats:
-    """(run,): Return the means with the first machine's labels as grades, scaled to the highest of people."""
+    """(run, topic): Return the values with the first machine's labels as grades."""
     if not len(frame.labels):
-        return np.full(lists.runs, np.nan)
-    label = np.nan_to_num(frame.labels[0])
-    best = label.max(initial=0.0)
-    gains = form.gain(np.maximum(label, 0) * (highest / best if 0 < best < highest else 1.0))
+        return np.full((lists.runs, lists.topics), np.nan)
+    gains = form.gain(np.nan_to_num(face_value(frame.labels[0], highest)))
     every = Sample(doc=np.empty(0, np.int64), chance=np.empty(0))
-    return _evaluate(form, lists, weight, gains, every, np.empty(0)).values.mean(axis=1)
+    return _evaluate(form, lists, weight, gains, every, np.empty(0)).values
 
 
 def _pair_variances(covariance: Floats) -> Floats:

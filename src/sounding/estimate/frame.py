@@ -18,7 +18,7 @@ from sounding.estimate.estimators import Lists, Sample
 from sounding.runs.align import align, apply_negative_policy, prepare
 
 GREEDY = 0  # method in prels: chosen only by MTC, with a placeholder as probability
-FAR = 4.0  # warn if the sample implies a frame size that is off by more standard deviations
+FAR = 4.0  # warn if the sample implies a number of documents that is off by more standard deviations
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -61,7 +61,7 @@ def build_frame(qrels: Qrels, labels: Sequence[Labels], policies: Policies) -> F
         )
     topics = np.repeat(np.array(qrels.topics, object), qrels.sizes).tolist()
     own = list(zip(topics, qrels.docs.texts(), strict=True))
-    tables = [_pairs(one.table) for one in labels]
+    tables = [pairs_of(one.table) for one in labels]
     place: dict[tuple[str, str], int] = {}
     for pair in [*own, *(pair for table in tables for pair in table)]:
         place.setdefault(pair, len(place))
@@ -75,7 +75,7 @@ def build_frame(qrels: Qrels, labels: Sequence[Labels], policies: Policies) -> F
     for number, (one, listed) in enumerate(zip(labels, tables, strict=True)):
         said[number, row[[place[pair] for pair in listed]]] = one.table.grades
     doc = row[[place[pair] for pair in own]]
-    chance, stratum = _chances(qrels, grades, drawn, doc, table, remarks)
+    chance, stratum = _chances(qrels, grades, drawn, table, remarks)
     order = np.argsort(doc[drawn])
     sample = Sample(
         doc=doc[drawn][order], chance=chance[order], stratum=None if stratum is None else stratum[order]
@@ -89,7 +89,8 @@ def build_frame(qrels: Qrels, labels: Sequence[Labels], policies: Policies) -> F
     )  # fmt: skip
 
 
-def _pairs(table: Qrels) -> list[tuple[str, str]]:
+def pairs_of(table: Qrels) -> list[tuple[str, str]]:
+    """Return topic and doc id of each row."""
     topics = np.repeat(np.array(table.topics, object), table.sizes).tolist()
     return list(zip(topics, table.docs.texts(), strict=True))
 
@@ -98,7 +99,6 @@ def _chances(
     qrels: Qrels,
     grades: Floats,
     drawn: NDArray[np.bool_],
-    doc: NDArray[np.int64],
     table: Qrels,
     remarks: list[str],
 ) -> tuple[Floats, NDArray[np.int64] | None]:
@@ -111,13 +111,6 @@ def _chances(
             remarks.append(
                 f"{plural(left, 'sampled document')} {'is' if left == 1 else 'are'} not judged. The estimates"
                 " are valid only if chance decided which: judge the rest of the sample to be sure."
-            )
-        total, deviation = (1 / chance).sum(), np.sqrt(((1 - chance) / chance**2).sum())
-        if abs(total - len(table.docs)) > FAR * deviation + 0.5:
-            remarks.insert(
-                0,
-                f"The judged sample represents about {total:,.0f} documents, but {len(table.docs):,} are"
-                " labeled or judged: the estimates are valid only if every labeled document could be drawn.",
             )
         return chance, None
     if qrels.strata is not None:
@@ -134,6 +127,21 @@ def _chances(
         f" {plural(len(table.docs) - int(np.count_nonzero(drawn)), 'labeled document')} of"
         f" {len(table.docs):,} were not judged; draw a sample with known probabilities (sounding pool"
         " --strategy weighted-sample), or judge topics whole"
+    )
+
+
+def remark_on_coverage(measure: object, documents: NDArray[np.int64], frame: Frame) -> str:
+    """Warn if the sample seems not to come from all labeled documents on which a measure depends."""
+    counted = np.zeros(frame.size, np.bool_)
+    counted[documents] = True
+    chance = frame.sample.chance[counted[frame.sample.doc] & frame.listed[frame.sample.doc]]
+    total, deviation = (1 / chance).sum(), np.sqrt(((1 - chance) / chance**2).sum())
+    size = int(np.count_nonzero(counted & frame.listed))
+    if frame.sample.stratum is not None or abs(total - size) <= FAR * deviation + 0.5:
+        return ""
+    return (
+        f"The judged sample represents about {total:,.0f} of the {size:,} labeled documents on which"
+        f" {measure} depends: its estimates are valid only if each of them could be drawn."
     )
 
 

@@ -30,6 +30,7 @@ class MeasureEstimate:
     people: Floats  # (run,) estimates from the same judgments without labels
     people_error: Floats  # (run,) standard errors of `people`
     machine: Floats  # (run,) from the labels alone, at face value; NaN without labels
+    machine_values: Floats  # (run, topic) the values behind `machine`
     covariance: Floats  # (run, run) of the means, on these topics
     pair_low: Floats  # (pair,) interval of the difference, on these topics
     pair_high: Floats

@@ -254,8 +254,11 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
     ),
     "audit": JsonOutput(
         title="What a collection can be used for",
-        always="collection pool measures policies remarks rows",
-        sometimes="headline ties assessment sections growth leave_out reinforcement",
+        always="collection measures policies remarks rows",
+        sometimes=(
+            "headline pool ties assessment sections growth leave_out reinforcement next notes topics sampled"
+            " measure level alpha fitness"
+        ),
         rows=(
             "about answer claim figure value rule why collection run kind performance assessment random"
             " popularity tau depth relevant judged new_relevant share_relevant by left_out pooled unique"
@@ -264,10 +267,14 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             " first_unjudged first_unjudged_deviation overlap group_overlap group length short nonrelevant"
             " unjudged relevant_missed nonrelevant_missed tied_share trec file average topic pool_depth"
             " judged_depth second_half to_come likely_to_come remaining last_depth best_run changed_without"
+            " judge favored low high p p_adjusted"
         ),
         patterns={RANKS: "n0 The judged share of the top documents, by depth.", "@|^[A-Z]": "n0 A measure."},
         own={
             "measures": "a The measures.",
+            "sampled": "b Whether people judged a sample with known probabilities.",
+            "fitness": "a Agreement, ranking, favored runs and documents to check, for each judge.",
+            "favored": "n0 How much more the labels of its documents promise than those of other runs.",
             "growth": "o How the pool grew with its depth.",
             "leave_out": "a What leaving out runs or groups changes.",
             "reinforcement": "o Tau of assessment with overlap.",

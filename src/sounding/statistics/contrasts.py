@@ -1,0 +1,54 @@
+"""Test whether one run's error is larger than the others', over topics, for all runs together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from sounding.core.arrays import NDArray
+from sounding.statistics.randomization import draw_flips, enumerate_flips, lists_all_flips
+
+Floats = NDArray[np.float64]
+
+FLIPS = 10_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Contrasts:
+    """The mean contrast of each run, with one-sided tests of whether it is above 0."""
+
+    means: Floats  # (run,)
+    low: Floats  # (run,) interval by Student's t over topics
+    high: Floats
+    p: Floats  # (run,) of the run alone
+    p_adjusted: Floats  # (run,) for the largest of all runs, step-down
+
+
+def contrasts_over_topics(values: Floats, *, confidence: float = 0.95, seed: int = 0) -> Contrasts:
+    """Test the means of contrasts (run, topic) against 0 by flipping the signs of topics, all runs together.
+
+    The statistic is the sum over topics by the root of the sum of squares, which flips do not change. The
+    adjusted p compares it with the largest of the runs that are no more extreme (max-t, step-down).
+    """
+    runs, topics = values.shape
+    means = values.mean(axis=1)
+    reach = np.full(runs, np.nan)
+    if topics > 1:
+        quantile = special.stdtrit(topics - 1, (1 + confidence) / 2)
+        reach = quantile * values.std(axis=1, ddof=1) / np.sqrt(topics)
+    scale = np.sqrt((values**2).sum(axis=1))
+    scaled = np.divide(values, scale[:, None], out=np.zeros_like(values), where=scale[:, None] > 0)
+    observed = scaled.sum(axis=1)
+    listed = lists_all_flips(topics, FLIPS)
+    flips = enumerate_flips(topics) if listed else draw_flips(topics, FLIPS, np.random.default_rng(seed))
+    sums = flips.sums(scaled)
+    limit = observed[:, None] - 1e-9
+    p = flips.share(np.count_nonzero(sums >= limit, axis=1))
+    order = np.argsort(observed, kind="stable")  # the least extreme first
+    largest = np.maximum.accumulate(sums[order], axis=0)
+    adjusted = np.empty(runs)
+    adjusted[order] = flips.share(np.count_nonzero(largest >= limit[order], axis=1))
+    adjusted[order] = np.maximum.accumulate(adjusted[order][::-1])[::-1]
+    return Contrasts(means=means, low=means - reach, high=means + reach, p=p, p_adjusted=adjusted)

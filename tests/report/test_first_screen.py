@@ -93,6 +93,15 @@ def test_runs_with_the_same_values_have_no_winner(gather_files: Gather) -> None:
     assert [(one.best, one.worst) for one in screen.standings] == [(1, 2), (1, 2), (3, 3)]
 
 
+def test_leaders_with_one_mean_are_compared_with_the_next_tied_run(gather_files: Gather) -> None:
+    whole = same("rel", "non", "u1")
+    runs = {"b": whole, "a": whole, "c": whole | {"12": ["non", "rel", "u1"]}}
+    (screen,) = first_screens(gather_files(runs, JUDGED, measures=("nDCG@2",)))
+    shared = "a and b have the same mean. a leads c by 0.031 (p = 1.0000)."
+    assert screen.reason == f"{shared} All documents in their top 2 are judged."
+    assert screen.next_step.head.endswith("would separate a and c.")
+
+
 def test_a_bracket_holds_who_does_not_differ_significantly_from_its_best(found: Report) -> None:
     comparison = found.comparison
     assert isinstance(comparison, Comparison)

@@ -252,14 +252,22 @@ class _Screen:
         return found
 
     @cached_property
+    def sharing(self) -> list[int]:
+        """Return the runs that have the highest mean."""
+        best = self.means[self.order[0]]
+        return [run for run in self.order if self.means[run] > best - sentences.SAME]
+
+    @cached_property
     def in_question(self) -> tuple[int, int] | None:
         """Return the two runs that the reason explains, the better one first.
 
-        By default, the best two. With a baseline, the baseline and the best run tested against it. On a
-        page about a run, that run and the tied run that is easiest to decide, or else the nearest run.
+        By default, the leader and the next run, or the best tied run with another mean. With a baseline,
+        the baseline and the best run tested against it. On a page about a run, that run and the tied run
+        that is easiest to decide, or else the nearest run.
         """
         if self.reference is None:
-            return (self.order[0], self.order[1]) if len(self.order) > 1 else None
+            behind = [run for run in self.tied if run not in self.sharing] or self.order[1:]
+            return (self.order[0], behind[0]) if behind else None
         others = [run for run in self.order if (run, self.reference) in self.pair_of]
         if not others:
             return None
@@ -301,7 +309,13 @@ class _Screen:
             until="" if holds is None else holds.until_in_words,
             weak=self.comparison.strength(self.row, pair) == "weak" and not self.only_relevant,
             judged=(float(self.judged[first]), float(self.judged[second])),
+            complete=self.depth if self._complete(first, second) else 0,
         )  # fmt: skip
+
+    def _complete(self, *runs: int) -> bool:
+        """Return whether all that the measure looks at is judged, of these runs."""
+        looks = 0 if self.comparison is None else self.comparison.depths[self.row]
+        return looks == self.depth and bool(np.min(self.judged[list(runs)]) >= 1)
 
     @cached_property
     def only_relevant(self) -> bool:
@@ -348,8 +362,8 @@ class _Screen:
         if self.focus is not None:
             return f"{self._place()} {sentences.NOTHING_FOLLOWS}"
         value = float(self.means[self.order[0]])
-        sharing = int(np.count_nonzero(self.means > value - sentences.SAME))
-        return sentences.highest(self.scores.runs[self.order[0]], sharing, str(self.measure), value)
+        leader = self.scores.runs[self.order[0]]
+        return sentences.highest(leader, len(self.sharing), str(self.measure), value)
 
     def reason(self) -> str:
         """Return why, and whether more judging would change it."""
@@ -360,7 +374,11 @@ class _Screen:
             return missing.reason if isinstance(missing, MissingPart) else ""
         if self.limit:
             return sentences.limit(self.limit)[0]
-        return "" if self.lead is None else sentences.lead(self.lead)
+        if self.lead is None:
+            return ""
+        shared = self.reference is None and len(self.sharing) > 1 and not self.lead.equal
+        also = sentences.same_mean([self.scores.runs[run] for run in self.sharing]) if shared else ""
+        return f"{also} {sentences.lead(self.lead)}".strip()
 
     def caution(self) -> str:
         """Return what not to conclude."""
@@ -614,6 +632,8 @@ class _Screen:
         pair = runs = list(self.in_question)
         if self.reference is None:
             runs = [self.order[0], *(self.tied or self.order[1:2])][:LEADERS]
+        if known.complete and not self.separated:
+            return None  # more topics help more than documents below the cut-off
         names = [self.scores.runs[run] for run in runs]
         if not self._knows_documents:
             complete = np.nanmin(self.judged[runs], initial=1.0) >= 1
@@ -663,12 +683,13 @@ class _Screen:
     def _topics(self) -> NextStep:
         """Add topics, or stop, where runs are tied and judging would not help."""
         present, needed, known = len(self.scores.topics), self._topics_needed(), self.lead
+        judged = 0 if known is None else known.complete
         if needed is not None and needed.alone <= MANY_TOPICS and known is not None and not known.alone:
             if needed.corrected > MANY_TOPICS:
                 head = sentences.more_topics_alone(needed.alone, known.first, known.second)
-                return NextStep(head=head, why=sentences.alone_why(needed.pairs))
+                return NextStep(head=head, why=sentences.alone_why(needed.pairs, judged))
             head = sentences.more_topics(needed.corrected, known.first, known.second)
-            return NextStep(head=head, why=sentences.topics_why(needed.alone, needed.pairs))
+            return NextStep(head=head, why=sentences.topics_why(needed.alone, needed.pairs, judged))
         if known is not None and known.alone and not known.equal:
             enough = needed is not None and needed.corrected <= MANY_TOPICS
             head = sentences.FEWER_PAIRS
@@ -678,7 +699,8 @@ class _Screen:
         if present < FEW_TOPICS:
             return NextStep(head=sentences.ADD_TOPICS, why=sentences.too_few(present))
         why = sentences.SAME_WHY if known is not None and known.equal else sentences.EQUAL_WHY
-        return NextStep(head=sentences.EQUAL, why=why)
+        first, second = (self.scores.runs[run] for run in self.in_question or ())
+        return NextStep(head=sentences.equal(first, second), why=why)
 
     @property
     def _knows_documents(self) -> bool:

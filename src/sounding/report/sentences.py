@@ -46,7 +46,6 @@ JUDGE = "Judge the missing documents."
 ADD_TOPICS = f"Add topics: at least {FEW_TOPICS} in total."
 FEWER_PAIRS = "Add topics, or test fewer pairs with --baseline."
 FEWER_PAIRS_WHY = "Tested alone, these two runs differ significantly; corrected for all pairs, they do not."
-EQUAL = "Nothing: treat these runs as equal."
 EQUAL_WHY = "Even 1,000 topics would not show a difference of this size. Choose by cost or speed."
 SAME_WHY = "They have the same mean. Choose by cost or speed."
 NOTHING = "Nothing: you can use this result."
@@ -69,6 +68,9 @@ class Lead:
     until: str  # what would be judged
     weak: bool  # one of the two was judged more completely
     judged: tuple[float, float]
+    complete: (
+        int  # the depth to which both are completely judged, where that is all the measure looks at; 0: not
+    )
 
     @property
     def equal(self) -> bool:
@@ -193,6 +195,11 @@ def nothing_why(first: str, second: str) -> str:
     return f"{first} is significantly better than {second}, and more judging is unlikely to reverse that."
 
 
+def equal(first: str, second: str) -> str:
+    """Say that no difference between two runs is worth a search."""
+    return f"Nothing: treat {first} and {second} as equal."
+
+
 def all_decided(run: str) -> str:
     """Say that no comparison of a run is open."""
     return f"{run} differs significantly from every other run, and more judging is unlikely to reverse that."
@@ -203,10 +210,15 @@ def too_few(topics: int) -> str:
     return f"{plural(topics, 'topic')} are too few to call these runs equal."
 
 
+def same_mean(runs: Sequence[str]) -> str:
+    """Name the runs that share the highest mean."""
+    return f"{names_of(runs)} have the same mean."
+
+
 def lead(known: Lead) -> str:
     """Say how large the lead is, whether it is chance, and whether more judging would change it."""
     if known.equal:
-        return f"{known.first} and {known.second} have the same mean."
+        return same_mean([known.first, known.second])
     p = f"p {p_phrase(known.p, known.at_floor)}" if not isnan(known.p) else "not tested"
     difference = f"{known.difference:.3f}" if known.difference >= 0.0005 else "less than 0.001"
     size = f"{known.first} leads {known.second} by {difference} ({p})."
@@ -216,6 +228,8 @@ def lead(known: Lead) -> str:
 def _after_judging(known: Lead) -> str:
     if known.settled:
         return "No further judgment can reverse that order."
+    if known.complete:
+        return judged_top(known.complete)
     if known.unstated:
         return f"Whether more judging would reverse that order is not known: {known.unstated}."
     if isnan(known.stays):
@@ -335,21 +349,31 @@ def more_topics_alone(needed: float, first: str, second: str) -> str:
     return f"Add topics, and test fewer pairs: {separate}."
 
 
-def alone_why(pairs: int) -> str:
-    """Say why fewer pairs should be tested."""
+def alone_why(pairs: int, judged: int) -> str:
+    """Say why fewer pairs should be tested; `judged`: the depth to which both runs are judged, or 0."""
     return (
-        f"With all {pairs:,} pairs tested, more than 1,000 topics would be needed (80% power). More"
-        f" judging is"
-        " unlikely to reverse the order of these two."
+        f"With all {pairs:,} pairs tested, more than 1,000 topics would be needed (80% power)."
+        f" {_judging_does_not_help(judged)}"
     )
 
 
-def topics_why(alone: float, pairs: int) -> str:
+def judged_top(depth: int) -> str:
+    """Say that all that a measure looks at is judged."""
+    return f"All documents in their top {depth:,} are judged."
+
+
+def _judging_does_not_help(judged: int) -> str:
+    if judged:
+        return judged_top(judged)
+    return "More judging is unlikely to reverse the order of these two."
+
+
+def topics_why(alone: float, pairs: int, judged: int) -> str:
     """Say why topics help more than judgments, and what the estimate is for."""
     power = "The estimate is for 80% power"
     if pairs > 1:
         power += f" with all {pairs:,} pairs tested; tested alone, these two need about {alone:,.0f}"
-    return f"More judging is unlikely to reverse the order of these two. {power}."
+    return f"{_judging_does_not_help(judged)} {power}."
 
 
 def how_to_read(

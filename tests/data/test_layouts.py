@@ -281,7 +281,7 @@ def test_annotators_answer_in_words_or_numbers_and_may_skip(tmp_path: Path) -> N
         read_panel(path)
 
 
-@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("to", TARGETS[:5])
 def test_judgments_come_back_the_same_from_every_target(to: Any, tmp_path: Path) -> None:
     source = write(tmp_path, "judged.json", JUDGMENTS["quepid case"])
     assert convert(source, tmp_path / "shop.json", to=to).kind == "qrels"
@@ -341,3 +341,51 @@ def test_the_other_kind_is_refused_by_name(tmp_path: Path) -> None:
         read_run(request)
     with pytest.raises(DataError, match=r"a\.json: a run; quepid is a format of judgments"):
         convert(answer, tmp_path / "x.json", to="quepid")
+
+
+@pytest.mark.parametrize("to", ["label-studio", "argilla"])
+def test_a_pool_becomes_tasks_that_come_back_as_judgments(to: Any, tmp_path: Path) -> None:
+    beir = tmp_path / "beir"
+    (beir / "qrels").mkdir(parents=True)
+    write(
+        beir,
+        "corpus.jsonl",
+        in_lines([{"_id": doc, "title": "", "text": f"text {doc}"} for doc in ("a", "b", "c")]),
+    )
+    write(beir, "queries.jsonl", in_lines([{"_id": "1", "text": "red dress"}]))
+    pool = write(tmp_path, "pool.qrels", "1 0 a -1\n1 0 b 2\n2 0 a -1\n")
+    convert(pool, tmp_path / "tasks.json", to=to, topics=beir, corpus=beir)
+    tasks = json.loads((tmp_path / "tasks.json").read_text())
+    shown = [task["fields"] if to == "argilla" else task["data"] for task in tasks]
+    assert [(one["query"], one["text"]) for one in shown] == [("red dress", "text a"), ("2", "text a")]
+    for grade, task in enumerate(tasks):
+        answer = {"from_name": "grade", "value": {"rating": grade}}
+        task["annotations"] = [{"completed_by": 1, "result": [answer]}]
+        task["responses"] = {"grade": [{"value": grade, "user_id": "u"}]}
+        task.pop("data" if to == "argilla" else "fields", None)
+    assert rows(read_qrels(write(tmp_path, "export.json", tasks))) == {"1": [("a", 0)], "2": [("a", 1)]}
+    with pytest.raises(
+        DataError, match=r"tasks for .* show the documents; name the files of their texts with --corpus"
+    ):
+        convert(pool, tmp_path / "x.json", to=to)
+    with pytest.raises(DataError, match="every document is judged; expected some with grade -1"):
+        convert(write(tmp_path, "all.qrels", "1 0 a 1\n"), tmp_path / "x.json", to=to, corpus=beir)
+    with pytest.raises(DataError, match="1 document without a text in the corpus, first 'z'"):
+        convert(write(tmp_path, "z.qrels", "1 0 z -1\n"), tmp_path / "x.json", to=to, corpus=beir)
+
+
+def test_a_folder_of_beir_is_one_argument(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    write(tmp_path / "qrels", "dev.tsv", "query-id\tcorpus-id\tscore\n1\ta\t1\n")
+    assert rows(read_qrels(tmp_path)) == {"1": [("a", 1)]}  # the only split
+    write(tmp_path / "qrels", "train.tsv", "query-id\tcorpus-id\tscore\n1\tb\t1\n")
+    with pytest.raises(
+        DataError, match=r"no qrels/test.tsv in this collection; name its qrels \(.*dev.tsv, .*train.tsv\)"
+    ):
+        read_qrels(tmp_path)
+    write(tmp_path / "qrels", "test.tsv", "query-id\tcorpus-id\tscore\n1\tc\t2\n")
+    assert rows(read_qrels(str(tmp_path))) == {"1": [("c", 2)]}
+    found = sounding.evaluate(tmp_path, {"x": {"1": {"c": 1.0}}}, "AP")
+    assert found.mean().tolist() == [[1.0]]
+    write(tmp_path, "queries.jsonl", in_lines([{"_id": "1", "text": "red dress"}]))
+    assert sounding.read_topics(tmp_path).titles == ("red dress",)

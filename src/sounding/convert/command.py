@@ -30,9 +30,11 @@ class ConvertOptions(CleaningOptions, declare.WorkerOptions):
         help="Write to this file, or to this folder if there are several.",
         spelled="-o --output",
     )
-    to: Literal["parquet", "trec", "rank_eval", "opensearch", "quepid"] | None = declare.choice(
-        ["parquet", "trec", "rank_eval", "opensearch", "quepid"],
-        "Choose what to write; default: by the suffix of TARGET, parquet into a folder.",
+    to: Literal["parquet", "trec", "rank_eval", "opensearch", "quepid", "label-studio", "argilla"] | None = (
+        declare.choice(
+            ["parquet", "trec", "rank_eval", "opensearch", "quepid", "label-studio", "argilla"],
+            "Choose what to write; default: by the suffix of TARGET, parquet into a folder.",
+        )
     )
     kind: Literal["run", "qrels"] | None = declare.choice(
         ["run", "qrels"],
@@ -42,6 +44,8 @@ class ConvertOptions(CleaningOptions, declare.WorkerOptions):
     form: str | None = declare.text(
         "Set the format of the files if it is not recognized.", metavar="F", spelled="--from"
     )
+    topics: str | None = declare.text("Show the texts of FILE's topics in tasks.", metavar="FILE")
+    corpus: str | None = declare.text("Show the texts of these documents in tasks.", metavar="FILE")
     without_ranks: bool = declare.flag("Leave out the rank column of runs.")
     _policy: ClassVar[declare.Declaration] = declare.policy("duplicates", "fractional")
     quiet: bool = declare.quiet
@@ -55,13 +59,15 @@ def command(options: ConvertOptions) -> None:
 
     Parquet files are a quarter of the size, and DuckDB, Polars and pandas read them too. Topics are
     sorted; documents keep their order, so every value stays the same. A run may be larger than memory.
-    Judgments can also be written for Elasticsearch (rank_eval), OpenSearch and Quepid.
+    Judgments can also be written for Elasticsearch (rank_eval), OpenSearch and Quepid, and documents to
+    judge as tasks for Label Studio and Argilla.
 
     \b
     sounding convert run.txt -o run.parquet
     sounding convert runs/ qrels.txt -o parquet/
     sounding convert run.parquet -o run.txt.gz
     sounding convert book.json -o products.json --to rank_eval
+    sounding convert pool.qrels -o tasks.json --to label-studio --corpus docs.jsonl --topics topics.txt
     """  # noqa: D301 - click wants the control character
     from sounding.convert.flow import run  # NumPy, which --help does without
 

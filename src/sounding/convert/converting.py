@@ -23,9 +23,10 @@ from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.files import atomic_path, locate_file, write_file
 from sounding.core.lazy import polars
 from sounding.core.policies import Duplicates, Fractional
-from sounding.core.text import quote
+from sounding.core.text import plural, quote
 from sounding.core.workers import Progress, run_in_child
 from sounding.data.columns import NAMES, Kind, fold_name, promises_judgments
+from sounding.data.corpus import read_corpus
 from sounding.data.delimited import first_fields, first_record
 from sounding.data.fast.tokens import Tokens
 from sounding.data.formats import detect, parse_qrels, parse_run
@@ -41,12 +42,13 @@ from sounding.data.large_files import (
     topics_and_rows,
     unpack,
 )
-from sounding.data.layouts import NOBODY, JsonLayout, write_judgments
+from sounding.data.layouts import NOBODY, JsonLayout, write_judgments, write_tasks
 from sounding.data.parquet import check_polars, column_of, readable
 from sounding.data.problems import Problems
 from sounding.data.sources import STDIN, Content, open_zstd, plain_name, read_content
 from sounding.data.structured import layout_of
 from sounding.data.tables import Places, Qrels, Run, byte_order
+from sounding.data.topics import read_topics
 from sounding.data.writing import run_lines, write_packed, write_qrels
 
 GROUP = 1 << 20  # rows that Parquet keeps together: what is skipped, or read, at once
@@ -60,7 +62,7 @@ OTHER_FORMATS = frozenset({
 })  # fmt: skip
 
 
-Target = Literal["parquet", "trec", "rank_eval", "opensearch", "quepid"]
+Target = Literal["parquet", "trec", "rank_eval", "opensearch", "quepid", "label-studio", "argilla"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 
 
@@ -108,12 +110,15 @@ def convert(
     duplicates: Duplicates = "error",
     fractional: Fractional = "refuse",
     ranks: bool = True,
+    topics: str | Path | None = None,
+    corpus: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Conversion:
     """Write a run or judgments to another file, as Parquet or TREC's text; the target's name says which.
 
     Judgments can also become what Elasticsearch (rank_eval), OpenSearch or Quepid import; the target's name,
-    without its suffix, is then the index, judgment list or book.
+    without its suffix, is then the index, judgment list or book. Documents of grade -1, which are pooled and
+    not judged, become tasks for Label Studio or Argilla, with the texts of a corpus and of topics.
 
     Topics stand in byte order, documents in the order of the source. A Parquet file has typed columns
     (topic, doc, score, rank, tag; topic, doc, grade and what else is known) and is compressed. Without
@@ -124,6 +129,8 @@ def convert(
     if form not in TARGETS:
         raise UnknownNameError("format to convert to", form, TARGETS)
     check_target(target, to)
+    if corpus is None and form in ("label-studio", "argilla"):
+        raise DataError(f"tasks for {form} show the documents; name the files of their texts with --corpus")
     if str(source) == STDIN:
         raise DataError("standard input can be read only once; expected a file to convert")
     content = None if is_large(source, format) else read_content(source)
@@ -140,7 +147,10 @@ def convert(
             content, problems, format=format, duplicates=duplicates, fractional=fractional, groups=grouped
         )
         problems.refuse()
-        _convert_qrels(_without_idle_groups(qrels), path, form)
+        if form in ("label-studio", "argilla"):
+            write_packed(_tasks(qrels, form, topics, corpus), path)
+        else:
+            _convert_qrels(_without_idle_groups(qrels), path, form)
     else:
         with_ranks = ranks and (shape.form == "trec" or not shape.names.isdisjoint(NAMES["rank"]))
         with _sorted_blocks(source, content, format, duplicates, with_ranks, progress) as (tag, blocks):
@@ -149,6 +159,29 @@ def convert(
             else:
                 _write_text(blocks, tag, path)
     return Conversion(source=str(source), target=str(target), kind=kind, format=form)
+
+
+def _tasks(qrels: Qrels, form: Any, topics: str | Path | None, corpus: Any) -> str:
+    """Return the documents that are pooled and not judged as tasks, in the order of the judgments."""
+    names = np.repeat(np.array(qrels.topics, object), qrels.sizes).tolist()
+    judged = zip(names, qrels.docs.texts(), qrels.grades.tolist(), strict=True)
+    pairs = [(topic, doc) for topic, doc, grade in judged if grade < 0]
+    if not pairs:
+        raise DataError(
+            f"{qrels.source}: every document is judged; expected some with grade -1, as `pool` writes"
+        )
+    wanted = {doc for _, doc in pairs}
+    sources = [corpus] if isinstance(corpus, str | Path) else corpus
+    texts = {document.doc: document.text for document in read_corpus(sources, wanted)}
+    missing = sorted(wanted - texts.keys())
+    if missing:
+        raise DataError(
+            f"{plural(len(missing), 'document')} without a text in the corpus, first {quote(missing[0])};"
+            " expected the same ids"
+        )
+    found = None if topics is None else read_topics(topics)
+    queries = {} if found is None else dict(zip(found.ids, found.titles, strict=True))
+    return write_tasks(pairs, queries, texts, form)
 
 
 def _shape(source: str | Path, content: Content | None, form: str | None) -> _Shape:
@@ -197,7 +230,7 @@ def _without_idle_groups(qrels: Qrels) -> Qrels:
     return replace(qrels, groups=None)
 
 
-def _convert_qrels(qrels: Qrels, path: Path, form: Target) -> None:
+def _convert_qrels(qrels: Qrels, path: Path, form: Any) -> None:
     if form == "trec":
         write_qrels(qrels, path)
     elif form == "parquet":

@@ -33,7 +33,8 @@ def run(options: ConvertOptions) -> None:
         outcomes = map_outcomes(
             lambda pair: convert(
                 *pair, kind=options.kind, to=options.to, format=options.form, duplicates=options.duplicates,
-                fractional=options.fractional, ranks=not options.without_ranks,
+                fractional=options.fractional, ranks=not options.without_ranks, topics=options.topics,
+                corpus=options.corpus,
                 progress=progress if alone and processes == 1 else None,
             ),
             list(zip(sources, targets, strict=True)), processes=processes,

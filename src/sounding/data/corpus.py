@@ -15,7 +15,7 @@ from typing import IO, BinaryIO, NamedTuple
 
 from sounding.core.errors import FormatError
 from sounding.core.text import quote
-from sounding.data.finding import find_files
+from sounding.data.finding import find_files, part_of_collection
 from sounding.data.sources import Content, unpacker
 
 IDS = ("_id", "id", "docno", "doc_id", "docid")  # members of a JSON line that may hold the document id
@@ -53,7 +53,7 @@ def read_corpus(
 
     A document is refused, with its line, if `wrong` finds a problem in its id.
     """
-    for source in find_files(sources):
+    for source in find_files(part_of_collection(each, "corpus") for each in sources):
         with _open_text(source) as stream:
             first = _first_line(stream)
             if first is None:

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.data.sources import STDIN, STDIN_NAME, expand_remote, is_remote, no_such_file, plain_name
@@ -150,6 +150,24 @@ def _files_of_folder(folder: Path, skipped: tuple[str, ...], what: str) -> list[
     if not files:
         raise DataError(f"the folder {str(folder)!r} holds no {what}; expected at least one file")
     return files
+
+
+def part_of_collection(source: str | Path, part: Literal["qrels", "queries", "corpus"]) -> str | Path:
+    """Return the file in a folder laid out as BEIR's that holds its qrels, queries or corpus.
+
+    Such a folder holds corpus.jsonl, queries.jsonl and qrels/test.tsv. Any other source is returned as it is.
+    """
+    if is_remote(source) or not _is_local_folder(str(source)) or not Path(source, "qrels").is_dir():
+        return source
+    if part != "qrels":
+        found = sorted(Path(source).glob(f"{part}.jsonl*"))
+        return found[0] if found else source
+    splits = sorted(path for path in Path(source, "qrels").glob("*.tsv*") if not path.name.startswith("."))
+    tests = [path for path in splits if path.name.startswith("test.tsv")]
+    if not tests and len(splits) != 1:
+        named = ", ".join(map(str, splits)) or "none"
+        raise DataError(f"{str(source)!r}: no qrels/test.tsv in this collection; name its qrels ({named})")
+    return (tests or splits)[0]
 
 
 ARCHIVED = "input."  # TREC's archive stores the run NAME as input.NAME.gz

@@ -30,7 +30,7 @@ from sounding.data.columns import (
 )
 from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record, read_delimited
 from sounding.data.fast.tokens import Tokens
-from sounding.data.finding import find_runs, run_names
+from sounding.data.finding import find_runs, part_of_collection, run_names
 from sounding.data.parquet import read_parquet
 from sounding.data.problems import Problems
 from sounding.data.sources import (
@@ -165,7 +165,8 @@ def read_qrels(
 ) -> Qrels:
     """Read judgments from a file (`-`: standard input), dict of dicts, frame, rows, or ir_datasets id.
 
-    Rows are a list of ir_measures' Qrel or of (topic, doc, grade).
+    A folder laid out as BEIR's stands for its qrels/test.tsv. Rows are a list of ir_measures' Qrel or of
+    (topic, doc, grade).
 
     With `groups`, the column that names the assessor is kept, and a document may be judged once in each
     group. Qrels are returned as they are.
@@ -173,7 +174,9 @@ def read_qrels(
     source = materialize(source)
     if isinstance(source, Qrels):
         return source
-    collection = None if is_in_memory(source) else _collection(str(path_of(source)))
+    if not is_in_memory(source):
+        source = part_of_collection(path_of(source), "qrels")
+    collection = None if is_in_memory(source) else _collection(str(source))
     if is_in_memory(source) or collection is not None:
         problems = Problems("qrels" if collection is None else str(source))
         records = (

@@ -7,7 +7,7 @@ its rankings or judgments become rows; `write_judgments` is the way back. To add
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from sounding.data.tables import Qrels
 
 LineOf = Callable[[Members], int | None]  # the line of an object; None: that of the object around it
 Written = Literal["rank_eval", "opensearch", "quepid"]
+Tasks = Literal["label-studio", "argilla"]
 
 NOBODY = "unnamed"  # the rater of a judgment that names none
 _QUERIES = ("user_input", "query", "question", "input")  # members that hold a query as text
@@ -600,3 +601,17 @@ def _as_quepid(judgments: _Judgments, name: str) -> Any:
 _WRITERS: dict[Written, Callable[[_Judgments, str], Any]] = {
     "rank_eval": _as_rank_eval, "opensearch": _as_opensearch, "quepid": _as_quepid,
 }  # fmt: skip
+
+
+def write_tasks(
+    pairs: Iterable[tuple[str, str]], queries: Mapping[str, str], texts: Mapping[str, str], form: Tasks
+) -> str:
+    """Return documents to judge as JSON for an annotation tool; a query without a text shows its id."""
+    tasks: list[Any] = []
+    for topic, doc in pairs:
+        ids, shown = {"topic": topic, "doc": doc}, {"query": queries.get(topic, topic), "text": texts[doc]}
+        if form == "label-studio":
+            tasks.append({"data": {**ids, **shown}})
+        else:
+            tasks.append({"id": f"{topic} {doc}", "fields": shown, "metadata": ids})
+    return json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"

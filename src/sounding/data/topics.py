@@ -18,6 +18,7 @@ from sounding.core.text import quote, quote_list
 from sounding.data.columns import NAMES, NumberText, describe_value, fold_name
 from sounding.data.delimited import COMMA, TAB, first_record, split_grid
 from sounding.data.fast.text import NEWLINE, note_lone_returns
+from sounding.data.finding import part_of_collection
 from sounding.data.problems import Problems
 from sounding.data.sources import Content, extension, read_content
 from sounding.data.structured import decode, decode_lines
@@ -75,7 +76,7 @@ class _Topic(NamedTuple):
 def read_topics(source: str | Path) -> Topics:
     """Read the topics of a file (`-`: standard input); the format is detected from its content."""
     expect(source, (str, Path), "topics", "a file's name")
-    content = read_content(source)
+    content = read_content(part_of_collection(source, "queries"))
     problems = Problems(content.source)
     topics = parse_topics(content, problems)
     problems.refuse()

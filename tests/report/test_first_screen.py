@@ -69,7 +69,7 @@ def test_a_winner_that_was_judged_more_completely_is_not_called_one(two: FirstSc
     assert "0.667" in two.reason
     assert "p < 0.001" in two.reason
     # One of three documents of bad is judged, both of good: what is better was judged more completely.
-    assert "good was judged more completely than bad" in two.caution
+    assert "good was judged more completely than bad" in two.reason
     assert two.tone == "likely"
 
 
@@ -88,7 +88,10 @@ def test_runs_with_the_same_values_have_no_winner(gather_files: Gather) -> None:
     (screen,) = first_screens(gather_files(runs, JUDGED, measures=("RR",)))
     assert screen.answer.startswith("No clear winner: 2 runs")
     assert [one.brackets for one in screen.standings] == [(1,), (1,), ()]
-    assert "Do not rank the 2 tied runs. 1 other run is significantly worse than a." in screen.caution
+    assert (
+        "The order of the 2 tied runs means nothing yet. 1 other run is significantly worse than a."
+        in screen.caution
+    )
     assert screen.reason == "a and b have the same mean."
     assert [(one.best, one.worst) for one in screen.standings] == [(1, 2), (1, 2), (3, 3)]
 
@@ -97,7 +100,7 @@ def test_leaders_with_one_mean_are_compared_with_the_next_tied_run(gather_files:
     whole = same("rel", "non", "u1")
     runs = {"b": whole, "a": whole, "c": whole | {"12": ["non", "rel", "u1"]}}
     (screen,) = first_screens(gather_files(runs, JUDGED, measures=("nDCG@2",)))
-    shared = "a and b have the same mean. a leads c by 0.031 (p = 1.0000)."
+    shared = "a and b have the same mean. a is 0.031 ahead of c, which is not significant (p > 0.99)."
     assert screen.reason == f"{shared} All documents in their top 2 are judged."
     assert screen.next_step.head.endswith("would separate a and c.")
 
@@ -211,7 +214,7 @@ def test_conclusions_that_stand_are_counted_by_run(found: Report) -> None:
 
 def test_what_is_missing_names_the_judged_share_the_pool_and_the_topics(found: Report) -> None:
     facts = {fact.label: fact for fact in first_screens(found)[0].facts}
-    judged = facts["Top 5 documents judged"]
+    judged = facts["Judged in the top 5, all runs"]
     assert judged.share == pytest.approx(float(np.nanmean(found.scores.judged_share()[:, 0])))
     assert facts["Pool"].value == "4 of 8 runs, top 5"
     assert facts["Topics"].value.startswith("16 ")
@@ -243,7 +246,7 @@ def test_with_a_baseline_the_answer_counts_who_beats_it(gather_files: Gather) ->
     found = gather_files(runs, JUDGED, measures=("RR",), baselines=("base",))
     (screen,) = first_screens(found)
     assert screen.answer == "1 of 3 other runs is significantly better than base by RR."
-    assert screen.reason.startswith("good leads base by 0.500")
+    assert screen.reason.startswith("good is 0.500 ahead of base")
     assert {one.run: one.against for one in screen.standings} == {
         "good": "better", "base": "", "like": "tied", "bad": "worse",
     }  # fmt: skip
@@ -253,7 +256,7 @@ def test_with_a_baseline_the_answer_counts_who_beats_it(gather_files: Gather) ->
 def test_a_run_that_was_judged_more_completely_than_the_baseline_is_named(gather_files: Gather) -> None:
     runs = {"base": same("u1", "u2", "rel"), "good": same("rel", "non")}
     (screen,) = first_screens(gather_files(runs, JUDGED, measures=("RR@10",), baselines=("base",)))
-    assert "good was judged more completely than base (100% against 33%)" in screen.caution
+    assert "good was judged more completely than base (100% against 33%)" in screen.reason
 
 
 def test_runs_that_equal_the_baseline_are_not_a_result_to_use(gather_files: Gather) -> None:
@@ -317,7 +320,8 @@ def test_judgments_that_were_cut_to_a_pool_have_no_command(trial: Path) -> None:
 
 def test_durations_are_in_minutes_and_then_in_hours() -> None:
     assert [sentences.duration(count) for count in (1, 46, 179, 240)] == [
-        "about 1 minute", "about 23 minutes", "about 90 minutes", "about 2 hours",
+        "about 1 minute at 30 s each", "about 23 minutes at 30 s each", "about 90 minutes at 30 s each",
+        "about 2 hours at 30 s each",
     ]  # fmt: skip
 
 

@@ -132,7 +132,7 @@ UNJUDGED = {
 SAMPLE_RULE = "with care: judgments with strata or probabilities are a sample"
 NO_COMMON_DOCUMENT_RULE = "no: no document that any run retrieved is judged"
 COMPARE_THESE = "Compare these runs by these judgments"
-COMPARE_BY_RECALL = "Compare pooled runs by AP, nDCG and other measures of recall"
+COMPARE_BY_RECALL = "Compare pooled runs by AP, nDCG without a cutoff and other measures of recall"
 COMPARE_LIKE_POOLED = "Compare new runs that are like the pooled ones"
 LIST_POOLED_RUNS = " List the runs that were pooled with --info."
 ONE_TOPIC = " One topic proves nothing: the next one may reverse the result."
@@ -231,7 +231,8 @@ def recall_rule(small: float, large: float) -> str:
     """State the rule for comparing runs by measures of recall."""
     return (
         f"yes: a pool twice as deep would add at most {whole_percent(small)} relevant documents (Zobel's"
-        f" extrapolation); with care: {whole_percent(large)}; {TOPICS_RULE}"
+        f" extrapolation); with care: {whole_percent(large)}; {TOPICS_RULE}; never better than for pooled"
+        " runs"
     )
 
 

@@ -277,12 +277,15 @@ def _recall(audit: AuditEvidence) -> Statement:
         why = sentences.NOTHING_TO_EXTRAPOLATE
     else:
         why = sentences.to_come(known, late, more, likely, half=(growth.depth + 1) // 2)
+    alone = _no_better(own, _by_topics(audit))
+    answer = _no_better(alone, _pooled_runs(audit).answer)
+    if answer != alone:
+        why += f" {sentences.NO_SURER_THAN_POOLED}"
     return Statement(
         about="recall", figure="relevant documents to come", value=share,
         rule=sentences.recall_rule(SMALL_REMAINDER, LARGE_REMAINDER),
         why=why + _few_topics(audit, own) + ("" if audit.only_relevant else _doubt(audit)),
-        answer=_no_better(own, _by_topics(audit)),
-        claim=sentences.COMPARE_BY_RECALL,
+        answer=answer, claim=sentences.COMPARE_BY_RECALL,
     )  # fmt: skip
 
 

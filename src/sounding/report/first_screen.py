@@ -378,7 +378,9 @@ class _Screen:
             return ""
         shared = self.reference is None and len(self.sharing) > 1 and not self.lead.equal
         also = sentences.same_mean([self.scores.runs[run] for run in self.sharing]) if shared else ""
-        return f"{also} {sentences.lead(self.lead)}".strip()
+        why = sentences.lead(self.lead, significant=bool(self.differ(*(self.in_question or ()))))
+        uneven = sentences.judged_unevenly(self.lead) if self.focus is None else ""
+        return " ".join(filter(None, (also, why, uneven)))
 
     def caution(self) -> str:
         """Return what not to conclude."""
@@ -388,7 +390,7 @@ class _Screen:
             caution = " ".join(filter(None, (self._undecided(), self._uneven())))
         else:
             first, tied = self.scores.runs[self.order[0]], len(self.tied) if self.reference is None else 0
-            caution = sentences.do_not_rank(tied + 1, self.beaten, first, self.lead)
+            caution = sentences.do_not_rank(tied + 1, self.beaten, first)
         return f"{caution} {sentences.ONLY_RELEVANT}".strip() if self.only_relevant else caution
 
     def _undecided(self) -> str:
@@ -475,8 +477,9 @@ class _Screen:
         """Return the best and the worst place of each run that the bootstrap over topics and the tests allow.
 
         The bootstrap alone could give a run that is tied for first only place 1, because it looks at each
-        run by itself while the tests are corrected for all pairs. If the runs were tested against one run
-        only, that run gets every place that the tests allow, and a run tied with it may take its place.
+        run by itself while the tests are corrected for all pairs. So a run tied with the leader may be
+        first, and no run gets a place that the tests exclude. If the runs were tested against one run only,
+        that run gets every place that the tests allow, and a run tied with it may take its place.
         """
         averaged = self.measure.definition.aggregate == "mean"
         if len(self.scores.topics) < FEWEST_TOPICS or len(self.order) < 2 or not averaged:
@@ -499,7 +502,9 @@ class _Screen:
         runs = len(self.order)
         losses = np.bincount(np.where(ahead, b, a), minlength=runs)
         wins = np.bincount(np.where(ahead, a, b), minlength=runs)
-        return np.minimum(best, 1 + losses), np.maximum(worst, runs - wins)
+        best, worst = np.minimum(best, 1 + losses), np.maximum(worst, runs - wins)
+        best[self.tied] = 1
+        return best, worst
 
     def _interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ends of each run's 95% interval of the mean, within the range of possible values."""
@@ -580,15 +585,16 @@ class _Screen:
         if self.judged[least] < share - UNEVEN and not self.only_relevant:
             name = sentences.least_judged(self.scores.runs[least])
             yield Fact(label=name, value=whole_percent(float(self.judged[least])))
-        yield Fact(label="Pool", value=sentences.pool(self._pool()))
+        yield Fact(label=sentences.pool_label(self._pool()), value=sentences.pool(self._pool()))
         yield Fact(label="Topics", value=sentences.topics(len(self.scores.topics)))
         needed = self._topics_needed()
         if needed is not None:
             label = sentences.to_separate(*(self.scores.runs[run] for run in self.in_question or ()))
-            yield Fact(label=label, value=sentences.about(needed.corrected))
+            yield Fact(label=label, value=sentences.topics_to_separate(needed.alone, needed.corrected))
         if self.scores.without_relevant:
             yield Fact(
-                label="Topics without a relevant document", value=f"{len(self.scores.without_relevant):,}"
+                label="Topics without a known relevant document",
+                value=f"{len(self.scores.without_relevant):,}",
             )
 
     def _pool(self) -> Pool | None:
@@ -686,7 +692,7 @@ class _Screen:
         judged = 0 if known is None else known.complete
         if needed is not None and needed.alone <= MANY_TOPICS and known is not None and not known.alone:
             if needed.corrected > MANY_TOPICS:
-                head = sentences.more_topics_alone(needed.alone, known.first, known.second)
+                head = sentences.more_topics(needed.alone, known.first, known.second, alone=True)
                 return NextStep(head=head, why=sentences.alone_why(needed.pairs, judged))
             head = sentences.more_topics(needed.corrected, known.first, known.second)
             return NextStep(head=head, why=sentences.topics_why(needed.alone, needed.pairs, judged))

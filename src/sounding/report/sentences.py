@@ -215,13 +215,17 @@ def same_mean(runs: Sequence[str]) -> str:
     return f"{names_of(runs)} have the same mean."
 
 
-def lead(known: Lead) -> str:
+def lead(known: Lead, *, significant: bool) -> str:
     """Say how large the lead is, whether it is chance, and whether more judging would change it."""
     if known.equal:
         return same_mean([known.first, known.second])
-    p = f"p {p_phrase(known.p, known.at_floor)}" if not isnan(known.p) else "not tested"
     difference = f"{known.difference:.3f}" if known.difference >= 0.0005 else "less than 0.001"
-    size = f"{known.first} leads {known.second} by {difference} ({p})."
+    size = f"{known.first} is {difference} ahead of {known.second}"
+    if isnan(known.p):
+        size += " (not tested)."
+    else:
+        p = f"p {'> 0.99' if known.p > 0.99 else p_phrase(known.p, known.at_floor)}"
+        size += f" ({p})." if significant else f", which is not significant ({p})."
     return f"{size} {_after_judging(known)}".strip()
 
 
@@ -237,9 +241,9 @@ def _after_judging(known: Lead) -> str:
     condition = f"if {known.until} were judged"
     if known.stays < 0.5:
         likely = "very likely" if 1 - known.stays >= SURE else "probably"
-        return f"But {known.second} would {likely} lead {condition} ({_chance(1 - known.stays)})."
+        return f"But {known.second} would {likely} lead {condition} (a chance of {_chance(1 - known.stays)})."
     if known.stays >= SURE:
-        return f"It would very likely stay ahead {condition} ({_chance(known.stays)})."
+        return f"It would very likely stay ahead {condition} (a chance of {_chance(known.stays)})."
     return f"It may lose that lead {condition}: its chance to stay ahead is {_chance(known.stays)}."
 
 
@@ -251,17 +255,23 @@ def _chance(chance: float) -> str:
 ONLY_RELEVANT = "Only relevant documents are on record, so the judged share does not measure completeness."
 
 
-def do_not_rank(tied: int, beaten: int, first: str, known: Lead | None) -> str:
-    """Say which runs not to rank, and which run was judged more completely."""
-    parts = []
-    if tied > 1 and beaten:
-        others = "1 other run is" if beaten == 1 else f"{beaten:,} other runs are"
-        parts.append(f"Do not rank the {tied:,} tied runs. {others} significantly worse than {first}.")
-    if known is not None and known.weak:
-        more, less = (known.first, known.second)[:: 1 if known.judged[0] >= known.judged[1] else -1]
-        shares = [whole_percent(share) for share in sorted(known.judged, reverse=True)]
-        parts.append(f"{more} was judged more completely than {less} ({shares[0]} against {shares[1]}).")
-    return " ".join(parts)
+def do_not_rank(tied: int, beaten: int, first: str) -> str:
+    """Say which runs not to rank."""
+    if tied < 2 or not beaten:
+        return ""
+    others = "1 other run is" if beaten == 1 else f"{beaten:,} other runs are"
+    return (
+        f"The order of the {tied:,} tied runs means nothing yet. {others} significantly worse than {first}."
+    )
+
+
+def judged_unevenly(known: Lead) -> str:
+    """Say which of two runs was judged more completely; "" if neither was."""
+    if not known.weak:
+        return ""
+    more, less = (known.first, known.second)[:: 1 if known.judged[0] >= known.judged[1] else -1]
+    shares = [whole_percent(share) for share in sorted(known.judged, reverse=True)]
+    return f"{more} was judged more completely than {less} ({shares[0]} against {shares[1]})."
 
 
 # -- what is missing, and what to do ------------------------------------------------------------------
@@ -269,12 +279,17 @@ def do_not_rank(tied: int, beaten: int, first: str, known: Lead | None) -> str:
 
 def judged_label(depth: int | None) -> str:
     """Name the judged share."""
-    return "Documents judged" if depth is None else f"Top {depth:,} documents judged"
+    return "Documents judged" if depth is None else f"Judged in the top {depth:,}, all runs"
 
 
 def least_judged(run: str) -> str:
     """Name the run that was judged least."""
-    return f"Least judged: {run}"
+    return f"Least judged run: {run}"
+
+
+def pool_label(known: Pool | None) -> str:
+    """Name the pool, and where its description comes from if no one stated it."""
+    return "Pool, guessed from judgments" if known is not None and known.known and known.guessed else "Pool"
 
 
 def pool(known: Pool | None) -> str:
@@ -283,7 +298,7 @@ def pool(known: Pool | None) -> str:
         return "not known"
     runs = f"{np.count_nonzero(known.contributing):,} of {plural(known.among, 'run')}"
     depth = f", top {known.depth:,}" if known.depth else ""
-    return f"{runs}{depth}{' (guessed)' if known.guessed else ''}"
+    return f"{runs}{depth}"
 
 
 def topics(count: int) -> str:
@@ -301,28 +316,33 @@ def about(number: float) -> str:
     return f"≈\N{NO-BREAK SPACE}{number:,.0f}" if number <= 1000 else "more than 1,000"
 
 
+def topics_to_separate(alone: float, corrected: float) -> str:
+    """Give the topics that would separate two runs if all pairs are tested, or else if only these two are."""
+    return about(corrected) if corrected <= 1000 or alone > 1000 else f"{about(alone)}, tested alone"
+
+
 def judge(documents: int) -> str:
     """Say how many documents to judge, and how long that takes."""
     return f"Judge {plural(documents, 'document')} ({duration(documents)})."
 
 
 def duration(documents: int) -> str:
-    """Say how long judging takes, in minutes or hours."""
+    """Say how long judging takes, in minutes or hours, and at what pace."""
     needed = hours(documents, SECONDS)
     if needed < 1.5:
-        return f"about {plural(max(1, round(60 * needed)), 'minute')}"
-    return f"about {plural(round(needed), 'hour')}"
+        return f"about {plural(max(1, round(60 * needed)), 'minute')} at {SECONDS} s each"
+    return f"about {plural(round(needed), 'hour')} at {SECONDS} s each"
 
 
 def judge_why(runs: Sequence[str], depth: int) -> str:
     """Say which documents to judge, and why."""
     which = "the first document" if depth == 1 else f"the top {depth}"
-    return f"They are the unjudged documents in {which} of {names_of(runs)} and can still change who leads."
+    return f"What is unjudged in {which} of {names_of(runs)} can still change who leads."
 
 
 def judge_first(runs: Sequence[str], depth: int) -> str:
     """Say which documents to judge first if even the first ranks hold too many."""
-    return f"They are the highest-ranked unjudged documents in the top {depth} of {names_of(runs)}."
+    return f"Begin with the highest-ranked unjudged documents in the top {depth} of {names_of(runs)}."
 
 
 def judged_share(depth: int, before: float, after: float) -> str:
@@ -337,16 +357,11 @@ def all_of_them(documents: int, runs: Sequence[str], depth: int) -> str:
     return f"Judging the top {depth} of {names_of(runs)} completely takes {duration(documents)}."
 
 
-def more_topics(needed: float, first: str, second: str) -> str:
-    """Say how many topics would separate two runs."""
+def more_topics(needed: float, first: str, second: str, *, alone: bool = False) -> str:
+    """Say how many topics would separate two runs; `alone`: if only these two were tested."""
     many = f"about {needed:,.0f}" if needed <= 1000 else "more than 1,000"
-    return f"Add topics: {many} in total would separate {first} and {second}."
-
-
-def more_topics_alone(needed: float, first: str, second: str) -> str:
-    """Say how many topics would separate two runs if only these two were tested."""
-    separate = f"about {needed:,.0f} topics would separate {first} and {second} alone"
-    return f"Add topics, and test fewer pairs: {separate}."
+    condition = " if no other pair is tested" if alone else ""
+    return f"Add topics: {many} in total would separate {first} and {second}{condition}."
 
 
 def alone_why(pairs: int, judged: int) -> str:
@@ -389,7 +404,10 @@ def how_to_read(
     if intervals:
         parts.append("Ranks and intervals are 95% confidence intervals over topics.")
     if outlook:
-        parts.append("Stands: at least 95% of the run's comparisons very likely keep their outcome.")
+        parts.append(
+            "Last column: how many of the run's comparisons would very likely (95%+) end the same if more"
+            " were judged."
+        )
     return " ".join(parts)
 
 

@@ -112,3 +112,12 @@ def test_long_tags_and_topics_do_not_fill_the_screen(tmp_path: Path) -> None:
     assert len(checked.summary) < 150
     checked = check(stored(tmp_path, "qrels", f"{'1' * 90_000} 0 a 0\n"))
     assert max(map(len, checked.remarks)) < 150
+
+
+def test_json_that_is_not_utf8_is_a_problem_of_its_line(tmp_path: Path) -> None:
+    """Found by Hypothesis: the first characters promise JSON, a later byte is none of UTF-8."""
+    file = tmp_path / "qrels"
+    file.write_bytes(b'{"1": {"a": 1,\n"\x82": 0}}\n')
+    (problem,) = check(file).problems
+    assert problem.line == 2
+    assert "0x82" in problem.text

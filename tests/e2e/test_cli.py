@@ -330,7 +330,8 @@ def test_check_takes_folders_and_globs_and_a_name_that_is_wrong(call: Call) -> N
         assert [line[: len(begin)] for line, begin in zip(out.splitlines()[2:4], both, strict=True)] == both
     status, out, _ = call("check", "--quiet", "all", "zzzzzzzzzz")
     assert status == 1
-    assert [line.partition(":")[0].strip() for line in out.splitlines()[2:]] == [
+    _, files = out.split("\n\n")
+    assert [line.partition(":")[0].strip() for line in files.splitlines()] == [
         "all/mine.txt", "all/qrels.txt", "zzzzzzzzzz", "no such file; check the name",
     ]  # fmt: skip
     status, out, error = call("check", "none/*.txt")

@@ -653,3 +653,12 @@ def test_full_judgments_lie_within_the_bounds_of_a_shallow_pool(collections: Pat
             found = bounds(measure, cut, Unknowns(outside))
             assert (found.lower <= value + SLACK).all(), (ranking.run, measure)
             assert (value <= found.upper + SLACK).all(), (ranking.run, measure)
+
+
+def test_err_by_a_level_above_all_judgments_can_still_rise() -> None:
+    """One unjudged document first: with grade 2 ERR(rel=2) is 1, though no judgment goes beyond 1."""
+    row = row_of([UNJUDGED, 1])
+    ranking = ranking_of(row[None], np.zeros((1, len(row)), np.bool_), highest=1)
+    found = bounds(parse("ERR(rel=2)"), ranking, Unknowns(np.zeros(1, np.int64)))
+    assert found.lower.tolist() == [0.0]
+    assert found.upper.tolist() == [1.0]

@@ -56,6 +56,7 @@ def check(source: str | Path, *, kind: FileKind | None = None) -> FileCheck:
     """
     try:
         content = read_content(source)
+        layout = layout_of(content, detect(content, content.source)) if kind is None else None
     except FormatError as error:
         problem = Problem(error.line or 0, error.problem, 1, ())
         return FileCheck(source=str(source), kind=kind or "run", summary="", problems=(problem,), remarks=())
@@ -64,7 +65,6 @@ def check(source: str | Path, *, kind: FileKind | None = None) -> FileCheck:
             "run": _check_run, "qrels": _check_qrels, "topics": _check_topics, "labels": _check_labels,
         }  # fmt: skip
         return checks[kind](content)
-    layout = layout_of(content, detect(content, content.source))
     if layout is not None:
         return _check_run(content) if layout.kind == "run" else _check_qrels(content, groups=layout.raters)
     names = first_fields(content)

@@ -169,9 +169,9 @@ def err_chance(
 
 def satisfaction(grade: Values, highest: float | Values, rel: float | None, gain: ErrGain) -> Values:
     """Return the gains of grades as ERR uses them, on a scale that ends at `highest`."""
-    cut = np.minimum(grade, highest)
     if rel is not None or gain == "binary":
-        return (cut >= (1 if rel is None else rel)).astype(np.float64)
+        return (grade >= (1 if rel is None else rel)).astype(np.float64)
+    cut = np.minimum(grade, highest)
     return cut / (highest + 1) if gain == "ntcireval" else scale_grades(cut, gain, highest)
 
 

@@ -140,6 +140,8 @@ def endless(stops: float, depth: Values) -> Values:
     """Return ERR of endless best documents after `depth`: the sum over j of s (1 - s)^j / (depth + 1 + j)."""
     from scipy.special import hyp2f1
 
+    if not stops:  # the best grade is 0: hyp2f1 is infinite
+        return np.zeros_like(depth)
     return stops / (depth + 1) * hyp2f1(1, depth + 1, depth + 2, 1 - stops)
 
 

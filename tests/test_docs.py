@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from tests.conftest import require
@@ -23,6 +25,17 @@ SHARED = (
     "help_all",
 )  # options of every command, which the README has
 PAGES = sorted((ROOT / "docs").glob("*.md"))
+
+
+@pytest.fixture(scope="module")
+def hooks() -> ModuleType:
+    """What the site adds to its pages."""
+    spec = spec_from_file_location("site_hooks", ROOT / ".ci" / "site_hooks.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -56,14 +69,22 @@ def test_the_citation_names_this_version_and_the_papers() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_of_a_command_is_on_its_page(command: str) -> None:
+def test_every_option_of_a_command_is_on_its_page(command: str, hooks: ModuleType) -> None:
     loaded = cli.get_command(None, command)  # type: ignore[arg-type]
     assert loaded is not None
-    page = (ROOT / "docs" / f"{command}.md").read_text()
+    page = hooks.on_page_markdown((ROOT / "docs" / f"{command}.md").read_text())
+    assert "<!-- the " not in page
     for parameter in loaded.params:
         for name in parameter.opts:
             if name.startswith("--") and parameter.name not in SHARED:
                 assert f"`{name}" in page or f" {name}" in page or f"[{name}" in page, name
+
+
+def test_tables_of_options_and_columns_are_those_of_the_program(hooks: ModuleType) -> None:
+    init = hooks.on_page_markdown("<!-- the options of judge init -->")
+    assert re.search(r"^\| `--overlap [^`]*` \| Have this many assessors judge each document\.", init, re.M)
+    columns = hooks.on_page_markdown("<!-- the columns of compare -->")
+    assert re.search(r"^\| `run_a` \| The first run of a pair\. \|$", columns, re.M)
 
 
 def test_every_policy_and_value_is_on_the_page_of_evaluate() -> None:

@@ -9,9 +9,7 @@ import pytest
 from tests.conftest import require
 from tests.properties.strategies import Label, Topic, ranking_of
 
-from sounding.core.errors import FormatError
-from sounding.explain.catalog import BEGIN, DIFFERENT, IR_MEASURES, main, updated
-from sounding.explain.layers import END
+from sounding.explain.catalog import DIFFERENT, IR_MEASURES, tables
 from sounding.measures import definitions, parse, parse_measures
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -33,12 +31,8 @@ EXAMPLES = [(written, printed) for _, written, printed in rows(MEASURES, 3) if q
 VALUES = [(value, here) for _, value, here, _ in rows(PEERS, 4) if quoted(here)]
 
 
-def test_the_tables_of_measures_are_up_to_date() -> None:
-    assert updated(MEASURES) == MEASURES, "run: python -m sounding.explain.catalog docs/measures.md"
-
-
 def test_every_measure_has_a_row() -> None:
-    named = {re.match(r"\w+", quoted(cells[0])[0])[0] for cells in rows(MEASURES, 6) if quoted(cells[0])}  # type: ignore[index]
+    named = {re.match(r"\w+", quoted(cells[0])[0])[0] for cells in rows(tables(), 6) if quoted(cells[0])}  # type: ignore[index]
     assert named == {known.name for known in definitions()}
 
 
@@ -51,21 +45,6 @@ def test_measures_that_tools_compute_differently_have_several_rows_on_the_page_o
     named = [re.match(r"\w+", quoted(here)[0])[0] for _, here in VALUES]  # type: ignore[index]
     ours = {known.name for known in definitions()}
     assert {name for name in named if named.count(name) > 1 and name in ours} == DIFFERENT
-
-
-def test_a_page_is_made_anew_between_its_markers_only(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nOLD\n{END}\nafter\n", "utf-8")
-    main(str(page))
-    text = page.read_text("utf-8")
-    assert text.startswith(f"before\n{BEGIN}\n")
-    assert text.endswith(f"{END}\nafter\n")
-    assert "OLD" not in text
-
-
-def test_a_page_without_markers_is_refused() -> None:
-    with pytest.raises(FormatError, match="mark where the tables go"):
-        updated("no markers")
 
 
 @pytest.mark.parametrize(("written", "printed"), EXAMPLES)

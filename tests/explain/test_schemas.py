@@ -13,7 +13,7 @@ from tests.conftest import require
 from tests.e2e.calling import Call, caller
 
 from sounding.cli import COMMANDS
-from sounding.explain.schemas import DOCUMENTS, main, schema_of
+from sounding.explain.schemas import DOCUMENTS, JsonOutput, main, schema_of
 
 FOLDER = Path(__file__).parents[2] / "docs" / "schemas"
 WITHOUT_JSON = ("convert", "demo", "judge", "sample")  # judge has the schemas of its commands
@@ -74,6 +74,12 @@ def test_the_published_schemas_are_up_to_date(tmp_path: Path) -> None:
     assert {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()} == {
         path.name: path.read_text("utf-8") for path in FOLDER.iterdir()
     }
+
+
+def test_a_key_without_a_meaning_cannot_be_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(DOCUMENTS, "new", JsonOutput(title="New", always="rows", rows="run surprise"))
+    with pytest.raises(LookupError, match="New: surprise has no meaning"):
+        schema_of("new")
 
 
 @pytest.mark.parametrize("command", DOCUMENTS)

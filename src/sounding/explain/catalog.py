@@ -1,4 +1,4 @@
-"""Write the tables of docs/measures.md from the registry: `python -m sounding.explain.catalog PAGE`."""
+"""Describe every measure in tables made from the registry, for the page about measures and the command."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ from collections.abc import Iterator
 from inspect import Parameter
 from itertools import groupby
 from math import isinf
-from pathlib import Path
 
-from sounding.explain.layers import END, replace_between
 from sounding.measures.grammar import RANX
 from sounding.measures.registry import Definition, definitions, has_expectation
 from sounding.measures.trec import trec_names_of
 
-BEGIN = "<!-- made by python -m sounding.explain.catalog: begin -->"
 # Measures that ir_measures has under the same name; a test compares the list with the package.
 IR_MEASURES = frozenset(
     {
@@ -31,13 +28,13 @@ _HEADER = (
 )
 
 
-def updated(page: str, source: str = "page") -> str:
-    """Return the page with new tables between its markers."""
-    return replace_between(page, BEGIN, END, "\n".join(_lines()), source)
+def tables() -> str:
+    """Return a heading and a table of measures for each family, in Markdown."""
+    return "\n".join(_lines())
 
 
 def _lines() -> Iterator[str]:
-    """Yield a heading and a table of measures for each family."""
+    """Yield the lines of the tables."""
     for family, members in groupby(definitions(), key=lambda known: known.family):
         rows = list(members)
         title = (sys.modules[rows[0].kernel.__module__].__doc__ or family).split("\n", 1)[0]
@@ -110,13 +107,3 @@ def _number(value: float) -> str:
     if isinf(value):
         return "∞" if value > 0 else "-∞"
     return f"{value:g}"
-
-
-def main(path: str) -> None:
-    """Update the tables in a page."""
-    page = Path(path)
-    page.write_text(updated(page.read_text("utf-8"), path), "utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])

@@ -7,7 +7,6 @@ meaning in all commands, so most keys are described once, in FIELDS.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +34,7 @@ class JsonOutput:
     patterns: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, str] = field(default_factory=dict)  # more lists of rows, and their columns
     own: Mapping[str, str] = field(default_factory=dict)  # fields with a meaning of their own
+    meanings: Mapping[str, str] = field(default_factory=dict)  # the same for fields of any simple type
 
 
 # Name: letters of the types, then the meaning.
@@ -103,30 +103,30 @@ FIELDS: Mapping[str, str] = {
     "basis": "s Utility or recall.",
     "claims": "si0 What holds for the measure, or the number of claims.",
     # pairs
-    "difference": "n0 The first mean minus the second.",
-    "ci_low": "n0 The lower end of the confidence interval of the difference.",
+    "difference": "n0 The first mean minus the second, over the topics on which both have a value.",
+    "ci_low": "n0 The lower end of the confidence interval of the difference, of this pair alone.",
     "ci_high": "n0 The upper end of the confidence interval of the difference.",
-    "p": "n0 The p-value.",
-    "p_adjusted": "n0 The p-value, corrected for multiple tests.",
+    "p": "n0 The p-value of the pair by itself; null: fewer than 2 common topics.",
+    "p_adjusted": "n0 The p-value, corrected for all pairs of this measure that could be tested.",
     "p_at_floor": "b Whether no smaller p-value was possible with these draws.",
-    "effect_size": "n0 The mean difference divided by its standard deviation.",
+    "effect_size": "n0 Cohen's d_z: mean over standard deviation of the differences by topic.",
     "wins": "i Topics on which the first run is better.",
     "ties": "io Topics on which both are equal.",
     "losses": "i Topics on which the second run is better.",
-    "assessment_difference": "n0 The difference in judged share.",
-    "assessment_p": "n0 The p-value of the difference in judged share.",
+    "assessment_difference": "n0 The difference in judged share (A_p at k, or --assessment).",
+    "assessment_p": "n0 The p-value of the difference in judged share, corrected like the others.",
     "case": "i0 The case of Baillie et al., 1 to 4; null: no test was possible.",
-    "case_alone": "i0 The case if this pair were tested alone.",
+    "case_alone": "i0 The case of the pair by itself, before correction, which the advice goes by.",
     "strength": "s0 strong or weak.",
-    "settled": "bo0 Whether no further judgment can reverse the order; null: not known.",
+    "settled": "bo0 Whether no judgment of unjudged documents can reverse the order; null: not known.",
     "difference_least": "n0 The lowest difference that further judgments can give.",
     "difference_most": "n0 The highest difference that further judgments can give.",
     "advice": "s What would make the conclusion firmer.",
-    "conclusion": "s The conclusion about the two runs alone: better, worse or not distinguished.",
+    "conclusion": "s What a paired t test says of the first run: better, worse or not distinguished.",
     "holds": "n0 The chance that the conclusion holds after full judging; null: not stated.",
     "sign_holds": "n0 The chance that the same run stays ahead after full judging; null: not stated.",
-    "equivalence_p": "n0 The p-value of the test of equivalence.",
-    "noninferiority_p": "n0 The p-value of the test of noninferiority.",
+    "equivalence_p": "n0 The p-value of the test that the two are within the margin.",
+    "noninferiority_p": "n0 The p-value of the test that the first is not worse by the margin.",
     "confidence": "n0a The confidence that the order is right; null: not stated.",
     "not_stated": "s0 Why no confidence is stated.",
     "collection": "so The collection.",
@@ -150,7 +150,7 @@ FIELDS: Mapping[str, str] = {
     "depth": "in The pool depth.",
     "pool_depth": "in0 The pool depth; null: the whole pool.",
     "judged_depth": "n0 The depth down to which every document is judged.",
-    "pool": "sio The pool.",
+    "pool": "sio How deep the pool is, and which runs contributed.",
     "contributing": "ai The pooled runs, or their number.",
     "chance": "n0 The probability that the document is relevant; null: not stated.",
     "completion": "i The place of the document in the order of judging.",
@@ -158,13 +158,31 @@ FIELDS: Mapping[str, str] = {
     "inclusion_probability": "n The probability that the sample includes the document.",
     "strategy": "s The strategy.",
     "chosen": "s How the documents were chosen.",
-    "overlap": "no0 The overlap.",
     "reason": "s0 Why a value is missing.",
     "tau": "n0 Kendall's tau.",
     "agreement": "n0ao The agreement of two rankings or assessors.",
+    **{
+        name: f"n0 {meaning}"
+        for name, meaning in {
+            "tau_a": "Kendall's tau over all pairs.",
+            "tau_b": "Kendall's tau, corrected for ties.",
+            "tau_ap": "Tau with more weight at the top.",
+            "tau_ap_symmetric": "The mean of tau_ap over both directions.",
+            "tau_ap_b": "Symmetric tau_ap, corrected for ties.",
+            "spearman": "The correlation of ranks.",
+            "pearson": "The correlation of values.",
+            "rmse": "The root mean squared difference of the values.",
+            "rbo": "Rank-biased overlap, extrapolated.",
+            "rbo_b": "Rank-biased overlap, corrected for ties.",
+            "rbo_w": "Rank-biased overlap as its authors treat ties.",
+            "rbo_minimum": "The least that rank-biased overlap can be below the lists.",
+            "rbo_maximum": "The most that rank-biased overlap can be below the lists.",
+        }.items()
+    },
     "coefficient": "s The coefficient of rank correlation.",
 }
 
+ENDS = {"low": "lower", "high": "upper"}
 AGREEMENT = (
     "overlap overlap_low overlap_high agreement agreement_low agreement_high kappa kappa_low kappa_high alpha"
     " alpha_low alpha_high kappa_grades kappa_grades_low kappa_grades_high kappa_weighted kappa_weighted_low"
@@ -246,10 +264,20 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "documents": "o The documents that matter for the pair, by measure.",
             "legend": "s What the rows mean.",
             "slices": "o The number of topics in each group.",
+            "k": "i The depth at which assessment is tested: the cut-off, or where the weight ends.",
+            "topics": "iao The topics, or the number of topics on which both runs have a value.",
             "tested": "b Whether the group has enough topics for the test.",
             "significant": "b0 Whether the difference is significant; null: not tested.",
             "reversed": "b0 Whether the order differs from the order over all topics.",
             "plan": "o The plan file, and how the comparison deviates from it.",
+        },
+        meanings={
+            "baseline": "The baseline of a group's comparison.",
+            "interval": "What the interval is of: mean, median or pseudomedian.",
+            "limits": "Why a test could not have found a difference.",
+            "other_mean": "The mean of the run it is compared with.",
+            "result": "ahead, behind or undecided, with --for.",
+            "why": "Why the comparison is undecided.",
         },
     ),
     "audit": JsonOutput(
@@ -271,6 +299,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         ),
         patterns={RANKS: "n0 The judged share of the top documents, by depth.", "@|^[A-Z]": "n0 A measure."},
         own={
+            "overlap": "n0 The share of a run's pooled documents that another run pooled too.",
             "measures": "a The measures.",
             "sampled": "b Whether people judged a sample with known probabilities.",
             "fitness": "a Agreement, ranking, favored runs and documents to check, for each judge.",
@@ -286,6 +315,50 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "figure": "s What `value` is.",
             "rule": "s The rule that gives the answer.",
             "why": "s The reasons.",
+        },
+        meanings={
+            "average": "The value with ties averaged over their orders.",
+            "trec": "The value with ties ordered by document id.",
+            "file": "The value with ties in the order of lines.",
+            "best_run": "The best run on the topic.",
+            "changed_without": "Groups without whose documents another run is best.",
+            "by": "Whether a run or its group was left out.",
+            "left_out": "The run or group that was left out.",
+            "change": "The value without these documents minus the value with them.",
+            "percent": "The change as a percentage of the value with all judgments.",
+            "percent_on_ten": "The same on the ten topics with most relevant documents.",
+            "rank_without": "The rank without these documents.",
+            "without": "The value without these documents.",
+            "unique": "Relevant documents that nobody else found.",
+            "unique_judged": "Judged documents that nobody else found.",
+            "first_unjudged": "The mean rank of the first unjudged document.",
+            "first_unjudged_deviation": "The standard deviation of that rank.",
+            "in_pool": "Relevant documents that a run has within the depth, mean over runs and topics.",
+            "in_pool_deviation": "Their standard deviation.",
+            "past": "Relevant documents of the pool that a run has deeper, or not at all.",
+            "past_deviation": "Their standard deviation.",
+            "group_overlap": "The share of a run's pooled documents that a run of another group pooled too.",
+            "high": "The upper end of the interval.",
+            "low": "The lower end of the interval.",
+            "judge": "The machine that gave the labels.",
+            "judged_share": "The share of the part's retrieved documents that was judged.",
+            "pool_share": "The part's share of the pool.",
+            "relevant_share": "The part's share of the relevant documents, or of title words in them.",
+            "relevant_rate": "The share of the part's judged documents that is relevant.",
+            "part": "The part of the collection.",
+            "last_depth": "The depth at which the fitted law predicts no more relevant documents.",
+            "likely_to_come": "Relevant documents that twice the depth would add, by the Poisson fit.",
+            "to_come": "Relevant documents that twice the depth would add, by Zobel's law.",
+            "remaining": "Relevant documents that remain, by Zobel's law.",
+            "second_half": "Relevant documents from below half of the pool depth.",
+            "new_relevant": "Relevant documents first found at this depth, per topic.",
+            "share_relevant": "The share of the new documents that is relevant.",
+            "nonrelevant_missed": "Documents judged not relevant that the run did not retrieve.",
+            "relevant_missed": "Relevant documents that the run did not retrieve.",
+            "performance": "Mean average precision by the judgments.",
+            "popularity": "The mean overlap with the other runs' lists.",
+            "random": "Mean average precision by random pseudo-judgments.",
+            "tied_share": "The share of tied documents in the top 20.",
         },
     ),
     "plan": JsonOutput(
@@ -303,6 +376,10 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         own={
             "outlook": "o What judging these documents would decide.",
             "forecast": "a0 Simulated judging: judgments and confidence.",
+        },
+        meanings={
+            "first": "The mean confidence of the pairs before judging.",
+            "last": "The mean confidence of the pairs at the end of the simulation.",
         },
     ),
     "pool": JsonOutput(
@@ -326,10 +403,14 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             f"^({'|'.join(sorted({*STRATEGIES, 'mtc'}))})$": "n0 Relevant documents found by the strategy.",
         },
         own={
+            "overlap": "o Documents that two groups share, by the shorter list.",
             "pools": "a Pools of several depths: documents, judged share, mean residual.",
             "groups": "a The documents of each group.",
             "p": "n The persistence of RBP.",
             "least_residual": "n0 The lowest residual that a pool of these runs can reach.",
+        },
+        meanings={
+            "probability": "The probability with which a document of the sample was drawn.",
         },
     ),
     "simulate": JsonOutput(
@@ -347,6 +428,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         ),
         patterns={"^(true|P\\(|of all|set |±|A²|within)": "n0i Named as in the table for people."},
         own={
+            "overlap": "n0 The share of the judged documents that a pool of the same size has too.",
             "values": "a Expected and true values of the runs.",
             "differences": "a Expected and true differences of pairs.",
             "leave-out": "a Rank and confidence of each run that was left out.",
@@ -354,6 +436,23 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "pairs": "a Judgments needed for each pair.",
             "topics": "ia Judged and relevant documents by topic.",
             "documents": "ia The documents in the order of judging.",
+        },
+        meanings={
+            "accuracy": "The share of pairs with different true values that expected values order correctly.",
+            "bin": "The bin of the run; a new one begins with a run significantly worse than the bin's best.",
+            "bins": "The share of the runs that expected values put into their bin.",
+            "claimed": "The share of the pairs with a confidence of at least `sure`.",
+            "right": "The share of these claims that are right.",
+            "cost": "The share of the whole pool that is judged.",
+            "distance": "The rank distance of the two runs.",
+            "judgment": "The number of the judgment, from 1.",
+            "place": "The place of the run that was put back.",
+            "true_place": "Its place by the truth.",
+            "rescaled": "The expected value, rescaled to the range of the true ones.",
+            "tau_expected": "Tau of expected values with the truth.",
+            "tau_plain": "Tau of plain values, unjudged documents counted as not relevant, with the truth.",
+            "tau_bpref": "Tau of bpref with the truth.",
+            "without": "The run that was left out.",
         },
     ),
     "label": JsonOutput(
@@ -428,6 +527,15 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "ece": "n0 The expected calibration error.",
             "brier": "n0 The Brier score.",
         },
+        meanings={
+            "part": "all pairs, pooled (both runs contributed to what is left), or unpooled (one did not).",
+            "reliability": "The part of the Brier score that comes from wrong chances (Murphy 1973).",
+            "resolution": "The part of the Brier score that comes from telling pairs apart.",
+            "uncertainty": "The part of the Brier score that no statement can avoid.",
+            "right": "The share of all pairs for which the statement came true.",
+            "share_claimed": "The share of pairs with a chance of .95 or more, or with the label.",
+            "share_right": "The share of these that came true.",
+        },
     ),
     "agree": JsonOutput(
         title="Agreement of assessors",
@@ -449,8 +557,51 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "filled": "o Judgments that were filled in.",
             "by_topic": "o Agreement by topic.",
             "effects": "a How the choice of assessors changes the ranking, by measure.",
+            "alpha": "n0 Krippendorff's alpha of relevance.",
+            "overlap": "n0 Documents relevant to all members by those relevant to any; mean over topics.",
+            "agreement": "n0ao The share of documents on whose relevance two members agree.",
             "bias": "an Grades that one assessor gives more often than the others.",
             "rejected": "ai Relevant documents that the others rejected.",
+        },
+        meanings={
+            "kappa": "Kappa of relevance: Cohen's for a pair, Fleiss' for more.",
+            "kappa_grades": "The same of grades.",
+            "kappa_weighted": "Cohen's kappa of grades, weighted by squared differences.",
+            "alpha_grades": "Krippendorff's alpha of grades.",
+            "alpha_ordinal": "Krippendorff's alpha of ordered grades.",
+            "assessor": "The assessor.",
+            "best": "The best run by this assessor.",
+            "best_by_others": "The best run by the others.",
+            "by_others": "How often the others give the grade on the same documents.",
+            "given": "How often the assessor gives the grade.",
+            "confusions": "Documents to which two assessors gave these grades.",
+            "contested": "Documents relevant to one assessor and not to another.",
+            "favor": "What that run gains.",
+            "favored": "The run that gains most by this assessor, beyond the shift.",
+            "grades": "Agreement on each grade.",
+            "intersection": "The value by the intersection of the assessors' relevant documents.",
+            "intersection_inside": "Whether that lies between least and most.",
+            "union": "The value by the union of the assessors' relevant documents.",
+            "union_inside": "Whether that lies between least and most.",
+            "judged_by_all": "Documents that all assessors judged.",
+            "least": "The least over qrels.",
+            "most": "The most over qrels.",
+            "mean_over_topics": "The share, averaged over topics.",
+            "moved": "The run that moves most places.",
+            "places": "How many places it moves.",
+            "original": "The value by the original judgments.",
+            "other_grade": "The grade by the other assessor.",
+            "rankings": "The number of rankings compared.",
+            "shift": "How much higher the best runs' values are than by the other assessors.",
+            "swapped": "The share of the qrels that reverse the pair.",
+            "swaps": "How often qrels reverse each pair of runs.",
+            "swaps_least": "The fewest swaps of neighbors that a tau stands for.",
+            "swaps_mean": "The mean number of swaps of neighbors that a tau stands for.",
+            "swaps_most": "The most swaps of neighbors that a tau stands for.",
+            "system": "The run.",
+            "systems": "Values of each run over qrels.",
+            "taus": "Comparisons of rankings.",
+            "top": "How the best runs change with the assessor.",
         },
     ),
     "depth": JsonOutput(
@@ -481,6 +632,28 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "volatility": "a Agreement of the rankings at any two depths.",
             "pools": "a Rankings by shallower pools.",
             "subsets": "a Rankings by random parts of the judgments.",
+        },
+        meanings={
+            "assessment": "The judged share of the top k, mean over runs.",
+            "assessment_a": "The judged share of the first run.",
+            "assessment_b": "The judged share of the second run.",
+            "assessment_half_width": "Half the width of the error bars of the judged shares.",
+            "half_width": "Half the width of the error bars: two that are disjoint differ significantly.",
+            "claims_lost": "Pairs significant with the shallower pool only, in the same order.",
+            "claims_missed": "Pairs significant with the whole pool only.",
+            "claims_reversed": "Pairs significant with the shallower pool, reversed by the whole pool.",
+            "significant": "Pairs that differ significantly.",
+            "reversed": "Pairs in the opposite order.",
+            "condensed": "The value without unjudged documents.",
+            "plain": "The value with unjudged documents as not relevant.",
+            "coverage": "The share of the reference's differences found here too (Lu et al., Eq. 5).",
+            "discrimination": "The share of tested pairs that differ significantly.",
+            "inversion": "The share of the reference's differences whose order is reversed here (Eq. 6).",
+            "draw": "The number of the draw.",
+            "median_p": "The median p-value of the pairs, uncorrected.",
+            "most_places": "The largest number of places that a run moves.",
+            "moved_run": "The run that moves most.",
+            "reference": "The depth, or the measure at a depth, that rankings are compared with.",
         },
     ),
     "report": JsonOutput(
@@ -528,12 +701,25 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         sometimes="topics runs sequence rows",
         rows="topic title status order assessors judged relevant left run expected",
         patterns={".": "snibao0 Named as in the table for people."},
+        meanings={
+            "assessors": "Its assessors, or their number.",
+            "left": "Unjudged documents that its order still selects.",
+            "sequence": "The number of the last event.",
+            "status": "candidate, chosen or dropped.",
+            "title": "The title of the topic.",
+        },
     ),
     "judge-topics": JsonOutput(
         title="Topics of a judging project",
         always="rows",
         rows="topic title status order assessors judged left",
         patterns={".": "snibao0 Named as in the table for people."},
+        meanings={
+            "assessors": "Its assessors, or their number.",
+            "left": "Unjudged documents that its order still selects.",
+            "status": "candidate, chosen or dropped.",
+            "title": "The title of the topic.",
+        },
     ),
     "judge-settings": JsonOutput(
         title="Settings of a judging project",
@@ -546,6 +732,9 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         always="rows",
         rows="topic order parameters batch",
         patterns={"^warm-up$": "i The number of top-ranked documents that come first."},
+        meanings={
+            "batch": "Documents that are shuffled together.",
+        },
     ),
     "judge-differences": JsonOutput(
         title="Documents on which assessors differ",
@@ -592,8 +781,17 @@ def schema_of(command: str) -> dict[str, Any]:
 
 
 def _described(name: str, document: JsonOutput) -> dict[str, Any]:
-    """Return type and meaning of a field; a number without a description of its own is named by its key."""
-    return _typed(document.own.get(name) or FIELDS.get(name) or f"nisb0 {_spoken(name)}")
+    """Return type and meaning of a field; the limits of an interval are described by what they limit."""
+    words = document.own.get(name) or FIELDS.get(name)
+    if words is None and name in document.meanings:
+        words = f"nisb0 {document.meanings[name]}"
+    base, _, end = name.rpartition("_")
+    if words is None and end in ENDS:
+        meaning = _described(base, document)["description"].rstrip(".")
+        words = f"n0 {meaning}: the {ENDS[end]} end of its interval."
+    if words is None:
+        raise LookupError(f"{document.title}: {name} has no meaning")
+    return _typed(words)
 
 
 def _typed(words: str) -> dict[str, Any]:
@@ -601,13 +799,6 @@ def _typed(words: str) -> dict[str, Any]:
     types = [TYPES[letter] for letter in letters]
     types = [kind for kind in types if not (kind == "integer" and "number" in types)]
     return {"type": types[0] if len(types) == 1 else types, "description": meaning}
-
-
-def _spoken(name: str) -> str:
-    """Spell a key as words, such as `Kappa, lower end of the interval` for `kappa_low`."""
-    text = re.sub(r"_low$", ", lower end of the interval", name)
-    text = re.sub(r"_high$", ", upper end of the interval", text).replace("_", " ").replace("-", " ")
-    return f"{text[0].upper()}{text[1:]}."
 
 
 def main(arguments: Sequence[str]) -> None:

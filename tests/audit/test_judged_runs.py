@@ -152,6 +152,16 @@ def test_without_info_every_run_is_its_own_group_and_that_is_said() -> None:
     assert "no --info" in found.remarks[0]
 
 
+@pytest.mark.parametrize(("negative", "counted"), [("trec", 3), ("split", 0), ("nonrelevant", 0)])
+def test_grades_below_minus_one_that_count_as_unjudged_are_counted(negative: Negative, counted: int) -> None:
+    made = trial(5)
+    made.judged["9"] |= dict.fromkeys(made.order("run0", "9")[3:6], -2)
+    made.judged["9"] |= dict.fromkeys(made.order("run0", "9")[6:8], -1)
+    found = read_judged_runs(made.qrels, made.runs, info=made.info, policies=Policies(negative=negative))
+    told = [remark for remark in found.remarks if "-2 or below" in remark]
+    assert [int(remark.split()[0]) for remark in told] == [counted] * bool(counted)
+
+
 def test_contributions_are_refused_where_nobody_contributed() -> None:
     found = read_judged_runs(Qrels.from_dict({"1": {"a": 1}}), [Run.from_dict({"1": {"b": 1.0}}, name="r")])
     with pytest.raises(DataError, match="none of these runs is known to have contributed"):

@@ -18,6 +18,7 @@ from sounding.data.run_info import Rows, RunInfo, groups_of, info_remarks, liste
 from sounding.data.tables import Qrels, Run, single_precision
 from sounding.measures import Measure
 from sounding.measures.regrading import Regrading, refuse_intervals, regrade
+from sounding.runs.align import unjudged_grades_remark
 from sounding.runs.pool import GUESSED_FROM, Pool, cut_to_depth, first_unjudged, pool_of_lists
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import Retrieved, retrieve
@@ -142,6 +143,8 @@ def judged_runs(
         cut = cut_to_depth(qrels, pool_depth, retrieved, pool, info=info, policies=policies)
         base, pool = regrade(cut.qrels, retrieved, policies), cut.pool or pool
         remarks = [cut.note, *remarks]
+    if unjudged := unjudged_grades_remark(qrels.grades, policies.negative):
+        remarks = [unjudged, *remarks]
     groups = groups_of(retrieved.runs, rows)
     kinds = tuple(row.kind if row and row.kind else UNKNOWN_KIND for row in rows)
     return JudgedRuns(

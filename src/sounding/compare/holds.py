@@ -12,7 +12,7 @@ import numpy as np
 from sounding.core.arrays import NDArray
 from sounding.core.limits import check_count
 from sounding.core.policies import DEFAULT_POLICIES, Policies
-from sounding.core.text import format_chance, plural
+from sounding.core.text import format_chance, likelihood, plural
 from sounding.core.workers import Progress, processes_for
 from sounding.data.run_info import RunInfo
 from sounding.measures import Measure, parse_measures
@@ -75,16 +75,15 @@ class Holds:
         )
 
     def tell_sign(self, measure: int, pair: int, runs: tuple[str, str], difference: float) -> str:
-        """Return who would probably be ahead after full judging, as the end of a sentence."""
+        """Return who is likelier to be ahead after full judging, as the end of a sentence."""
         chance = float(self.sign[measure, pair])
         if difference == 0:
             return f"the chance that the two are level then is {format_chance(chance)}"
         ahead, behind = runs if difference > 0 else runs[::-1]
         if chance < 0.5:
-            return (
-                f"{behind}, which is behind now, would probably be ahead then ({format_chance(1 - chance)})"
-            )
-        return f"{ahead} would probably be ahead then as now ({format_chance(chance)})"
+            likely, shown = likelihood(1 - chance), format_chance(1 - chance)
+            return f"{behind}, which is behind now, would {likely} be ahead then ({shown})"
+        return f"{ahead} would {likelihood(chance)} be ahead then as now ({format_chance(chance)})"
 
     def describe(self) -> str:
         """What the chances are of, in a sentence or two; or why there are none."""

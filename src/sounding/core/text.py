@@ -137,6 +137,11 @@ def format_chance(chance: float) -> str:
     return ">0.99" if chance > 0.99 else "<0.01" if chance < 0.01 else f"{chance:.2f}"
 
 
+def likelihood(chance: float) -> str:
+    """Return how likely something is, in words: `very likely`, `probably`, or `more likely than not`."""
+    return "very likely" if chance >= 0.95 else "probably" if chance >= 0.75 else "more likely than not"
+
+
 def hours(documents: int, seconds: float) -> float:
     """Return the hours needed to judge documents at `seconds` each."""
     return documents * seconds / 3600

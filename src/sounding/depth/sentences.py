@@ -145,11 +145,11 @@ def extended_evaluation(
         text = "no pool was recognized, so each depth may be deeper than what was judged."
         return Finding(guideline=name, heed=True, text=text)
     beyond = [k for k in depths if k > pool.depth]
-    how = "guessed" if pool.guessed else "listed"
+    how = pool.how_known
     if not beyond:
-        text = f"no depth exceeds the pool depth, {pool.depth} (contributing runs {how})."
+        text = f"no depth exceeds the pool depth, {pool.depth} (pooled runs {how})."
         return Finding(guideline=name, heed=False, text=text)
-    text = f"k = {_listed(beyond)}: deeper than the pool, {pool.depth} (contributing runs {how})"
+    text = f"k = {_listed(beyond)}: deeper than the pool, {pool.depth} (pooled runs {how})"
     measure, coverage, inverted = covered.get(beyond[-1], ("", np.nan, np.nan))
     if not np.isnan(coverage):
         text += (
@@ -188,7 +188,7 @@ def unpooled_runs(found: Sequence[UnjudgedDocuments], pool: Pool, depth: int) ->
         for one in order[:NAMED]
         if one.number
     ]
-    how = "guessed" if pool.guessed else "listed"
+    how = pool.how_known
     some = [one for one in found if one.number]
     text = (
         f"{len(found)} of {len(pool.contributing)} runs did not contribute ({how}); {len(some)} of them"

@@ -530,7 +530,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         meanings={
             "part": "all pairs, pooled (both runs contributed to what is left), or unpooled (one did not).",
             "reliability": "The part of the Brier score that comes from wrong chances (Murphy 1973).",
-            "resolution": "The part of the Brier score that comes from telling pairs apart.",
+            "resolution": "The part of the Brier score by which chances distinguish pairs.",
             "uncertainty": "The part of the Brier score that no statement can avoid.",
             "right": "The share of all pairs for which the statement came true.",
             "share_claimed": "The share of pairs with a chance of .95 or more, or with the label.",

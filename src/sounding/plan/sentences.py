@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from sounding.compare.holds import Holds
-from sounding.core.text import format_chance, hours, judging_time, plural
+from sounding.core.text import format_chance, judging_time, plural
 from sounding.plan.forecast import FIRST_CHECK, JudgingForecast
 from sounding.plan.result import JudgingPlan
 from sounding.runs.ranking import Values
 from sounding.selection.mtc.confidence import Confidence
 from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN
-
-HOUR = 3600  # seconds
 
 NOTHING_JUDGED = "Nothing judged yet: this order is only what the runs agree on."
 AGAINST = (
@@ -147,7 +144,7 @@ def forecast_answer(forecasts: Sequence[JudgingForecast], wanted: float, seconds
     about = "At most" if early and needed[-1] <= FIRST_CHECK else "About"
     perhaps = " or fewer" if early and about == "About" else ""
     return (
-        f"{about} {middle:,.0f} more judgments{perhaps} ({_duration(int(middle), seconds)}) bring the"
+        f"{about} {middle:,.0f} more judgments{perhaps} ({judging_time(int(middle), seconds)}) bring the"
         f" confidence to {goal}."
     )
 
@@ -195,10 +192,3 @@ def some_pairs_note(shown: int, pairs: int, *, stated: bool) -> str:
 def some_documents_note(shown: int, documents: int) -> str:
     """Say that the table shows only some of the documents."""
     return f"The first {shown} of {plural(documents, 'document')}; -o next.qrels has all."
-
-
-def _duration(documents: int, seconds: float) -> str:
-    """Return how long judging takes: in minutes, from an hour on in hours."""
-    if documents * seconds < HOUR:
-        return plural(math.ceil(documents * seconds / 60), "minute")
-    return f"{hours(documents, seconds):,.1f} hours"

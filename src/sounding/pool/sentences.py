@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sounding.core.policies import Policies
-from sounding.core.text import first_few, hours, judging_time, plural, whole_percent
+from sounding.core.text import first_few, judging_time, plural, whole_percent
 from sounding.pool.foresight import NEAR, POOR, Foresight
 from sounding.pool.result import DEPTH, Pooling
 from sounding.selection.strategies import Replay
@@ -215,14 +215,14 @@ def coverage_notes(foresight: Foresight, seconds: float) -> list[str]:
     names = first_few([foresight.runs[run] for run in poor], NAMED)
     every, near = foresight.to_cover
     deeper = (
-        f" Pooling them to depth {foresight.depth} adds {every:,} ({hours(every, seconds):,.1f} hours)."
+        f" Pooling them to depth {foresight.depth} adds {every:,} ({judging_time(every, seconds)})."
         if foresight.depth > NEAR
         else ""
     )
     them = "them" if len(poor) > 1 else "it"
     return [
         f"Poorly covered: {names}. Pooling the top {NEAR} of {them} too adds {plural(near, 'document')}"
-        f" ({hours(near, seconds):,.1f} hours).{deeper}"
+        f" ({judging_time(near, seconds)}).{deeper}"
     ]
 
 

@@ -53,11 +53,16 @@ class Basis:
         """
         if not self.unjudged:
             return ""
-        if self.runs < LEAST_RUNS or self.judgments < LEAST_JUDGMENTS:
-            return (
-                f"this needs at least {LEAST_RUNS} runs and {LEAST_JUDGMENTS} judgments of their documents;"
-                f" there are {plural(self.runs, 'run')} and {plural(self.judgments, 'judgment')}"
-            )
+        needed, given = [], []
+        if self.runs < LEAST_RUNS:
+            needed.append(f"at least {LEAST_RUNS} runs")
+            given.append(plural(self.runs, "run"))
+        if self.judgments < LEAST_JUDGMENTS:
+            needed.append(f"at least {LEAST_JUDGMENTS} judgments of the runs' documents")
+            given.append(plural(self.judgments, "judgment"))
+        if needed:
+            are = "is" if given[0].startswith("1 ") else "are"
+            return f"this needs {' and '.join(needed)}; there {are} {' and '.join(given)}"
         if min(self.relevant, self.nonrelevant) < LEAST_OF_EACH:
             return (
                 f"this needs at least {LEAST_OF_EACH} documents judged relevant and {LEAST_OF_EACH} judged"

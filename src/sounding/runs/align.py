@@ -85,6 +85,18 @@ def apply_negative_policy(grades: NDArray[np.float64], negative: Negative) -> ND
     return np.where(grades < 0, POOLED, grades)
 
 
+def unjudged_grades_remark(grades: NDArray[np.float64], negative: Negative) -> str:
+    """Return how many grades of -2 and below count as unjudged, to continue a sentence; empty: none."""
+    count = int(np.count_nonzero(grades <= -2)) if negative == "trec" else 0
+    if not count:
+        return ""
+    have, are = ("judgment has a grade", "counts") if count == 1 else ("judgments have grades", "count")
+    return (
+        f"{count:,} {have} of -2 or below and {are} as unjudged, as in trec_eval; with --policy"
+        " negative=split such documents are judged and not relevant"
+    )
+
+
 def _best_first(grades: NDArray[np.float64], topic: Places) -> Places:
     """Return the rows of judged documents by topic, best grade first."""
     judged = (grades >= 0).nonzero()[0]

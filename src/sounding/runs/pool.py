@@ -61,6 +61,11 @@ class Pool:
         """Return how the contributing runs are known: `guessed` or `listed`."""
         return "guessed" if self.guessed else "listed"
 
+    @property
+    def how_known(self) -> str:
+        """Return how the contributing runs are known, in words that a sentence puts into parentheses."""
+        return "guessed from the judgments" if self.guessed else "as listed"
+
     def notes(self) -> list[str]:
         """Return the remarks as sentences."""
         return [f"{remark}." for remark in self.remarks]
@@ -75,8 +80,7 @@ class Pool:
             )
         if not count:
             return "No run contributed to the pool (as listed)."
-        how = "guessed from the judgments" if self.guessed else "as listed"
-        runs = f"{count} of {self.among} runs contributed to the pool ({how})"
+        runs = f"{count} of {self.among} runs contributed to the pool ({self.how_known})"
         if not self.depth:
             return f"{runs}; more than {whole_percent(UNPOOLED)} of even their first documents are unjudged."
         if self.judged < self.depth:

@@ -107,3 +107,4 @@ def test_help_of_every_command_is_one_screen_and_shows_no_traces_of_markup(
         text = capsys.readouterr().out
         assert text.startswith(f"Usage: sounding {command}")
         assert "\\b" not in text
+        assert not re.search(r"^  -.* (INTEGER|FLOAT)\b", text, re.MULTILINE)

@@ -655,9 +655,9 @@ def test_runs_that_lack_topics_are_named_up_to_five() -> None:
 def test_depths_beyond_the_lists_are_counted_by_run_and_those_alike_said_together() -> None:
     measures = [parse(name) for name in ("P@5", "P@20", "AP@30", "AP", "INSQ", "P@100")]
     assert list(short_lists([10, 50, 200], measures)) == [
-        "Depth 20 and 30: 1 of 3 runs has no list that long; what is missing counts as neither relevant"
+        "Depth 20 and 30: 1 of 3 runs has no list that long; missing ranks count as neither relevant"
         " nor judged.",
-        "Depth 100: 2 of 3 runs have no list that long; what is missing counts as neither relevant"
+        "Depth 100: 2 of 3 runs have no list that long; missing ranks count as neither relevant"
         " nor judged.",
     ]
     found = compare(collection().qrels, collection().runs, ["P@5", "P@200"], procedure=T)

@@ -228,7 +228,7 @@ def test_duckdb_reads_the_folder(folder: Path) -> None:
 
 def test_what_cannot_be_kept_is_said_in_one_line(folder: Path) -> None:
     with pytest.raises(
-        DataError, match="results of unjudged bounds are not kept, for they depend on the other"
+        DataError, match="results of unjudged bounds are not stored, because they depend on the other"
     ):
         evaluate(policies=Policies(unjudged="bounds"))
     with pytest.raises(DataError, match="results are kept of runs in files; this one has none"):

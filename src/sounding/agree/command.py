@@ -59,6 +59,7 @@ class AgreeOptions(declare.PolicyOptions, declare.FileOptions):
     )
     alpha: float = declare.option(
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        metavar="X",
         default=0.05,
         show_default=True,
         help="Set the confidence level of the intervals to 1 - alpha.",

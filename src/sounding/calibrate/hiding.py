@@ -5,7 +5,7 @@ A scenario is one way, or several joined by `+`:
 - `pool:10`: only what is among the first 10 documents of a contributing run;
 - `groups:0.5`: half of the groups that contribute, drawn at random, do not;
 - `sample:0.1`: a tenth of the judgments of every topic, drawn at random, relevant ones and others each;
-- `mtc:512`, `move-to-front:512`, ...: what a strategy of that name has judged with so many judgments;
+- `mtc:512`, `move-to-front:512`, ...: what the strategy has judged after this many judgments;
 - `runs:20`: there are only 20 of the runs, drawn at random.
 """
 

@@ -47,7 +47,9 @@ class Situation:
     basis: Basis  # of the measure
     condensed: bool = False  # the measure passes over unjudged documents already
     condensed_as: str | None = None  # how the measure that does is written; None: there is none
-    case: int  # of the decision matrix for the pair by itself, 1 to 4; 0: no test could have told
+    case: (
+        int  # of the decision matrix for the pair by itself, 1 to 4; 0: no test could have found a difference
+    )
     settled: bool | None  # no completion of the judgments reverses the order; None: not known
     limited: str = ""  # which completions were looked at, where not all: `if at most 3 ...`
     undecided: bool = False  # the documents of the two runs would tell whether it is settled
@@ -61,7 +63,7 @@ class Situation:
     returned_b: float | None = None
     p: float  # of the difference, before correction
     topics: int
-    topics_needed: int | None = None  # for a difference like this one to be significant; None: not told
+    topics_needed: int | None = None  # for a difference like this one to be significant; None: not known
     fewest_topics: int = 2  # with which the test can reach alpha at all
     equal: bool = False  # the two runs have the same value on every topic
 
@@ -91,7 +93,7 @@ class Situation:
 
     @property
     def less_judged(self) -> tuple[str, bool | None, bool]:
-        """The run of which less was judged, whether it contributed to the pool, and whether it is frozen."""
+        """Return the less judged run, whether it contributed to the pool, and whether it is frozen."""
         if self.shares.a < self.shares.b:
             return self.run_a, self.pooled_a, self.frozen_a
         return self.run_b, self.pooled_b, self.frozen_b

@@ -383,7 +383,7 @@ def _shallower(
 ) -> Iterator[Evenness]:
     """Assessment at depths above the deepest that is compared, where it is not known yet.
 
-    Tests that draw would take long for so many: there the paired t test stands in.
+    Tests that draw would take long for this many pairs, so the paired t test replaces them.
     """
     drawn = find_test(procedure.test).draws
     quick = replace(procedure, test="t", correction=None, permutations=None) if drawn else procedure

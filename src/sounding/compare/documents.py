@@ -47,7 +47,7 @@ class Settling:
     open: int  # how many unjudged documents have any weight
     needed_a: int | None  # judgments, all in favor of run_a, that settle it; None: all together do not
     needed_b: int | None  # the same for run_b
-    least: bool  # no fewer can; otherwise so many suffice, and fewer might
+    least: bool  # no fewer can; otherwise this many suffice, and fewer might
     unknown: str = ""  # why these numbers are not known, where they are not
 
     @property
@@ -107,7 +107,7 @@ def what_would_settle(
             unknown=f"{measure} has no bounds",
         )  # fmt: skip
     open_docs = _OpenDocuments.of(measure, two)
-    unknown = "" if two.policies.at_most is None else "only so many documents may be relevant"
+    unknown = "" if two.policies.at_most is None else "the number of new relevant documents is limited"
     needed: list[int | None] = [None, None]
     least = False
     if not unknown and is_additive(measure, two):

@@ -87,9 +87,7 @@ def short_lists(longest: ArrayLike, measures: Sequence[Measure]) -> Iterator[str
     for short, depths in grouped.items():
         cuts = " and ".join(f"{depth:,}" for depth in depths)
         runs = f"{short} of {len(lengths)} runs {'has' if short == 1 else 'have'}"
-        yield (
-            f"Depth {cuts}: {runs} no list that long; what is missing counts as neither relevant nor judged."
-        )
+        yield (f"Depth {cuts}: {runs} no list that long; missing ranks count as neither relevant nor judged.")
 
 
 def test_notes(performance: Sequence[PairTests]) -> Iterator[str]:
@@ -594,6 +592,6 @@ def too_few_to_split(topics: int) -> str:
 def how_split(splits: int) -> str:
     """Say what error rates are of."""
     return (
-        f"Two disjoint sets of so many topics, {splits} splits: share of claims that the other set"
+        f"Two disjoint sets of topics, {splits} splits: share of claims that the other set"
         " reverses, by the difference that a claim requires."
     )

@@ -24,6 +24,7 @@ class DemoOptions:
     judge: bool = declare.flag("Start a judging server with documents, topics, runs and people instead.")
     port: int | None = declare.option(
         type=click.IntRange(0, 65535),
+        metavar="N",
         help="Set the port of the judging server.  [default: 8000, or a free one]",
     )
 

@@ -154,7 +154,7 @@ def rank_weights(frame: polars.DataFrame) -> style.Chart:
 
 
 def _some(depths: Sequence[int], most: int) -> list[int]:
-    """At most so many of them, evenly among all, with the first and the last."""
+    """Return at most this many of them, evenly spaced, with the first and the last."""
     if len(depths) <= most:
         return list(depths)
     return [depths[round(step * (len(depths) - 1) / (most - 1))] for step in range(most)]

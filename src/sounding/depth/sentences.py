@@ -230,7 +230,7 @@ def early_leaders(
 
 
 def _least_assessed(assessment: Floats, count: int) -> set[int]:
-    """The places of at most so many runs whose assessment is clearly below that of all others."""
+    """Return the places of the runs whose assessment is clearly below that of all others, up to a number."""
     known = np.sort(assessment[np.isfinite(assessment)])
     if len(known) <= count:
         return set()
@@ -239,7 +239,7 @@ def _least_assessed(assessment: Floats, count: int) -> set[int]:
 
 
 def _first(values: Floats, count: int) -> list[int]:
-    """The places of so many of the smallest values that are known."""
+    """Return the places of the smallest known values, up to a number."""
     order = np.argsort(values, kind="stable")[:count]
     return order[np.isfinite(values[order])].tolist()
 

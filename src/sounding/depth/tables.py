@@ -27,7 +27,7 @@ OF_MEANS = ("pearson", "rmse")  # coefficients that compare means, not only thei
 
 
 def shown_number(value: float, digits: int = 3) -> str:
-    """With so many digits; a dash where it is not known."""
+    """Format a number with this many digits; an unknown one is a dash."""
     return UNKNOWN if np.isnan(value) else decimal(value, digits)
 
 

@@ -154,11 +154,11 @@ def results_folder(
     policies: Policies,
     *choices: str | bytes,
 ) -> ResultsFolder:
-    """The folder for one evaluation, made where it is not there; `choices`: whatever else decides values."""
+    """Return the folder of one evaluation, created if needed; `choices`: what else determines values."""
     if policies.unjudged in ("bounds", "expected"):
         raise DataError(
-            f"results of unjudged {policies.unjudged} are not kept, for they depend on the other runs;"
-            " leave one of the two out"
+            f"results of unjudged {policies.unjudged} are not stored, because they depend on the other runs;"
+            " leave out one of the two options"
         )
     if not str(folder):
         raise DataError("the folder of results is named by an empty text; give its name")

@@ -23,7 +23,7 @@ from sounding.render.tables import UNKNOWN, Cell, Column, Table, Tone, shown_cel
 if TYPE_CHECKING:
     from sounding.evaluate.baseline import BaselineTests
 
-MANY_MEASURES = 6  # so many columns are hard to read for one run: the table is turned
+MANY_MEASURES = 6  # with more columns, one run has a row for each measure
 ALL = "all"  # what trec_eval calls the summary over topics
 NO_REFERENCE = -1_000_000.0  # what trec_eval prints where a z-score has no reference
 SHORT = {"residual_unjudged": "unjudged", "residual_tail": "tail"}  # column names that people see

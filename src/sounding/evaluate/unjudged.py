@@ -22,7 +22,7 @@ from sounding.relevance.priors import chances, parse_prior
 from sounding.runs.align import Judged
 from sounding.runs.ranking import Counts, Ranking
 
-MOST_DRAWN = 10_000  # documents of one topic that are drawn in each of so many completions
+MOST_DRAWN = 10_000  # documents of one topic that can be drawn in each completion
 
 
 def value_bounds(

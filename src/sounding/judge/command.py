@@ -118,7 +118,11 @@ class ServeOptions(ProjectOptions):
         default=LOOPBACK,
     )
     port: int = declare.option(
-        type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Listen on this port."
+        type=click.IntRange(0, 65535),
+        metavar="N",
+        default=PORT,
+        show_default=True,
+        help="Listen on this port.",
     )
     access_log: bool = declare.flag("Log every request to standard output.")
 

@@ -102,7 +102,7 @@ def init(options: command.InitOptions) -> None:
 
 
 def _contents(project: Project) -> Iterator[str]:
-    """Yield what there is to judge, and which topics and documents of the runs nobody can judge."""
+    """Yield the documents to judge, and which topics and documents of the runs nobody can judge."""
     runs, engine = project.engine.run_names(), project.engine
     topics = [topic.id for topic in project.store.topics()]
     counted = engine.counts().topics

@@ -57,7 +57,7 @@ class Labeling:
     cached: int = 0  # questions that the log had answered before
     unknown_topics: tuple[str, ...] = ()  # that have no text
     unknown_docs: tuple[str, ...] = ()
-    cut: int = 0  # documents of which only the first words were sent
+    cut: int = 0  # documents that were cut to their first words
     stopped: str = ""  # why asking ended early
     broken: bool = False  # whether the endpoint ended it, and not the budget
     spent: Spent = field(default_factory=Spent)  # by all calls with this log

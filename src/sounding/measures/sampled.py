@@ -300,7 +300,7 @@ def _pool_of(run: Ranking, name: str) -> _Pool:
 
 
 def _refuse_without_the_rest(run: Ranking) -> None:
-    """Refuse a sample of a pool of which only the drawn documents are known."""
+    """Refuse a sample whose file lists only the drawn documents of the pool."""
     sampling, judgments = run.judgments.sampling, run.judgments
     if sampling is None or sampling.probabilities is None or judgments.pooled.any():
         return

@@ -46,7 +46,7 @@ def heaviest_first(weights: Values) -> FixedQueue:
 def depth_pool(pool: TopicLists, _: np.random.Generator) -> FixedQueue:
     """All documents down to the pool depth, in doc-id order.
 
-    The order says nothing of ranks, of how many runs have a document or of which.
+    The order reveals neither ranks nor which runs have a document.
     """
     return FixedQueue(range(pool.size))
 

@@ -420,7 +420,7 @@ def replay(
 ) -> Replay:
     """Replay a strategy within a budget (None: until nothing is left), see `judging`.
 
-    The relevant documents among the grades are what there is to find: set those outside the pool to NaN.
+    The relevant documents among the grades can be found: set those outside the pool to NaN.
     """
     picks = tuple(judging(strategy, grades, budget, progress))
     chosen = np.array([pick.document for pick in picks], np.int64)

@@ -1,4 +1,4 @@
-"""Charts of judging: what is known after so many judgments, one line a strategy."""
+"""Charts of judging: what is known after each number of judgments, a line for each strategy."""
 
 from __future__ import annotations
 

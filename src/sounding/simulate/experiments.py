@@ -116,7 +116,7 @@ def _pearson(left: Values, right: Values) -> float:
 
 
 class Reuse(NamedTuple):
-    """How things stood after so many judgments that a run had no part in."""
+    """What was known after a number of judgments that a run had no part in."""
 
     run: str  # that was left out
     seed: int

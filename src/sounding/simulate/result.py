@@ -1,4 +1,4 @@
-"""What `simulate` gives: how things stood after so many judgments, by strategy and seed."""
+"""The result of `simulate`: what was known after each number of judgments, by strategy and seed."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def agreement_rows(rows: Sequence[Checkpoint]) -> list[dict[str, Any]]:
     ]
 
 
-# -- how things stood when the first trial had ended -----------------------------------------------
+# -- after the first replay ------------------------------------------------------------------------
 
 
 def _who(found: Simulation) -> str:
@@ -130,7 +130,7 @@ def _who(found: Simulation) -> str:
 
 
 def _topic_sets(found: Simulation, number: int | None) -> list[NDArray[np.int64]]:
-    """Topics in so many sets of neighbors."""
+    """Divide the topics into this many sets of neighbors."""
     topics = len(found.retrieved.topics)
     if number is not None and number > topics:
         raise DataError(f"--sets {number}: there are only {topics} topics")
@@ -342,7 +342,7 @@ def _landed(rows: Sequence[Reuse], within: int) -> float:
 
 
 def _normality_table(found: Simulation, normality: Normality) -> Table:
-    """The Anderson-Darling test in one row, with the share of draws within so many deviations."""
+    """The Anderson-Darling test in one row, with the share of draws within one, two and three deviations."""
     within = [float((np.abs(normality.standardized) <= width).mean()) for width in (1, 2, 3)]
     where = "all topics" if found.topic is None else f"topic {found.topic}"
     first, second = found.histogram or ("", "")

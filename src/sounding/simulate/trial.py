@@ -114,7 +114,7 @@ class TrialSetup:
 
 
 class Checkpoint(NamedTuple):
-    """How things stood after so many judgments; the taus are with the truth."""
+    """What was known after a number of judgments; the taus are with the truth."""
 
     strategy: str
     seed: int
@@ -129,7 +129,7 @@ class Checkpoint(NamedTuple):
     right: float  # share of the claimed ones that are right; NaN: none was claimed
     bins: float  # share of the runs that expected values put into their bin; NaN: there are no bins
     cost: float  # share of the whole pool that is judged
-    overlap: float  # share of the judged documents that a pool of so many would have as well
+    overlap: float  # share of the judged documents that a pool of the same size has too
 
 
 def doublings(most: int) -> list[int]:
@@ -246,7 +246,7 @@ def _scored(confidence: Confidence, truth: Values, sure: float) -> tuple[float, 
 
 
 def values_so_far(session: Session, judged: Values) -> tuple[Values, Values]:
-    """(run,) the measure and bpref over topics, by what is judged (NaN: not) and nothing else."""
+    """(run,): Return the measure and bpref over topics by the judgments alone; NaN: unjudged."""
     depth = len(session.form.weights)
     numbers = session.retrieved.cut(depth).lists
     ranking = _every_run(session.retrieved, numbers, judged)

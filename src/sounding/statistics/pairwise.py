@@ -462,7 +462,7 @@ def _notes(request: PairedSample, outcome: Outcome, test: PairTest, adjusted: Fl
     reach = "no draw" if allowed < 1 else f"at most {plural(allowed, 'draw')}"
     other = f" or correction {MAX_T}" if test.name == FLIPS else ""
     yield (
-        f"which pairs are significant hangs on the seed: {reach} of {outcome.drawn:,} may reach a pair"
+        f"which pairs are significant depends on the seed: {reach} of {outcome.drawn:,} may reach a pair"
         f" ({request.correction} over {len(adjusted):,} pairs, {significant:,} of them significant); ask for"
         f" {int(np.ceil(20 * len(adjusted) / request.alpha)):,} permutations{other}"
     )

@@ -180,7 +180,7 @@ def texts(about: str, *, metavar: str, default: tuple[str, ...] = (), spelled: s
 
 
 def count(
-    about: str, *, least: int = 1, default: int | None = None, metavar: str | None = None, spelled: str = ""
+    about: str, *, least: int = 1, default: int | None = None, metavar: str = "N", spelled: str = ""
 ) -> Any:
     """Declare an option that takes a whole number."""
     return option(
@@ -189,7 +189,7 @@ def count(
     )  # fmt: skip
 
 
-def number(about: str, *, default: float | None = None, metavar: str | None = None, spelled: str = "") -> Any:
+def number(about: str, *, default: float | None = None, metavar: str = "X", spelled: str = "") -> Any:
     """Declare an option that takes any number."""
     return option(
         spelled=spelled, type=float, metavar=metavar, default=default, show_default=True, help=about
@@ -339,7 +339,8 @@ _OPTIONS: Mapping[str, Any] = {  # the policies that have an option of their own
         default=DEFAULT.draws,
     ),
     "seed": option(
-        type=int, default=DEFAULT.seed, show_default=True, help="Set the seed of all random draws."
+        type=int, metavar="N", default=DEFAULT.seed, show_default=True,
+        help="Set the seed of all random draws.",
     ),
     "unjudged": choice(
         get_args(names.Unjudged),

@@ -33,8 +33,9 @@ def _collection_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add one option for every parameter of a simulated collection."""
     for name, text in reversed(_HELP.items()):
         default = getattr(DEFAULTS, name)
+        kind = type(default) if default is not None else int
         command = click.option(
-            option_name(name), name, type=type(default) if default is not None else int, default=default,
+            option_name(name), name, type=kind, metavar="N" if kind is int else "X", default=default,
             show_default=default is not None, help=text,
         )(command)  # fmt: skip
     return command

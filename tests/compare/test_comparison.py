@@ -657,8 +657,7 @@ def test_depths_beyond_the_lists_are_counted_by_run_and_those_alike_said_togethe
     assert list(short_lists([10, 50, 200], measures)) == [
         "Depth 20 and 30: 1 of 3 runs has no list that long; missing ranks count as neither relevant"
         " nor judged.",
-        "Depth 100: 2 of 3 runs have no list that long; missing ranks count as neither relevant"
-        " nor judged.",
+        "Depth 100: 2 of 3 runs have no list that long; missing ranks count as neither relevant nor judged.",
     ]
     found = compare(collection().qrels, collection().runs, ["P@5", "P@200"], procedure=T)
     assert any(note.startswith("Depth 200: 8 of 8 runs have no list") for note in found.notes)

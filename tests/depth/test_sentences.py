@@ -79,7 +79,7 @@ def test_depths_below_the_pool_are_named_with_what_becomes_of_the_reference() ->
     found = guidelines.extended_evaluation([10, 100, 500, 1000], pool(True, True), covered)
     assert found.heed
     assert found.text == (
-        "k = 500 and 1000: deeper than the pool, 100 (contributing runs listed). Of the pairs that differ at the"
+        "k = 500 and 1000: deeper than the pool, 100 (pooled runs as listed). Of the pairs that differ at the"
         " reference, AP@1000 confirms 97.3% and reverses 1.2%."
     )
     several = guidelines.extended_evaluation([1000], pool(True, True), covered, 3)
@@ -90,7 +90,7 @@ def test_depths_below_the_pool_are_named_with_what_becomes_of_the_reference() ->
 def test_without_a_pool_every_depth_may_be_too_deep() -> None:
     assert guidelines.extended_evaluation([5], pool(False, depth=0), {}).heed
     unknown = guidelines.extended_evaluation([1000], pool(True), {1000: ("AP", np.nan, np.nan)})
-    assert unknown.text.endswith("(contributing runs listed).")  # nothing is said of what is not known
+    assert unknown.text.endswith("(pooled runs as listed).")  # nothing is said of what is not known
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_runs_outside_the_pool_come_with_number_and_ranks_of_their_unjudged_docu
     told = guidelines.unpooled_runs(found, pool(True, False, False, False), 10)
     assert told.heed
     assert told.text == (
-        "3 of 4 runs did not contribute (listed); 2 of them have unjudged documents in the first 10, most in"
+        "3 of 4 runs did not contribute (as listed); 2 of them have unjudged documents in the first 10, most in"
         " y (40, 80%; the first at median rank 1) and x (12, 24%; the first at median rank 4.5)."
     )
     assert (

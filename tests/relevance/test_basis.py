@@ -66,7 +66,7 @@ def test_each_limit_counts_and_numbers_needed_are_named() -> None:
     few = basis(runs=LEAST_RUNS - 1).shortfall()
     assert few == f"this needs at least {LEAST_RUNS} runs; there are {LEAST_RUNS - 1} runs"
     both = basis(runs=1, nonrelevant=9).shortfall()
-    assert f"{LEAST_RUNS} runs and at least {LEAST_JUDGMENTS} judgments" in both
+    assert f"{LEAST_RUNS} runs and {LEAST_JUDGMENTS} judgments of their documents" in both
     assert both.endswith(f"there is 1 run and {LEAST_OF_EACH + 9} judgments")
     assert "0 judgments" in basis(relevant=0, nonrelevant=0).shortfall()
     assert basis(nonrelevant=LEAST_JUDGMENTS - LEAST_OF_EACH - 1).shortfall()

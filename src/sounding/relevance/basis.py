@@ -55,14 +55,15 @@ class Basis:
             return ""
         needed, given = [], []
         if self.runs < LEAST_RUNS:
-            needed.append(f"at least {LEAST_RUNS} runs")
+            needed.append(f"{LEAST_RUNS} runs")
             given.append(plural(self.runs, "run"))
         if self.judgments < LEAST_JUDGMENTS:
-            needed.append(f"at least {LEAST_JUDGMENTS} judgments of the runs' documents")
+            whose = "their" if needed else "the runs'"
+            needed.append(f"{LEAST_JUDGMENTS} judgments of {whose} documents")
             given.append(plural(self.judgments, "judgment"))
         if needed:
             are = "is" if given[0].startswith("1 ") else "are"
-            return f"this needs {' and '.join(needed)}; there {are} {' and '.join(given)}"
+            return f"this needs at least {' and '.join(needed)}; there {are} {' and '.join(given)}"
         if min(self.relevant, self.nonrelevant) < LEAST_OF_EACH:
             return (
                 f"this needs at least {LEAST_OF_EACH} documents judged relevant and {LEAST_OF_EACH} judged"

@@ -38,6 +38,7 @@ _NAMES = {
     "report.result": ("Report",),
     "sample.result": ("Collection",),
     "simulate.result": ("Simulation",),
+    "track.result": ("History",),
     "statistics.pairwise": ("Procedure",),
     "statistics.rank_correlation": (
         "agreement_matrix", "kendall_tau", "most_places", "pearson", "rank_agreement", "rmse", "spearman",
@@ -47,7 +48,7 @@ _NAMES = {
 }  # fmt: skip
 _VERBS = (
     "agree", "audit", "calibrate", "check", "compare", "convert", "depth", "estimate", "evaluate", "label",
-    "plan", "pool", "report", "sample", "simulate",
+    "plan", "pool", "report", "sample", "simulate", "track",
 )  # fmt: skip
 _HOME = {name: home for home, names in _NAMES.items() for name in names} | {verb: verb for verb in _VERBS}
 
@@ -117,6 +118,8 @@ if TYPE_CHECKING:  # the same names for type checkers; a test compares the two l
     from sounding.statistics.rank_correlation import tau_ap as tau_ap
     from sounding.statistics.rank_overlap import rbo as rbo
     from sounding.statistics.rank_overlap import rbo_of_values as rbo_of_values
+    from sounding.track.result import History as History
+    from sounding.track.tracking import track as track
 
 __version__ = "0.1.0"
 __all__ = sorted(_HOME)

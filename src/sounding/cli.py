@@ -30,6 +30,7 @@ COMMANDS = {
     "judge": "Run the server on which people judge documents.",
     "agree": "Measure how far assessors agree, and how that affects the ranking of runs.",
     "depth": "Check whether the outcome depends on the depth of evaluation or of the pool.",
+    "track": "Keep values per commit, and see whether quality declines.",
     "report": "Write one page: who wins, whether to trust it, what is missing, what to do next.",
     "check": "List every problem in run, qrels and topics files, with line numbers.",
     "convert": "Convert runs and judgments to Parquet and back.",

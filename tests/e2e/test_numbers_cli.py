@@ -38,6 +38,7 @@ BASE = {
     "calibrate": "{c}/qrels.txt {c}/runs --draws 4 --resamples 4 --repeats 1",
     "label": "{c}/one.qrels --corpus {c}/corpus.jsonl --topics {c}/topics.tsv --model m --prices 1,1 --log {t}/log --batch-out {t}/b",
     "estimate": "{c}/qrels.txt {c}/runs --labels {c}/truth.txt --judge truth",
+    "track": "{t}/history.parquet {c}/qrels.txt {c}/runs --commit v1",
     "agree": "{c}/qrels.txt {c}/truth.txt --runs {c}/runs --resamples 20 --samples 20",
     "depth": "{c}/qrels.txt {c}/runs",
     "report": "{c}/qrels.txt {c}/runs -o {t}/report.html",

@@ -38,6 +38,7 @@ CALLS = (
     "agree team/qrels.txt --simulated correlated --resamples 10",
     f"depth {FILES} -m AP --depths 5,10",
     f"report {FILES} -m P@10 --sections summary,pairs,topics --draws 2",
+    f"track history.parquet {FILES} -m AP --commit v1",
     f"check {FILES}",
     "measures AP nDCG@10",
     "measures",

@@ -19,6 +19,7 @@ from sounding.plan import charts as plan
 from sounding.pool import charts as pool
 from sounding.render import judging
 from sounding.simulate import charts as simulate
+from sounding.track import charts as track
 
 NAN = float("nan")
 RUNS = tuple(f"run{number}" for number in range(7))
@@ -101,6 +102,12 @@ EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # fr
     "pair_over_depth": (intervals(("a", "b")).with_columns(case=polars.lit(3)), {"case"}, {}),
     "agreement_by_pool_depth": (agreement("depth", (1, 10, 100)), {"lower", "upper"}, {}),
     "agreement_by_share_kept": (agreement("share", (1.0, 0.5, 0.1)), {"lower", "upper"}, {}),
+    "values_over_commits": (
+        polars.DataFrame(
+            {"run": ["a", "b"] * 2, "measure": ["AP"] * 4, "commit": ["v1", "v1", "v2", "v2"], "value": [0.4, 0.3, 0.5, 0.2],
+             "lower": [0.3, 0.2, NAN, 0.1], "upper": [0.5, 0.4, NAN, 0.3], "changed": [False, False, True, True]}
+        ), {"changed"}, {"of": 9},
+    ),
     "growth_by_depth": (
         polars.DataFrame(
             {"depth": [1, 2, 3, 4], "relevant": [2.0, 3.0, 3.5, 3.7], "rate": [2.0, 1.0, 0.5, 0.2],
@@ -269,7 +276,7 @@ def function_of_frame(function: Any, module: Any) -> bool:
 
 CHARTS: dict[str, Callable[..., Any]] = {
     name: function
-    for module in (agree, audit, calibrate, compare, depth, evaluate, plan, pool, judging, simulate)
+    for module in (agree, audit, calibrate, compare, depth, evaluate, plan, pool, judging, simulate, track)
     for name, function in vars(module).items()
     if function_of_frame(function, module)
 }

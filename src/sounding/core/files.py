@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
 
 from sounding.core.errors import DataError
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 # On a cluster worker: the folder that relative file names refer to, which is that of the sender.
 sent_from: ContextVar[str | None] = ContextVar("sent_from", default=None)
@@ -83,6 +89,56 @@ def atomic_path(path: Path) -> Iterator[Path]:
         raise
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def lock_file(path: Path) -> Iterator[None]:
+    """Keep other processes that lock the same file waiting, until the end of the block or of this process.
+
+    The lock is held on a hidden file beside it, because the file itself may be replaced meanwhile.
+    """
+    target = path.resolve()
+    lock = target.with_name(f".{target.name}.lock")
+    try:
+        held = _hold(lock)
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be locked: {error.strerror or error}; keep it on a local disk"
+        ) from error
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # Windows removes no open file
+            lock.unlink()
+        os.close(held)
+
+
+def _hold(lock: Path) -> int:
+    """Open and lock a file; again if the process that held it before has removed it."""
+    while True:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            _wait_for_lock(descriptor)
+            if lock.exists() and os.path.samestat(os.fstat(descriptor), lock.stat()):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _wait_for_lock(descriptor: int) -> None:
+    if sys.platform == "win32":
+        while True:
+            try:
+                msvcrt.locking(descriptor, msvcrt.LK_LOCK, 1)  # tries for ten seconds
+            except OSError as error:
+                if error.errno != errno.EDEADLK:
+                    raise
+            else:
+                break
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def write_file(path: Path, content: bytes) -> None:

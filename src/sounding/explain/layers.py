@@ -15,7 +15,7 @@ from sounding.core.errors import FormatError
 LAYERS = (
     "core", "data", "runs", "relevance", "measures", "statistics", "selection", "render", "terminal",
     "evaluate", "compare", "label", "estimate", "depth", "audit", "pool", "plan", "simulate", "calibrate",
-    "agree", "report", "check", "convert", "sample", "explain", "judge", "demo", "integrations",
+    "agree", "track", "report", "check", "convert", "sample", "explain", "judge", "demo", "integrations",
 )  # fmt: skip
 BEGIN = "<!-- made by python -m sounding.explain.layers: begin -->"
 END = "<!-- end -->"

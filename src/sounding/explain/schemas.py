@@ -480,6 +480,37 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "date": "s The day of the answer.",
         },
     ),
+    "track": JsonOutput(
+        title="Values of runs over the commits of a software",
+        always="headline next history commits test correction alpha changes notes rows",
+        rows="run measure commit time topics value ci_low ci_high judged",
+        tables={
+            "changes": (
+                "run measure commits first last mean_first mean_last difference ci_low ci_high p p_adjusted"
+                " judged_first judged_last judged_p step limit"
+            )
+        },
+        own={
+            "history": "s The file of the history.",
+            "changes": "a The test of each run and measure: the last commit against the first.",
+            "mean_first": "n0 The mean at the first commit.",
+            "mean_last": "n0 The mean at the last commit.",
+            "judged_first": "n0 The judged share at the first commit.",
+            "judged_last": "n0 The judged share at the last commit.",
+            "commits": "ai The commits, the oldest first; in changes, how many can be compared.",
+            "commit": "s The commit.",
+            "time": "s The time of the commit, in UTC.",
+            "first": "s The first commit that can be compared.",
+            "last": "s The last commit of the run.",
+            "ci_low": "n0 The lower end of the confidence interval of the value, or of the difference.",
+            "ci_high": "n0 The upper end of the confidence interval of the value, or of the difference.",
+            "difference": "n0 The last mean minus the first, over the topics of both.",
+            "judged": "n0 The share of documents that is judged to the depth of the measure.",
+            "judged_p": "n0 The p-value of the change of the judged share, corrected like the others.",
+            "step": "o0 The largest step of a significant change: commit, difference and corrected p.",
+            "limit": "s0 Why no change could be significant, whatever the values.",
+        },
+    ),
     "estimate": JsonOutput(
         title="Values estimated from sampled judgments and labels by machines",
         always=(

@@ -45,6 +45,7 @@ COMMON: Mapping[str, Collection[str]] = {
         "corpus", "topics", "endpoint", "model", "prompt", "repeat", "max_requests", "max_cost", "prices",
         "log", "batch_out", "batch_in",
     ),
+    "track": ("commit", "time", "since", "alpha"),
     "simulate": ("strategies", "judgments", "seeds", "leave_out", "topic", "view"),
     "calibrate": ("scenarios", "claims", "until", "repeats", "seed"),
     "agree": ("runs", "level", "assessors", "words", "tau", "sections", "everything", "combinations"),

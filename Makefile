@@ -36,7 +36,7 @@ calibration: $(VENV)/developed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibration --scale $(CELLS) $(MODEL)
 
 docs: $(VENV)/developed
-	$(BIN)/python -m sounding.explain.layers CONTRIBUTING.md docs/how-it-works.md
+	$(BIN)/python -m sounding.explain.layers docs/how-it-works.md
 	$(BIN)/python -m sounding.explain.schemas docs/schemas
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 

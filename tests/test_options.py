@@ -183,6 +183,25 @@ def test_public_names_are_the_same_for_type_checkers() -> None:
     assert all(callable(getattr(sounding, name)) for name in typed)
 
 
+@pytest.mark.parametrize("name", sounding._VERBS)
+def test_an_option_and_a_parameter_of_one_name_have_the_same_default(name: str) -> None:
+    """A number or a word; lists and files that are not given are spelled differently in a shell."""
+    options = {parameter.name: parameter.default for parameter in COMMANDS[name].params}
+    for parameter in inspect.signature(getattr(sounding, name).__wrapped__).parameters.values():
+        given, own = options.get(parameter.name), parameter.default
+        if isinstance(given, str | int | float) and isinstance(own, str | int | float):
+            assert given == own, parameter.name
+
+
+@pytest.mark.parametrize("name", sounding._VERBS)
+def test_every_parameter_of_a_verb_has_a_type_and_a_name(name: str) -> None:
+    signature = inspect.signature(getattr(sounding, name).__wrapped__)
+    assert signature.return_annotation not in (signature.empty, "Any", "None")
+    for parameter in signature.parameters.values():
+        assert parameter.annotation is not signature.empty
+        assert parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+
+
 # Words that name a file or a list in one command and its size in `sample`, which makes such files.
 SIZES = {"--documents", "--topics", "--systems", "--groups"}
 OTHER_KINDS = {"--to", "--judge"}  # plan: a confidence, convert: a format; estimate: a name, demo: a flag

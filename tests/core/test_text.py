@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sounding.core.text import natural_order, natural_places, plural
+from sounding.core.text import join_names, natural_order, natural_places, plural
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,13 @@ from sounding.core.text import natural_order, natural_places, plural
 )
 def test_only_one_thing_is_singular_and_thousands_have_commas(count: int, words: str) -> None:
     assert plural(count, "pair") == words
+
+
+@pytest.mark.parametrize(
+    ("names", "words"), [([], ""), (["a"], "a"), ([5, 10], "5 and 10"), (["a", "b", "c"], "a, b and c")]
+)
+def test_names_are_joined_as_people_do(names: list[object], words: str) -> None:
+    assert join_names(names) == words
 
 
 def test_names_with_numbers_stand_as_people_count() -> None:

@@ -211,10 +211,21 @@ def _simulated(qrels: Any, runs: Any, measures: Any) -> Any:
     return found.trials[0].documents, [row.relevant for row in found.checkpoints]
 
 
+def _reported(qrels: Any, runs: Any, measures: Any) -> Any:
+    found = sounding.report(qrels, runs, measures, sections=["methods"]).scores
+    return found.values[[found.runs.index(name) for name in NAMES]][:, :2]
+
+
+def _estimated(qrels: Any, runs: Any, measures: Any) -> Any:
+    by_rank = [measure for measure in parse_measures(measures) if measure.name == "P"]
+    found = sounding.estimate(qrels, runs, by_rank)
+    return found.estimates[0].values[[found.runs.index(name) for name in NAMES]]
+
+
 FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "evaluate": _evaluated, "compare": _compared, "audit": _audited, "holds": _held,
     "depth": _over_depth, "calibrate": _calibrated, "pool": _pooled, "plan": _planned,
-    "simulate": _simulated,
+    "simulate": _simulated, "report": _reported, "estimate": _estimated,
 }  # fmt: skip
 _EXPECTED: dict[str, Any] = {}
 
@@ -239,8 +250,7 @@ def test_no_public_function_that_takes_runs_or_judgments_is_forgotten() -> None:
     tried = {
         *FUNCTIONS, "read_run", "read_runs", "read_qrels", "write_run", "write_qrels", "agree",
         "with_assessment", "read_panel", "read_topics", "check", "convert", "compare_scores",
-        "report",  # on files and folders, in tests/report
-        "estimate", "read_labels",  # on files and tables, in tests/estimate and tests/data/test_labels.py
+        "read_labels",  # on files and tables, in tests/data/test_labels.py
     }  # fmt: skip
     found = {
         name

@@ -24,7 +24,7 @@ from sounding.estimate.forms import LINEAR, GainForm, form_of
 from sounding.estimate.frame import Frame, build_frame, lists_of, pairs_of
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import Measure, parse_measures
-from sounding.runs.align import apply_negative_policy, prepare
+from sounding.runs.align import apply_negative_policy, hold_judgments, hold_order, prepare
 from sounding.runs.pairs import all_pairs
 from sounding.statistics.assessor_agreement import (
     Bootstrap,
@@ -137,7 +137,10 @@ def audit_labels(
         raise DataError("no runs; give at least one")
     sampled = people.probabilities is not None or people.strata is not None
     linear = next((one for one in chosen if one.name in LINEAR), parse_measures(["P@10"], level=level)[0])
-    named = dict(zip(read.names, read.results, strict=True))
+    named = [replace(run, name=name) for name, run in zip(read.names, read.results, strict=True)]
+    hold_judgments(people)
+    for run in named:
+        hold_order(run, policies)
     remarks: list[str] = []
     made = [
         _judge(people, one, named, chosen, linear, level, alpha, seed, policies, sampled, remarks)
@@ -151,7 +154,7 @@ def audit_labels(
 
 
 def _judge(
-    people: Qrels, labels: Labels, runs: dict[str, Run], measures: Sequence[Measure], linear: Measure,
+    people: Qrels, labels: Labels, runs: Sequence[Run], measures: Sequence[Measure], linear: Measure,
     level: float, alpha: float, seed: int, policies: Policies, sampled: bool, remarks: list[str],
 ) -> JudgeFitness:  # fmt: skip
     frame = _common_frame(people, labels, policies, sampled=sampled)
@@ -183,7 +186,7 @@ def _judge(
         if sampled
         else _fidelity(people, labels, runs, measures, highest, alpha, seed, policies)
     )
-    lists, _ = lists_of(list(runs.values()), frame, policies)
+    lists, _ = lists_of(runs, frame, policies)
     form = form_of(linear, prepare(frame.judgments, policies).judgments)
     favor, suspect, checks = _favor(frame, lists, form, highest=highest, alpha=alpha, seed=seed)
     return JudgeFitness(
@@ -240,7 +243,7 @@ def _levels(labels: Floats) -> Floats:
 
 
 def _fidelity(
-    people: Qrels, labels: Labels, runs: dict[str, Run], measures: Sequence[Measure], highest: float,
+    people: Qrels, labels: Labels, runs: Sequence[Run], measures: Sequence[Measure], highest: float,
     alpha: float, seed: int, policies: Policies,
 ) -> tuple[Fidelity, ...]:  # fmt: skip
     """Compare the rankings by complete judgments with those by labels, and the significant pairs."""
@@ -274,7 +277,7 @@ def _fidelity(
 
 
 def _fidelity_of_sample(
-    people: Qrels, labels: Labels, runs: dict[str, Run], measures: Sequence[Measure], level: float,
+    people: Qrels, labels: Labels, runs: Sequence[Run], measures: Sequence[Measure], level: float,
     policies: Policies, alpha: float,
 ) -> tuple[Fidelity, ...]:  # fmt: skip
     """Compare the ranking by labels with the estimates, for the measures that can be estimated."""

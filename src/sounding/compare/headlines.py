@@ -10,7 +10,7 @@ from sounding.compare.depths import families
 from sounding.compare.designs import Designs
 from sounding.compare.result import Comparison
 from sounding.compare.slices import SlicedPairs
-from sounding.core.text import first_few, p_phrase, plural, whole_percent
+from sounding.core.text import first_few, join_names, p_phrase, plural, whole_percent
 from sounding.statistics.cases import WEAK
 from sounding.statistics.pairwise import OWN, find_test
 from sounding.statistics.power import LEAST_SPLIT
@@ -237,7 +237,7 @@ def _by_depth(comparison: Comparison, family: str, places: Sequence[int]) -> str
         deepest = comparison.depths[places[-1]]
         uneven = f". In {weak:,} of the pairs at depth {deepest:,} the better run was judged more completely"
     pairs = plural(len(comparison.pairs), "pair")
-    return f"Of {pairs}, these differ significantly by {family}: {_listed(counts)}{uneven}."
+    return f"Of {pairs}, these differ significantly by {family}: {join_names(counts)}{uneven}."
 
 
 def design_headline(found: Designs) -> str:
@@ -382,10 +382,6 @@ def _limits(comparison: Comparison) -> str:
 def _with_limits(text: str, comparison: Comparison) -> str:
     """The text with the measures by which nothing could have been found, which come first."""
     return " ".join([*comparison.limits, text])
-
-
-def _listed(texts: Sequence[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 def _named(names: Sequence[str]) -> str:

@@ -102,6 +102,12 @@ def first_few(texts: Sequence[str], most: int, count: int | None = None) -> str:
     return ", ".join(texts[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
+def join_names(names: Sequence[object]) -> str:
+    """Join names as people do: `a`, `a and b`, `a, b and c`."""
+    words = [str(name) for name in names]
+    return " and ".join([*[", ".join(words[:-1])] * (len(words) > 1), *words[-1:]])
+
+
 def quote_list(texts: Sequence[str]) -> str:
     """Quote texts and join them with commas; cut a long list and give its length."""
     shown: list[str] = []

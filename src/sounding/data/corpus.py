@@ -80,10 +80,12 @@ def has_documents(markup: str) -> bool:
 def _open_text(source: str) -> IO[str]:
     """Open a text stream and decompress it if necessary; bytes that are not UTF-8 are preserved."""
     try:
-        with Path(source).open("rb") as file:
-            head = Content.from_bytes(source, file.read(_HEAD_BYTES))
-        unpack = unpacker(head)
         file = Path(source).open("rb")  # noqa: SIM115 - the caller closes the stream
+        try:
+            unpack = unpacker(Content.from_bytes(source, file.peek()[:_HEAD_BYTES]))
+        except Exception:
+            file.close()
+            raise
     except OSError as error:
         raise FormatError(source, None, f"cannot be opened ({error.strerror or error})") from error
     stream = file if unpack is None else io.BufferedReader(_Unpacked(file, unpack))

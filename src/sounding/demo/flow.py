@@ -18,7 +18,7 @@ from sounding.compare.result import Comparison
 from sounding.core.arrays import NDArray
 from sounding.core.errors import MissingPartError
 from sounding.core.files import write_file
-from sounding.core.text import fill_paragraph, whole_percent
+from sounding.core.text import fill_paragraph, join_names, whole_percent
 from sounding.data.finding import find_runs
 from sounding.data.run_info import RunInfo, read_run_info
 from sounding.evaluate.evaluation import evaluate
@@ -216,8 +216,7 @@ def depth(evidence: DemoEvidence) -> str | None:
 
 
 def _names(evidence: DemoEvidence, rows: Sequence[int]) -> str:
-    names = [evidence.by_judgments.runs[row] for row in rows]
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return join_names([evidence.by_judgments.runs[row] for row in rows])
 
 
 def _were(rows: Sequence[int]) -> str:

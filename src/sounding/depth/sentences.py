@@ -9,7 +9,7 @@ import numpy as np
 
 from sounding import __version__
 from sounding.core.arrays import NDArray
-from sounding.core.text import first_few, percent, plural, whole_percent
+from sounding.core.text import first_few, join_names, percent, plural, whole_percent
 from sounding.depth.over_depth import OverDepth, Rankings, UnjudgedDocuments
 from sounding.depth.ratios import is_quick
 from sounding.depth.volatility import Agreeing
@@ -46,11 +46,11 @@ def _by_basis(measures: Named, basis: str) -> list[str]:
 def standard_depths(depths: Sequence[int]) -> Finding:
     """Compare runs at depths that others use too."""
     odd = [k for k in depths if k not in STANDARD]
-    known = _listed(STANDARD)
+    known = join_names(STANDARD)
     if odd:
-        text = f"others do not report k = {_listed(odd)}; use {known}, or say why not."
+        text = f"others do not report k = {join_names(odd)}; use {known}, or say why not."
     else:
-        text = f"others report all of {_listed(depths)} too."
+        text = f"others report all of {join_names(depths)} too."
     return Finding(guideline="standard depths", heed=bool(odd), text=text)
 
 
@@ -72,7 +72,7 @@ def fixed_beforehand(
         text = "no measure here is based on recall."
         return Finding(guideline=name, heed=False, text=text)
     low, high = discrimination[recall[0]]
-    text = f"no plan file (--preregistered) fixes them, and {_listed(recall)} depends on k"
+    text = f"no plan file (--preregistered) fixes them, and {join_names(recall)} depends on k"
     if not np.isnan(low):
         text += (
             f": {percent(low)} to {percent(high)} of the pairs differ significantly by {recall[0]}, depending"
@@ -149,7 +149,7 @@ def extended_evaluation(
     if not beyond:
         text = f"no depth exceeds the pool depth, {pool.depth} (pooled runs {how})."
         return Finding(guideline=name, heed=False, text=text)
-    text = f"k = {_listed(beyond)}: deeper than the pool, {pool.depth} (pooled runs {how})"
+    text = f"k = {join_names(beyond)}: deeper than the pool, {pool.depth} (pooled runs {how})"
     measure, coverage, inverted = covered.get(beyond[-1], ("", np.nan, np.nan))
     if not np.isnan(coverage):
         text += (
@@ -166,11 +166,13 @@ def utility_beside_recall(measures: Named) -> Finding:
     recall, utility = _by_basis(measures, "recall"), _by_basis(measures, "utility")
     alone = bool(recall) and not utility
     if alone:
-        text = f"{_listed(recall)} alone depends on recall; add a utility measure, such as -m 'RBP(p=0.8)'."
+        text = (
+            f"{join_names(recall)} alone depends on recall; add a utility measure, such as -m 'RBP(p=0.8)'."
+        )
     elif recall:
-        text = f"{_listed(utility)} beside {_listed(recall)}."
+        text = f"{join_names(utility)} beside {join_names(recall)}."
     else:
-        text = f"{_listed(utility)}, and no recall-based measure."
+        text = f"{join_names(utility)}, and no recall-based measure."
     return Finding(guideline="utility beside recall", heed=alone, text=text)
 
 
@@ -195,7 +197,7 @@ def unpooled_runs(found: Sequence[UnjudgedDocuments], pool: Pool, depth: int) ->
         f" {'has' if len(some) == 1 else 'have'} unjudged documents in the first {depth}"
     )
     if shown:
-        text += f", most in {_listed(shown)}"
+        text += f", most in {join_names(shown)}"
     return Finding(guideline=name, heed=bool(some), text=f"{text}.")
 
 
@@ -254,11 +256,6 @@ def _places_of(means: Floats) -> NDArray[np.int64]:
     places = np.empty(len(means), np.int64)
     places[np.argsort(-_or(means, -np.inf), kind="stable")] = np.arange(1, len(means) + 1)
     return places
-
-
-def _listed(items: Sequence[object]) -> str:
-    words = [str(item) for item in items]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 URGENT = ("early leaders", "extended evaluation", "runs outside the pool", "tie rule")  # the first cautions
@@ -358,9 +355,9 @@ def stable(begins: Mapping[str, int | None], how: Agreeing, runs: int, deepest: 
     never = [name for name, begin in begins.items() if begin is None]
     order = f"The order of the {runs} runs"
     if not steady:
-        return f"{order} is not stable at any depth by {_listed(never)} (no {frame})."
-    text = f"{order} is stable {_listed(steady)} ({frame})"
-    return f"{text}, but at no depth by {_listed(never)}." if never else f"{text}."
+        return f"{order} is not stable at any depth by {join_names(never)} (no {frame})."
+    text = f"{order} is stable {join_names(steady)} ({frame})"
+    return f"{text}, but at no depth by {join_names(never)}." if never else f"{text}."
 
 
 # -- below the tables -------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from sounding.measures.assessed import assessment_measure
 from sounding.measures.cumulative import measures_over_depth, names_as_typed
 from sounding.measures.regrading import Regrading, regrade
 from sounding.measures.summaries import check_comparable
+from sounding.runs.align import hold_judgments
 from sounding.runs.pool import JudgedDepths, Pool, cut_to_depth, find_pool, pool_of_lists
 from sounding.runs.retrieved import read_retrieved
 from sounding.statistics.pairwise import Procedure, check_procedure
@@ -86,6 +87,7 @@ def depth(
     judgments = read_qrels(
         qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
     )
+    hold_judgments(judgments)
     ranked = judgments.pool_ranks is None and needs_pool_ranks(wanted, asked)
     cut, regrading = None, None
     if keep_lists or pool_depth is not None or ranked:

@@ -1,6 +1,6 @@
 """Write the table of folders, by which may import which: `python -m sounding.explain.layers PAGE...`.
 
-The table of folders in CONTRIBUTING.md and in the docs is made from this list and the folders' docstrings.
+The table of folders in docs/how-it-works.md is made from this list and the folders' docstrings.
 """
 
 from __future__ import annotations

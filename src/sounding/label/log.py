@@ -109,7 +109,7 @@ def _lock(path: Path, file: int) -> None:
 
 
 def _read(path: Path, file: int) -> tuple[dict[str, LoggedAnswer], Spent]:
-    with path.open("rb") as stream:
+    with os.fdopen(os.dup(file), "rb") as stream:
         data = stream.read()
     whole = data[: data.rfind(b"\n") + 1]
     if not whole:

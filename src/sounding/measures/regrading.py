@@ -22,7 +22,7 @@ from sounding.data.reading import check_topics_had
 from sounding.data.tables import Qrels
 from sounding.measures import Measure
 from sounding.measures.summaries import summaries
-from sounding.runs.align import prepare, treat_unjudged
+from sounding.runs.align import hold_judgments, prepare, treat_unjudged
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 from sounding.runs.retrieved import NONE, Retrieved, read_retrieved
 
@@ -89,7 +89,9 @@ class Regrading:
         judgments = replace(
             self.judgments, pool_ranks=ranks[self.rows[self.full[self.rows] == JUDGED]], _known={}
         )
-        return replace(self, qrels=replace(self.qrels, pool_ranks=ranks), judgments=judgments)
+        qrels = replace(self.qrels, pool_ranks=ranks)
+        hold_judgments(qrels, like=self.qrels)
+        return replace(self, qrels=qrels, judgments=judgments)
 
     # -- other judgments ---------------------------------------------------------------------------
 

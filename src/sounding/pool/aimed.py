@@ -17,13 +17,13 @@ from sounding.estimate.estimating import DEFAULT_MEASURES, FEWEST
 from sounding.estimate.estimators import Lists
 from sounding.estimate.forms import form_of
 from sounding.measures import parse_measures
-from sounding.runs.align import prepare
+from sounding.runs.align import hold_judgments, prepare
 from sounding.runs.ranking import Values
 from sounding.runs.retrieved import NONE, Retrieved
 from sounding.selection.strategies import Kind, Pick
+from sounding.statistics.testing import NORMAL_95
 
 STEPS = (0.5, 1, 2, 4)  # of the budget: the rows of the forecast, as far as there are documents
-WIDE = 1.96  # standard errors on each side of a 95% interval
 
 AIMED = Kind(
     name="for-estimate", title="A random sample that makes the intervals of estimate narrow", by_topic=False,
@@ -89,6 +89,8 @@ def draw_for_estimate(
     machines = [] if labels is None else read_labels(labels, judges=judges)
     chosen = parse_measures(DEFAULT_MEASURES if measures is None else measures, level=level)
     numbers = None if pair is None else _numbers(pool.runs, pair)
+    for one in machines:
+        hold_judgments(one.table)
     said = np.array([pool.grades(one.table) for one in machines]).reshape(len(machines), len(pool.docs))
     judgments = prepare(
         machines[0].table if machines else read_qrels({pool.topics[0]: {pool.docs.text(0): 1}})
@@ -113,8 +115,8 @@ def draw_for_estimate(
         design = design_sample(forms, lists, said, len(pool.docs), size, numbers)
         forecasts.append(
             ExpectedWidths(
-                size, WIDE * design.run_error, WIDE * design.pair_error, WIDE * design.run_blind,
-                WIDE * design.pair_blind,
+                size, NORMAL_95 * design.run_error, NORMAL_95 * design.pair_error,
+                NORMAL_95 * design.run_blind, NORMAL_95 * design.pair_blind,
             )
         )  # fmt: skip
     return AimedSample(

@@ -18,6 +18,7 @@ from sounding.pool.aimed import AIMED, draw_for_estimate
 from sounding.pool.contributors import Contributors, choose_contributors
 from sounding.pool.foresight import PERSISTENCE, foresee
 from sounding.pool.result import DEPTH, Pooling
+from sounding.runs.align import hold_judgments
 from sounding.runs.pool import read_judged_lists
 from sounding.runs.ranking import Values
 from sounding.runs.retrieved import Retrieved
@@ -109,6 +110,7 @@ def pool(
     contributors = choose_contributors(read.retrieved, info, per_group=per_group)
     retrieved, grades = read.retrieved, np.full(len(read.retrieved.docs), np.nan)
     if read.qrels is not None:
+        hold_judgments(read.qrels)
         grades = retrieved.grades(read.qrels)
     if extend and not foresees:
         depth = _sufficient_depth(contributors, retrieved, grades, budget or 0)

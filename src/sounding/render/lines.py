@@ -9,6 +9,7 @@ from zlib import crc32
 
 from sounding.core.errors import DataError
 from sounding.core.lazy import alt, polars
+from sounding.core.text import join_names
 from sounding.render import style
 
 FEW_POINTS = 25  # more points than this on a line hide its dashes
@@ -189,8 +190,7 @@ def standing_notes(frame: polars.DataFrame, column: str, words: Sequence[str], r
     unknown = [run for run in runs if run not in set(style.names(known, "run"))]
     notes = []
     if len(runs) > len(words):
-        listed = f"{', '.join(words[:-1])} and {words[-1]}"
-        notes.append(f"Gray: all runs. In color: the {listed} run at k = {reference_k:,}.")
+        notes.append(f"Gray: all runs. In color: the {join_names(words)} run at k = {reference_k:,}.")
     if unknown:
         what = (
             f"{unknown[0]} has" if len(unknown) == 1 else f"{len(unknown)} runs, such as {unknown[0]}, have"

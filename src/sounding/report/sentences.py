@@ -11,7 +11,7 @@ import numpy as np
 
 from sounding.compare.holds import NEIGHBORS
 from sounding.compare.result import Comparison
-from sounding.core.text import first_few, hours, p_phrase, plural, sentence, whole_percent
+from sounding.core.text import first_few, hours, join_names, p_phrase, plural, sentence, whole_percent
 from sounding.depth.result import DepthStudy
 from sounding.depth.volatility import THRESHOLD
 from sounding.evaluate.result import FEW_RUNS, FEW_TOPICS
@@ -82,7 +82,7 @@ def names_of(runs: Sequence[str]) -> str:
     """Name the first runs: `a`, `a and b`, `a, b, c and 4 more`."""
     if len(runs) > NAMED + 1:
         return first_few(runs, NAMED)
-    return runs[0] if len(runs) == 1 else f"{', '.join(runs[:-1])} and {runs[-1]}"
+    return join_names(runs)
 
 
 def title(runs: int, topics: int, about: str) -> str:

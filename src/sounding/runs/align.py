@@ -38,9 +38,12 @@ _judged: WeakKeyDictionary[Qrels, dict[Negative, Judged]] = WeakKeyDictionary()
 _positions: WeakKeyDictionary[Run, dict[tuple[Ties, Compat], Places]] = WeakKeyDictionary()
 
 
-def hold_judgments(qrels: Qrels) -> None:
-    """Prepare judgments only once for everything that is computed from them."""
-    _judged.setdefault(qrels, {})
+def hold_judgments(qrels: Qrels, like: Qrels | None = None) -> None:
+    """Prepare judgments only once for everything that is computed from them.
+
+    `like` has the same judgments, perhaps with other pool ranks, which are not needed to prepare them.
+    """
+    _judged.setdefault(qrels, {} if like is None else _judged.get(like, {}))
 
 
 def hold_order(run: Run, policies: Policies) -> None:

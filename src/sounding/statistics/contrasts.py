@@ -9,10 +9,9 @@ from scipy import special
 
 from sounding.core.arrays import NDArray
 from sounding.statistics.randomization import draw_flips, enumerate_flips, lists_all_flips
+from sounding.statistics.testing import PERMUTATIONS
 
 Floats = NDArray[np.float64]
-
-FLIPS = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -41,8 +40,10 @@ def contrasts_over_topics(values: Floats, *, confidence: float = 0.95, seed: int
     scale = np.sqrt((values**2).sum(axis=1))
     scaled = np.divide(values, scale[:, None], out=np.zeros_like(values), where=scale[:, None] > 0)
     observed = scaled.sum(axis=1)
-    listed = lists_all_flips(topics, FLIPS)
-    flips = enumerate_flips(topics) if listed else draw_flips(topics, FLIPS, np.random.default_rng(seed))
+    listed = lists_all_flips(topics, PERMUTATIONS)
+    flips = (
+        enumerate_flips(topics) if listed else draw_flips(topics, PERMUTATIONS, np.random.default_rng(seed))
+    )
     sums = flips.sums(scaled)
     limit = observed[:, None] - 1e-9
     p = flips.share(np.count_nonzero(sums >= limit, axis=1))

@@ -18,6 +18,7 @@ from sounding.statistics import anova, bootstrap, paired, randomization
 from sounding.statistics.testing import (
     CORRECTIONS,
     MAX_T,
+    PERMUTATIONS,
     Equivalence,
     Floats,
     Omnibus,
@@ -36,7 +37,6 @@ Kind = TypeVar("Kind", bound=np.generic)
 LEAST = float(np.finfo(np.float64).tiny)  # no p-value is 0
 FLIPS = "randomization"  # the test by sign flips
 OWN = "own"  # the correction of tests that account for all pairs themselves
-PERMUTATIONS = 10_000  # default number, if the correction does not need more
 MOST_PERMUTATIONS = 200_000  # largest number drawn without being asked, to reach alpha at all
 AMPLE = 20  # times as many draws as needed to reach alpha, so that chance hardly decides significance
 MOST_WORK = 250_000_000  # largest number of draws times pairs spent on that

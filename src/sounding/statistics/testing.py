@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 Correction = Literal["holm", "bonferroni", "max-t", "own"]
 # 95% of a normal distribution lie within this many standard deviations of the mean
 NORMAL_95 = 1.959963984540054
+PERMUTATIONS = 10_000  # default number of draws, if the correction does not need more
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

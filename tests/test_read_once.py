@@ -58,6 +58,7 @@ COMMANDS = {
     "report": "qrels.txt runs --info info.tsv -o page.html --jobs 1",
     "report about": "qrels.txt runs --info info.tsv --for auk-1 --by slices.tsv -o page.html --jobs 1",
     "report shared": "qrels.txt runs --info info.tsv -o page.html --jobs 2",
+    "track": "history.sqlite qrels.txt runs --commit one --time 2026-01-01",
     "check": "qrels.txt runs info.tsv",
     "convert": "qrels.txt runs -o converted",
     "judge": "init project --corpus corpus.jsonl --topics topics.tsv --runs runs",

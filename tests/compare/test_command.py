@@ -130,7 +130,8 @@ def test_the_headline_of_a_baseline_counts_who_is_better_and_who_is_worse(call: 
         if len(better) > 1:
             assert headline.startswith(f"{len(better)} of 7 runs are significantly better than {name} by P@5")
         if better and worse:
-            assert f", {worse} worse (t, holm, alpha 0.05, 30 topics)" in headline
+            are = "is" if worse == 1 else "are"
+            assert f", and {worse} {are} worse (t, holm, alpha 0.05, 30 topics)" in headline
         ahead = max(better or rows, key=lambda row: row["difference"])
         if ahead["difference"] > 0:
             assert f"{ahead['run_a']} is ahead by {ahead['difference']:.4f}, p " in headline

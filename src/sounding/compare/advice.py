@@ -53,6 +53,7 @@ class Situation:
     settled: bool | None  # no completion of the judgments reverses the order; None: not known
     limited: str = ""  # which completions were looked at, where not all: `if at most 3 ...`
     undecided: bool = False  # the documents of the two runs would tell whether it is settled
+    only_relevant: bool = False  # nobody knows what was judged
     shares: Shares  # at the depth of the measure
     shallower: tuple[Shares, ...] = ()
     pooled_a: bool | None = None  # the run contributed to the pool; None: not known
@@ -164,7 +165,12 @@ def _equal_for_good(s: Situation) -> str | None:
 
 
 def _low_everywhere(s: Situation) -> str | None:
-    if s.closed or not s.shallower or any(max(one.a, one.b) >= LOW for one in (s.shares, *s.shallower)):
+    if (
+        s.closed
+        or s.only_relevant
+        or not s.shallower
+        or any(max(one.a, one.b) >= LOW for one in (s.shares, *s.shallower))
+    ):
         return None
     return f"Use another collection: less than half of either run was judged at every depth ({_shares(s)})."
 
@@ -172,13 +178,14 @@ def _low_everywhere(s: Situation) -> str | None:
 def _only_significance_lacks(s: Situation) -> str | None:
     if s.significant or ((s.weak or s.equal) and not s.closed):
         return None
-    why = (
-        f"no judgment can reverse the order{_limited(s)}"
-        if s.closed
-        else f"both runs are judged equally well in the top {s.shares.depth:,}"
-    )
+    if s.closed:
+        why = f"no judgment can reverse the order{_limited(s)}, but "
+    elif s.only_relevant:
+        why = ""
+    else:
+        why = f"both runs are judged equally well in the top {s.shares.depth:,}, but "
     topics = plural(s.topics, "topic")
-    lacks = f"{why}, but tested alone the difference is not significant ({_p(s.p)}, {topics})"
+    lacks = f"{why}tested alone the difference is not significant ({_p(s.p)}, {topics})"
     if s.topics_needed is None or s.topics_needed <= s.topics:
         return f"Add topics: {lacks}."
     many = f"about {s.topics_needed:,}" if s.topics_needed <= MANY_TOPICS else f"more than {MANY_TOPICS:,}"
@@ -204,7 +211,7 @@ def _novel(s: Situation) -> str | None:
 
 
 def _recall_measure(s: Situation) -> str | None:
-    if s.basis != "recall" or s.condensed or not (s.weak or s.settled is False):
+    if s.basis != "recall" or s.condensed or s.only_relevant or not (s.weak or s.settled is False):
         return None
     condensed = "" if s.condensed_as is None else f"-m '{s.condensed_as}' or "
     return (
@@ -245,6 +252,8 @@ def _weak_and_condensed(s: Situation) -> str | None:
 
 
 def _strong(s: Situation) -> str | None:
+    if s.only_relevant:
+        return f"Nothing to judge: tested alone the difference is significant ({_p(s.p)})."
     return (
         f"Nothing to judge: tested alone the difference is significant ({_p(s.p)}), and the better"
         f" run was not"
@@ -273,6 +282,8 @@ RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
 
 def _shares(s: Situation) -> str:
     """Return how much of both was judged; where lists are short, how much of what they have."""
+    if s.only_relevant:
+        return "the qrels list only relevant documents"
     shares = f"{whole_percent(s.shares.a)} and {whole_percent(s.shares.b)}"
     text = f"judged in the top {s.shares.depth:,}: {shares}"
     for run, returned in ((s.run_a, s.returned_a), (s.run_b, s.returned_b)):

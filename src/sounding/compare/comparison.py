@@ -333,7 +333,7 @@ def _compared(
     )
     evenness = [_evenness(depth, shares, tests_at[depth]) for depth, shares in shares_at.items()]
     evenness += _shallower(scores, pairs, procedure, shares_at)
-    decided = list(zip(performance, assessed_tests, strict=True))
+    decided, even = list(zip(performance, assessed_tests, strict=True)), scores.only_relevant
     values = np.stack([values_of(scores, measure) for measure in kept], axis=1)
     retrieved = values_of(scores, RETRIEVED)
     pool = _pool(scores, info) if pool is None else pool
@@ -341,8 +341,9 @@ def _compared(
         runs=scores.runs, measures=kept, topics=scores.topics, depths=depths,
         values=values, assessment=np.stack(assessed, axis=1), pairs=pairs,
         performance_tests=performance, assessment_tests=assessed_tests, assessed_by=assessed_by,
-        cases=np.array([decide(*both) for both in decided]),
-        own_cases=np.array([decide(*both, alone=True) for both in decided]),
+        cases=np.array([decide(*both, even=even) for both in decided]),
+        own_cases=np.array([decide(*both, alone=True, even=even) for both in decided]),
+        only_relevant=even,
         bounds=tuple(_of_common_topics(bounds_of[measure], apart) for measure in kept), accounts=(),
         evenness=tuple(sorted(evenness, key=lambda one: one.depth)),
         lengths=_lengths(scores), retrieved=retrieved, pool=pool,

@@ -23,7 +23,7 @@ from sounding.compare.holds import DEFAULT_UNTIL
 from sounding.compare.pair_account import explain, explain_in_markdown
 from sounding.compare.result import Comparison
 from sounding.compare.slices import SlicedPairs, slice_comparison
-from sounding.core.errors import FormatError, UnknownNameError
+from sounding.core.errors import DataError, FormatError, UnknownNameError
 from sounding.core.policies import Policies
 from sounding.core.text import fill_paragraph, sentence
 from sounding.core.workers import Progress
@@ -395,6 +395,11 @@ def _compare(collection: Source, request: CompareRequest, info: dict[str, RunInf
             qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
             bars=request.bar,
         )  # fmt: skip
+    if request.counts_only and found.only_relevant:
+        raise DataError(
+            f"{collection.qrels}: lists only relevant documents, so no pair has a case that --depths could"
+            " count; sounding depth shows how many pairs differ at each depth"
+        )
     more = []
     if request.dropped:
         more.append(sentences.left_out(request.dropped))

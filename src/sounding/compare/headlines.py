@@ -67,7 +67,7 @@ def _against(comparison: Comparison, number: int, baselines: Sequence[str]) -> s
     measure, pairs = comparison.measures[number], len(comparison.pairs)
     named = first_few(baselines, MOST_RUNS)
     frame = f"({_frame(comparison)})"
-    behind = f", {worse:,} worse" if worse else ""
+    behind = f", and {worse:,} {'is' if worse == 1 else 'are'} worse" if worse else ""
     if len(baselines) > 1:
         baselined = " or ".join(baselines) if len(baselines) == 2 else named
         who = f"In {len(better):,} of {pairs:,} comparisons with {baselined} the run is significantly better"
@@ -76,7 +76,8 @@ def _against(comparison: Comparison, number: int, baselines: Sequence[str]) -> s
         worse_runs = f"; {worse:,} {'is' if worse == 1 else 'are'} worse" if worse else ""
         text = f"No run is significantly better than {named} by {measure}{worse_runs} {frame}."
     elif len(better) == 1:
-        who = f"{comparison.names(better[0])[0]} is significantly better than {named}"
+        who = f"1 of {pairs:,} runs, {comparison.names(better[0])[0]}, is significantly better than {named}"
+        who = f"{comparison.names(better[0])[0]} is significantly better than {named}" if pairs == 1 else who
         text = f"{who} by {measure}{behind} {frame}."
     else:
         who = f"{len(better):,} of {pairs:,} runs are significantly better than {named}"
@@ -337,7 +338,7 @@ def _p(comparison: Comparison, number: int, pair: int) -> str:
 def _unjudged(comparison: Comparison, number: int, run: int) -> str:
     """Say how much of what a run returned is unjudged; empty: nothing is."""
     judged = comparison.judged_of_returned(run, number)
-    if np.isnan(judged) or judged >= 1:
+    if np.isnan(judged) or judged >= 1 or comparison.only_relevant:
         return ""
     return f"; {whole_percent(1 - judged)} of its top {comparison.depths[number]:,} is unjudged"
 

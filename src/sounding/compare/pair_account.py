@@ -97,7 +97,9 @@ class PairByMeasure:
         yield "difference", sentences.pair_difference(a, self.b, tests, shown)
         yield "topics", sentences.wins(a, tests)
         yield "judged", self._judged()
-        if self.case:
+        if self.comparison.only_relevant:
+            yield "case", sentences.NO_CASE
+        elif self.case:
             better = a if tests.difference[0] > 0 else self.b
             yield "case", sentences.case_of(self.case, better if tests.significant[0] else None)
         yield "settled", self._settled()
@@ -131,6 +133,9 @@ class PairByMeasure:
             for name, count in zip((self.a, self.b), absent, strict=True)
             if count and comparison.policies.missing == "zero"
         ]
+        if self.comparison.only_relevant:
+            listed = sentences.listed(self.depth, (self.a, shares[0]), (self.b, shares[1]))
+            return "".join([listed, *lacking])
         compared = f"{sentences.differ(self.assessment)} ({_adjusted_p(self.assessment)})"
         text = sentences.judged(self.depth, (self.a, shares[0]), (self.b, shares[1]), compared)
         return "".join([text, *short, *lacking])

@@ -89,6 +89,8 @@ class Comparison(Displayed):
     procedure: Procedure
     policies: Policies
     holds: Holds | None = None  # None: not asked for
+    # The qrels list relevant documents alone: cases are decided as if judging were even, and not stated.
+    only_relevant: bool = False
 
     @property
     def alpha(self) -> float:
@@ -130,7 +132,11 @@ class Comparison(Displayed):
 
     def strength(self, measure: int, pair: int) -> str | None:
         """`strong` or `weak`; None: not tested, or nothing could have been significant."""
-        return strength(int(self.cases[measure, pair]))
+        return strength(self.case(measure, pair))
+
+    def case(self, measure: int, pair: int, *, alone: bool = False) -> int:
+        """Return the case of a pair, or of the pair by itself; 0: none, or nobody knows what was judged."""
+        return 0 if self.only_relevant else int((self.own_cases if alone else self.cases)[measure, pair])
 
     def __repr__(self) -> str:
         measures = ", ".join(map(str, self.measures[:5])) + (", ..." if len(self.measures) > 5 else "")
@@ -190,7 +196,7 @@ class Comparison(Displayed):
 
     def counts(self) -> NDArray[np.int64]:
         """(measure, 4): pairs in cases 1 to 4."""
-        return count_cases(self.cases)
+        return count_cases(np.zeros_like(self.cases) if self.only_relevant else self.cases)
 
     def shares(self) -> NDArray[np.float64]:
         """(measure, 4): the same as shares of all pairs that could be tested."""
@@ -243,13 +249,13 @@ class Comparison(Displayed):
             "run_b": [b for _, b in names],
             "measure": [str(self.measures[number]) for number, _ in rows],
             "k": [self.depths[number] for number, _ in rows],
-            "case": [int(self.cases[row]) or None for row in rows],
+            "case": [self.case(*row) or None for row in rows],
             "strength": [self.strength(*row) for row in rows],
             "settled": [self.settled(*row) for row in rows],
             "advice": [
                 self._advice(*row, needed) for row, needed in zip(rows, self._needed(rows), strict=True)
             ],
-            "case_alone": [int(self.own_cases[row]) or None for row in rows],
+            "case_alone": [self.case(*row, alone=True) or None for row in rows],
         }
 
     def _numbers(self, measure: int) -> dict[str, list[Any]]:
@@ -319,7 +325,7 @@ class Comparison(Displayed):
             limited=which_completions(self.policies),
             # The documents of the two runs, which were not looked at, might settle the pair.
             undecided=bounds is not None and not bounds.closest and not bool(bounds.final[pair]),
-            shares=here, shallower=tuple(shallower),
+            only_relevant=self.only_relevant, shares=here, shallower=tuple(shallower),
             pooled_a=pooled[0], pooled_b=pooled[1],
             frozen_a=bool(frozen[a]), frozen_b=bool(frozen[b]),
             returned_a=self.judged_of_returned(a, measure) if frozen[a] else None,

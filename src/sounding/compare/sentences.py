@@ -25,6 +25,11 @@ from sounding.statistics.power import LEAST_SPLIT, PairPower
 NAMED = 5  # runs that a note names before it counts the others
 EFFECT = "Effect size: Cohen's d_z, mean over standard deviation of the differences by topic."
 LONG_NAMES = "Long names of runs are shortened here, and whole in every other format."
+ONLY_RELEVANT = (
+    "The qrels list only relevant documents, so nobody knows what else was judged: no case is stated, and"
+    " unjudged documents may be relevant."
+)
+NO_CASE = "not stated: nobody knows what was judged besides the relevant documents"
 LEGEND = (
     "A row against each column, runs in the same order: > better, < worse, = no significant difference;"
     " › ‹ ~ the same where the case is weak; ? not tested."
@@ -113,6 +118,8 @@ def notes(comparison: Comparison, *, intervals: bool = True, every: bool = True)
     are shown.
     """
     lines = [*_uneven(comparison), *_assessed_otherwise(comparison)]
+    if comparison.only_relevant:
+        lines = [ONLY_RELEVANT]
     lines += [*_changed_policies(comparison), *comparison.notes]
     if comparison.holds is not None:
         lines.append(comparison.holds.describe())
@@ -414,6 +421,15 @@ def judged(depth: int, a: tuple[str, float], b: tuple[str, float], compared: str
     return (
         f"of the first {depth} documents {whole_percent(share_a)} of {run_a}'s and"
         f" {whole_percent(share_b)} of {run_b}'s: {compared}"
+    )
+
+
+def listed(depth: int, a: tuple[str, float], b: tuple[str, float]) -> str:
+    """Say how much of two runs the judgments list as relevant."""
+    (run_a, share_a), (run_b, share_b) = a, b
+    return (
+        f"not known: the qrels list only relevant documents ({whole_percent(share_a)} of {run_a}'s first"
+        f" {depth} and {whole_percent(share_b)} of {run_b}'s)"
     )
 
 

@@ -242,11 +242,8 @@ def _size_columns(comparison: Comparison, rows: Rows, found: Cells, *, full: boo
 
 def _trust_columns(comparison: Comparison, found: Cells) -> Iterator[Column]:
     """Yield how far the differences can be trusted: assessment, case, what is settled, and what holds."""
-    yield Column("assessment", found["assessment_difference"], optional=5)
-    weak: dict[int, Tone] = {
-        place: "weak" for place, strength in enumerate(found["strength"]) if strength == "weak"
-    }
-    yield Column("case", list(map(shown_case, found["case"], found["strength"])), optional=2, tones=weak)
+    if not comparison.only_relevant:
+        yield from _case_columns(found)
     yield Column("settled", [yes_or_no(cell) for cell in found["settled"]], optional=3)
     if comparison.holds is not None:
         yield Column("holds", list(map(format_chance, found["holds"])), right=True)
@@ -254,6 +251,15 @@ def _trust_columns(comparison: Comparison, found: Cells) -> Iterator[Column]:
     for name, shown_name in zip(MARGIN_COLUMNS, ("equivalence p", "non-inferiority p"), strict=True):
         if name in found:
             yield Column(shown_name, [format_p(p) for p in found[name]])
+
+
+def _case_columns(found: Cells) -> Iterator[Column]:
+    """Yield the difference in judged share, and the case of each pair."""
+    yield Column("assessment", found["assessment_difference"], optional=5)
+    weak: dict[int, Tone] = {
+        place: "weak" for place, strength in enumerate(found["strength"]) if strength == "weak"
+    }
+    yield Column("case", list(map(shown_case, found["case"], found["strength"])), optional=2, tones=weak)
 
 
 def summary_table(comparison: Comparison, top: int | None = None) -> Table:

@@ -23,6 +23,8 @@ from sounding.data.fast.tokens import Tokens, Words, digests, refuse_stray_bytes
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
 
+LEAST_LISTED = 20  # judgments; if fewer are all relevant, that may be chance
+
 # odd, so that a group's digest does not cancel that of a document id
 _GROUP_FACTOR = np.uint64(0xD6E8FEB86659FD93)
 
@@ -126,6 +128,14 @@ class Qrels:
     def sizes(self) -> Places:
         """The number of judged documents of each topic."""
         return np.diff(self.starts)
+
+    @property
+    def lists_only_relevant(self) -> bool:
+        """Return whether all judged documents are relevant, and more of them than could be so by chance.
+
+        What else was judged is not known then: the judged share of a ranking is that of relevant documents.
+        """
+        return len(self.grades) >= LEAST_LISTED and bool((self.grades > 0).all())
 
     @property
     def best_grade(self) -> float:

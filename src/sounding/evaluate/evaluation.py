@@ -362,6 +362,7 @@ def _scores(
         policies=policies,
         remarks=tuple(remarks),
         sampling_errors=_fixed([row.errors for row in rows]),
+        only_relevant=qrels.lists_only_relevant,
         judged_by_rank=pad_rows([row.judged_by_rank for row in rows]) if POOL_MEASURE in measures else None,
     )
 

@@ -42,6 +42,7 @@ class Scores(Displayed):
     policies: Policies
     remarks: tuple[str, ...]  # what else was done to the values: residual collection, groups, z-scores
     sampling_errors: NDArray[np.float64]  # (run, measure, topic) of estimates from a sample; NaN: none
+    only_relevant: bool = False  # the qrels list relevant documents alone: nobody knows what else was judged
     judged_by_rank: NDArray[np.int64] | None = None  # (run, rank) over all topics, beside FirstUnjudged
     bounds: ValueBounds | None = None  # where the policy for unjudged documents asks for bounds
     expected: ExpectedValues | None = None  # where it asks for expected values

@@ -25,6 +25,10 @@ NO_INTERVALS = (
     "Deviations assume that the prior is right and that documents are relevant independently."
     " They are not confidence intervals."
 )
+ONLY_RELEVANT = (
+    "The qrels list only relevant documents, so nobody knows what else was judged; listed: the share of the"
+    " documents that they list."
+)
 MOST_NAMED = 2  # runs that share the first place and are named
 
 
@@ -131,7 +135,7 @@ def _unjudged_part(scores: Scores, number: int, leaders: Sequence[int]) -> str:
     """Return how much of the leading runs was never judged, as a clause; empty where nobody knows."""
     measure = scores.measures[number]
     known = scores.judged_share()[list(leaders), number]
-    if np.isnan(known).any() or is_about_judging(measure):
+    if np.isnan(known).any() or is_about_judging(measure) or scores.only_relevant:
         return ""
     whose = "its" if len(leaders) == 1 else "their"
     documents = f"{whose} top {measure.k:,}" if measure.k else f"{whose} retrieved documents"
@@ -194,6 +198,8 @@ def _leads(parts: Sequence[Scores], number: int, run: str) -> str:
 def notes_on(scores: Scores) -> list[str]:
     """Return what can mislead a reader about the values, the most important first."""
     notes = [sentence(remark) for remark in scores.remarks]
+    if scores.only_relevant:
+        notes.append(ONLY_RELEVANT)
     lacking = [
         (lost, name) for name, lost in zip(scores.runs, scores.missing.sum(axis=1), strict=True) if lost
     ]

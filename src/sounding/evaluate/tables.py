@@ -91,7 +91,7 @@ def _run_columns(scores: Scores, layout: Layout) -> list[Column]:
             known = table[~np.isnan(table[:, number]), number]
             if len(known) and (name != "error" or (known >= 5e-5).any()):  # an error of 0 needs no column
                 columns.append(Column(SHORT.get(name, name), table[:, number].tolist(), joined=True))
-        columns.append(Column("judged", judged[:, number].tolist(), percent=True, joined=True))
+        columns.append(Column(_known(scores), judged[:, number].tolist(), percent=True, joined=True))
     return columns
 
 
@@ -132,7 +132,12 @@ def _measure_rows(scores: Scores, layout: Layout) -> list[Column]:
     for name, table in scores.beside_mean().items():
         columns.append(Column(SHORT.get(name, name), table[0, numbers].tolist()))
     shown = [np.nan if scores.measures[n].definition.basis == "count" else float(judged[n]) for n in numbers]
-    return [*columns, Column("judged", shown, percent=True)]
+    return [*columns, Column(_known(scores), shown, percent=True)]
+
+
+def _known(scores: Scores) -> str:
+    """Return how the column is named that says how many documents the judgments contain."""
+    return "listed" if scores.only_relevant else "judged"
 
 
 def board_frame(scores: Scores, order: Sequence[int] | None = None) -> polars.DataFrame:

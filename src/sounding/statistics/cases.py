@@ -32,21 +32,23 @@ def strength(case: int) -> str | None:
     return "weak" if case in WEAK else "strong"
 
 
-def decide(performance: PairTests, assessment: PairTests, *, alone: bool = False) -> Cases:
+def decide(
+    performance: PairTests, assessment: PairTests, *, alone: bool = False, even: bool = False
+) -> Cases:
     """(pair,): Decide the case of every pair, from the tests on its performance and its assessment.
 
-    `alone`: before any correction for other pairs. A pair that no test could have separated has no case,
-    unless its runs are equal in both on every topic. Assessment that differs by the same amount on every
-    topic is uneven, whatever its p.
+    `alone`: before any correction for other pairs; `even`: judging counts as even. A pair that no test
+    could have separated has no case, unless its runs are equal in both on every topic. Assessment that
+    differs by the same amount on every topic is uneven, whatever its p.
     """
     better, uneven = (
         tests.significant_alone if alone else tests.significant for tests in (performance, assessment)
     )
-    uneven = uneven | assessment.constant
+    uneven = (uneven | assessment.constant) & (not even)
     same_side = np.sign(performance.difference) == np.sign(assessment.difference)
     case = np.where(better, np.where(uneven & same_side, 4, 3), np.where(uneven, 2, 1))
     tested = performance.could_differ(alone=alone)
-    tested &= assessment.could_differ(alone=alone) | assessment.constant
+    tested &= assessment.could_differ(alone=alone) | assessment.constant | even
     return np.where(tested | (performance.equal & assessment.equal), case, UNTESTED).astype(np.int8)
 
 

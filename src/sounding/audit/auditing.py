@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sounding.audit.judged_runs import read_judged_runs, refuse_measures
+from sounding.audit.judged_runs import ListedRuns, read_judged_runs, refuse_measures
 from sounding.audit.leave_out import Among, Remove
 from sounding.audit.pseudo import DRAWS
 from sounding.audit.result import Audit
@@ -43,6 +43,7 @@ def audit(
     that had no part in the judgments. `info` tells group and kind of runs and which were pooled. `remove`
     says what leaving out a run or group takes away: relevant documents that nobody else found, or all
     judgments of what nobody else found. `unique_among` says who nobody is: the other pooled runs, or all.
+    Runs may also be what `list_runs` read.
     """
     check_count("draws", draws, 1)
     wanted = parse_measures(measures, level=level)

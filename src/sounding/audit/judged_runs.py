@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,6 +82,30 @@ class JudgedRuns(Regrading):
         return best[self.document]
 
 
+class ListedRuns(NamedTuple):
+    """The lists of all runs, in the orders that an audit asks for, and how many of their scores are tied."""
+
+    retrieved: Retrieved
+    tied: Values  # (run, topic)
+
+
+def list_runs(
+    runs: Any,
+    topics: tuple[str, ...],
+    *,
+    policies: Policies = DEFAULT_POLICIES,
+    run_format: str | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
+) -> ListedRuns:
+    """Read the lists of runs for these topics, all documents of them."""
+    retrieved, tied = retrieve(
+        lambda run: tied_shares(run, topics, policies), runs, topics=topics, judged=True, policies=policies,
+        run_format=run_format, jobs=jobs, progress=progress, rules=RULES,
+    )  # fmt: skip
+    return ListedRuns(retrieved, np.array(tied))
+
+
 def read_judged_runs(
     qrels: Any,
     runs: Any,
@@ -96,7 +120,7 @@ def read_judged_runs(
     jobs: int | None = 1,
     progress: Progress | None = None,
 ) -> JudgedRuns:
-    """Runs and judgments as they were given; `new` runs are asked about and contributed nothing.
+    """Runs and judgments as they were given, runs also as `list_runs` read them; `new` contributed nothing.
 
     `pool_depth` cuts the judgments to those that a pool of this depth would have had. Without `info` the
     contributing runs are guessed from the judgments.
@@ -106,15 +130,16 @@ def read_judged_runs(
         qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
     )
     fresh = run_sources(new) if new else []
-    sources = [*without_new(runs, fresh), *fresh]
-    retrieved, tied = retrieve(
-        lambda run: tied_shares(run, judgments.topics, policies), sources, topics=judgments.topics,
-        judged=True, policies=policies, run_format=run_format, jobs=jobs, progress=progress, rules=RULES,
-    )  # fmt: skip
-    is_new = np.arange(len(retrieved.runs)) >= len(retrieved.runs) - len(fresh)
+    listed = runs
+    if not isinstance(listed, ListedRuns):
+        listed = list_runs(
+            [*without_new(runs, fresh), *fresh], judgments.topics, policies=policies, run_format=run_format,
+            jobs=jobs, progress=progress,
+        )  # fmt: skip
+    is_new = np.arange(len(listed.retrieved.runs)) >= len(listed.retrieved.runs) - len(fresh)
     return judged_runs(
-        judgments, retrieved, new=is_new, info=info, pool_depth=pool_depth, level=level, policies=policies,
-        tied=np.array(tied),
+        judgments, listed.retrieved, new=is_new, info=info, pool_depth=pool_depth, level=level,
+        policies=policies, tied=listed.tied,
     )  # fmt: skip
 
 

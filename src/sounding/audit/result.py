@@ -9,7 +9,7 @@ from pathlib import Path
 from sounding.audit.evidence import AuditEvidence
 from sounding.audit.parts import PartOf, Parts, part_of, parts_of_collection
 from sounding.audit.title_bias import TitleBias, title_bias
-from sounding.audit.verdict import Statement, verdict
+from sounding.audit.verdict import Statement, fitness, verdict
 from sounding.core.display import Displayed
 from sounding.data.topics import Topics, read_topics
 
@@ -17,6 +17,10 @@ from sounding.data.topics import Topics, read_topics
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Audit(AuditEvidence, Displayed):
     """One collection and its runs, ready to be asked how far they can be trusted."""
+
+    def fitness(self) -> list[Statement]:
+        """Return what the collection is fit for, most important first."""
+        return self._once("fitness", lambda: fitness(self))
 
     def verdict(self) -> list[Statement]:
         """Return what the collection is fit for, and what to beware of, most important first."""

@@ -168,15 +168,20 @@ MOST_ABSENT = 0.5  # of the judged documents, from runs that are not here: leavi
 
 def verdict(audit: AuditEvidence) -> list[Statement]:
     """Return what the collection is fit for, and what to beware of, most important first."""
+    doubtful = audit.sampled or audit.strangers
+    return [*fitness(audit), *(remarks(audit) if doubtful else cautions(audit))]
+
+
+def fitness(audit: AuditEvidence) -> list[Statement]:
+    """Return what the collection is fit for, most important first."""
     if audit.sampled:
-        return [_sample(audit), *remarks(audit)]
+        return [_sample(audit)]
     if audit.strangers:
-        return [_no_common_document(audit), *remarks(audit)]
+        return [_no_common_document(audit)]
     found = [_pooled_runs(audit)]
     if audit.has_pool:
         found += [_below_the_pool(audit), _recall(audit), _runs_like_these(audit)]
-    found += [_new_run(audit, run) for run in audit.runs.new.nonzero()[0].tolist()]
-    return [*found, *cautions(audit)]
+    return [*found, *(_new_run(audit, run) for run in audit.runs.new.nonzero()[0].tolist())]
 
 
 def _sample(audit: AuditEvidence) -> Statement:

@@ -99,6 +99,7 @@ def compare(
     bars: Bars | None = None,
     scores: Scores | None = None,
     pool: Pool | None = None,
+    retrieved: Retrieved | None = None,
 ) -> Comparison:
     """Compare runs by their values: all pairs, runs with baselines, one run with others, or one pair.
 
@@ -116,8 +117,8 @@ def compare(
     `until` asks for the chance that each conclusion is what full judging would give, and says what that
     means: `runs:100` or `pool:100`, as for `holds`. With `pool_depth` only those judgments count that a pool
     of this depth would have had; `info` lists the runs that were pooled. `bars` show the progress of each
-    step. `scores` are what `scores_to_compare` gave for the same runs, and `pool` is the one that the
-    judgments were cut to, where these are there already.
+    step. `scores` are what `scores_to_compare` gave for the same runs, `pool` is the one that the judgments
+    were cut to, and `retrieved` are the runs' lists for the judged topics, where these are there already.
     """
     chosen = parse_measures(measures)
     check_comparable(chosen, policies)
@@ -136,9 +137,9 @@ def compare(
     hold_judgments(judgments)
     if scores is None:
         check_names([*(pair or baselines), *([focus] if focus else []), *against], places, run_format)
-    more = bounded or until is not None or pool_depth is not None
+    more = (bounded or until is not None or pool_depth is not None) and retrieved is None
     passes = len(evaluations(chosen, whole, assessment=assessment)) + more
-    sources = _Sources(places, whole, reading, again=passes > 1)
+    sources = _Sources(places, whole, reading, again=passes > 1, retrieved=retrieved)
     notes: list[str] = []
     if pool_depth is not None:
         judgments, cut, pool = sources.cut(judgments, pool_depth, info, policies)
@@ -173,7 +174,15 @@ def compare(
 class _Sources:
     """The runs of a comparison, and what they retrieved; no file that memory can hold is read twice."""
 
-    def __init__(self, places: Sequence[Place], policies: Policies, reading: Reading, *, again: bool) -> None:
+    def __init__(
+        self,
+        places: Sequence[Place],
+        policies: Policies,
+        reading: Reading,
+        *,
+        again: bool,
+        retrieved: Retrieved | None,
+    ) -> None:
         """`again`: the runs are looked at more than once."""
         self.policies = policies
         self.large = is_too_large(places)
@@ -186,7 +195,7 @@ class _Sources:
             for place in self.places:
                 if isinstance(place.source, Run):
                     hold_order(place.source, policies)
-        self._retrieved: Retrieved | None = None
+        self._retrieved = retrieved
         self._regrading: Regrading | None = None
 
     def retrieved(self, judgments: Qrels) -> Retrieved:

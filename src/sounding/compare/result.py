@@ -252,9 +252,7 @@ class Comparison(Displayed):
             "case": [self.case(*row) or None for row in rows],
             "strength": [self.strength(*row) for row in rows],
             "settled": [self.settled(*row) for row in rows],
-            "advice": [
-                self._advice(*row, needed) for row, needed in zip(rows, self._needed(rows), strict=True)
-            ],
+            "advice": self._advice(rows),
             "case_alone": [self.case(*row, alone=True) or None for row in rows],
         }
 
@@ -282,7 +280,7 @@ class Comparison(Displayed):
 
     def advice(self, measure: int, pair: int) -> str:
         """Return what to do about one pair, in a sentence; where there was nothing to test, why."""
-        return self._advice(measure, pair, *self._needed([(measure, pair)]))
+        return self._advice([(measure, pair)])[0]
 
     def _needed(self, rows: Rows) -> list[int | None]:
         """`topics_needed` where the advice may ask for topics: of pairs without a significant difference."""
@@ -290,18 +288,39 @@ class Comparison(Displayed):
         found = dict(zip(asking, self.topics_needed(asking), strict=True))
         return [found.get(row) for row in rows]
 
-    def _advice(self, measure: int, pair: int, needed: int | None) -> str:
-        tests = self.performance_tests[measure]
-        reason = tests.reasons[pair]
-        if reason and tests.omnibus is None:
-            return sentence(reason)
-        return str(advise(self._situation(measure, pair, needed)))
+    def _advice(self, rows: Rows) -> list[str]:
+        """(row,): Return what to do; where there was nothing to test, why."""
+        tests = self.performance_tests
+        reasons = [
+            tests[number].reasons[pair] if tests[number].omnibus is None else "" for number, pair in rows
+        ]
+        tested = [row for row, reason in zip(rows, reasons, strict=True) if not reason]
+        found = map(str, map(advise, self.situations(tested)))
+        return [sentence(reason) if reason else next(found) for reason in reasons]
 
     def situations(self, rows: Rows) -> list[Situation]:
         """Return what is known of (measure, pair) rows, as rules for advice ask for it."""
-        return [self._situation(*row, needed) for row, needed in zip(rows, self._needed(rows), strict=True)]
+        common = {number: self._common(number) for number in {number for number, _ in rows}}
+        return [
+            self._situation(*row, needed, common[row[0]])
+            for row, needed in zip(rows, self._needed(rows), strict=True)
+        ]
 
-    def _situation(self, measure: int, pair: int, needed: int | None) -> Situation:
+    def _common(self, measure: int) -> dict[str, Any]:
+        """Return what situations of all pairs by a measure have in common, and which runs are frozen."""
+        chosen, depth = self.measures[measure], self.depths[measure]
+        above = [one.depth for one in reversed(self.evenness) if one.depth <= depth][1:]
+        return {
+            "measure": str(chosen),
+            "basis": "utility" if chosen.definition.basis == "utility" else "recall",
+            "condensed": self.policies.unjudged == "condensed" or _judged_only(chosen),
+            "condensed_as": _condensed_as(chosen),
+            "limited": which_completions(self.policies),
+            "fewest_topics": self.performance_tests[measure].fewest_topics,
+            "frozen": self.frozen_runs(above[0] if above else 0, depth).tolist(),
+        }
+
+    def _situation(self, measure: int, pair: int, needed: int | None, common: Mapping[str, Any]) -> Situation:
         a, b = self.pairs[pair].tolist()
         tests, bounds, depth = self.performance_tests[measure], self.bounds[measure], self.depths[measure]
         pooled = [None, None]
@@ -314,24 +333,20 @@ class Comparison(Displayed):
             for one in reversed(self.evenness)
             if one.depth <= depth
         ]  # fmt: skip
-        frozen = self.frozen_runs(shallower[0].depth if shallower else 0, depth)
+        frozen_a, frozen_b = common["frozen"][a], common["frozen"][b]
         return Situation(
+            **{name: value for name, value in common.items() if name != "frozen"},
             run_a=self.runs[a], run_b=self.runs[b],
-            measure=str(self.measures[measure]),
-            basis="utility" if self.measures[measure].definition.basis == "utility" else "recall",
-            condensed=self.policies.unjudged == "condensed" or _judged_only(self.measures[measure]),
-            condensed_as=_condensed_as(self.measures[measure]),
             case=int(self.own_cases[measure, pair]), settled=self.settled(measure, pair),
-            limited=which_completions(self.policies),
             # The documents of the two runs, which were not looked at, might settle the pair.
             undecided=bounds is not None and not bounds.closest and not bool(bounds.final[pair]),
             only_relevant=self.only_relevant, shares=here, shallower=tuple(shallower),
             pooled_a=pooled[0], pooled_b=pooled[1],
-            frozen_a=bool(frozen[a]), frozen_b=bool(frozen[b]),
-            returned_a=self.judged_of_returned(a, measure) if frozen[a] else None,
-            returned_b=self.judged_of_returned(b, measure) if frozen[b] else None,
+            frozen_a=frozen_a, frozen_b=frozen_b,
+            returned_a=self.judged_of_returned(a, measure) if frozen_a else None,
+            returned_b=self.judged_of_returned(b, measure) if frozen_b else None,
             p=float(tests.p_alone[pair]), topics=int(tests.topics[pair]), topics_needed=needed,
-            fewest_topics=tests.fewest_topics, equal=bool(tests.equal[pair]),
+            equal=bool(tests.equal[pair]),
         )  # fmt: skip
 
     @property

@@ -108,10 +108,20 @@ def facts(comparison: Comparison) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def tidy_pairs(comparison: Comparison, collection: str | None = None, top: int | None = None) -> Table:
-    """One row a measure and pair, for programs, in the order that people see: all, or the first ones."""
+def tidy_pairs(
+    comparison: Comparison,
+    collection: str | None = None,
+    top: int | None = None,
+    *,
+    found: Cells | None = None,
+) -> Table:
+    """One row a measure and pair, for programs, in the order that people see: all, or the first ones.
+
+    `found`: the columns of these rows, where they are there already.
+    """
     rows = comparison.by_rank()[:top]
-    columns = [Column(name, cells) for name, cells in comparison.columns(rows).items()]
+    cells = comparison.columns(rows) if found is None else found
+    columns = [Column(name, own) for name, own in cells.items()]
     if collection is not None:
         columns.insert(0, Column("collection", [collection] * len(rows)))
     about = facts(comparison)
@@ -182,14 +192,16 @@ def people_pairs(
     title: str | None = None,
     full: bool = False,
     widest: int | None = None,
+    found: Cells | None = None,
 ) -> Table:
     """Return the pairs as people read them, those among the best runs first.
 
     `full`: for print, with topics, effect sizes and both p. `widest`: longer names of runs are shortened.
+    `found`: the columns of these rows, where they are there already.
     """
     order = comparison.by_rank()
     rows = order[: SHOWN if top is None else top]
-    found = comparison.columns(rows)
+    found = comparison.columns(rows) if found is None else found
     short = short_names(comparison.runs, widest)
     keys = [Column(side, [short[name] for name in found[side]]) for side in ("run_a", "run_b")]
     if len(comparison.measures) > 1:

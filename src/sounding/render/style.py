@@ -195,6 +195,17 @@ def needs(
     return checked
 
 
+def unchecked(make: Callable[[], Chart]) -> dict[str, Any]:
+    """Return the specification of a chart without holding its parts against the schema, as the tests do.
+
+    That takes as long as drawing it.
+    """
+    require_charts("altair", "drawing a chart")
+    with alt.utils.schemapi.debug_mode(False):
+        specification: dict[str, Any] = make().to_dict(validate=False)
+    return specification
+
+
 def require_charts(package: str, purpose: str) -> None:
     """Raise an error that says how to install a package of the extra `charts`, if it is missing."""
     try:

@@ -6,11 +6,14 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sounding.audit.auditing import audit
+from sounding.audit.judged_runs import ListedRuns, list_runs
 from sounding.audit.result import Audit
+from sounding.audit.verdict import Statement
 from sounding.compare.comparison import compare, scores_to_compare
 from sounding.compare.holds import DEFAULT_UNTIL, holds
 from sounding.compare.result import Comparison
@@ -131,9 +134,10 @@ def gather(request: ReportRequest, bars: Bars, parts: Collection[str] = PARTS) -
         reading = Reading(run_format=request.run_format, jobs=request.jobs, progress=progress)
         whole = scores_to_compare(cut, runs, request.measures, policies=policies, reading=reading)
     scores = replace(whole.of_measures(request.measures), remarks=(*remarks, *whole.remarks))
-    comparison = _wanted("comparison", parts, lambda: _compared(request, cut, runs, whole, pool, bars))
+    lists = cache(lambda: _listed(request, qrels, runs, bars))  # read once, when a part first needs them
+    comparison = _wanted("comparison", parts, lambda: _compared(request, cut, runs, whole, pool, lists, bars))
     over_depth = _wanted("stability", parts, lambda: _over_depth(request, cut, runs, pool, bars))
-    audited = _wanted("audit", parts, lambda: _audited(request, qrels, runs, bars))
+    audited = _wanted("audit", parts, lambda: _audited(request, qrels, lists(), bars))
     findings: tuple[Finding, ...] = ()
     leaders: tuple[PairOverDepth, ...] = ()
     if not isinstance(over_depth, MissingPart):
@@ -147,7 +151,7 @@ def gather(request: ReportRequest, bars: Bars, parts: Collection[str] = PARTS) -
         findings=findings,
         leaders=leaders,
         audit=audited,
-        statements=() if isinstance(audited, MissingPart) else tuple(audited.verdict()),
+        statements=() if isinstance(audited, MissingPart) else tuple(_statements(request, audited)),
         slices=tuple(slices(scores, request.by)) if request.by else (),
         inputs=tuple(_inputs(request, places, taken)),
     )
@@ -205,28 +209,43 @@ def _held(request: ReportRequest, places: Sequence[Place], progress: Progress | 
 # -- the parts -------------------------------------------------------------------------------------
 
 
+def _listed(request: ReportRequest, qrels: Qrels, runs: Sequence[Any], bars: Bars) -> ListedRuns:
+    """Return the lists of all runs for the judged topics, which comparison and audit look at."""
+    with bars(len(runs), "listing documents") as progress:
+        return list_runs(
+            runs, qrels.topics, policies=request.policies, run_format=request.run_format, jobs=request.jobs,
+            progress=progress,
+        )  # fmt: skip
+
+
 def _compared(
-    request: ReportRequest, qrels: Qrels, runs: Sequence[Any], scores: Scores, pool: Pool | None, bars: Bars
+    request: ReportRequest,
+    qrels: Qrels,
+    runs: Sequence[Any],
+    scores: Scores,
+    pool: Pool | None,
+    lists: Callable[[], ListedRuns],
+    bars: Bars,
 ) -> Comparison:
     count = len(runs)
     if count < 2:
         raise DataError("there is one run, and a comparison needs two")
     pairs = count * (count - 1) // 2
     references = (request.about,) if request.about else request.baselines
+    has_order = request.policies.ties != "average"
+    retrieved = lists().retrieved.narrowed(topics=qrels.topics) if has_order else None
     with bars(0, f"comparing {f'runs with {references[0]}' if references else f'{pairs:,} pairs'}"):
         found = compare(
             qrels, runs, request.measures, baselines=references, info=request.info,
             policies=request.policies, procedure=request.procedure, scores=scores, pool=pool,
-            run_format=request.run_format, jobs=request.jobs,
+            run_format=request.run_format, jobs=request.jobs, retrieved=retrieved,
         )  # fmt: skip
-    return _with_holds(found, request, qrels, runs, bars)
+    return _with_holds(found, request, qrels, runs if retrieved is None else retrieved, bars)
 
 
-def _with_holds(
-    found: Comparison, request: ReportRequest, qrels: Qrels, runs: Sequence[Any], bars: Bars
-) -> Comparison:
+def _with_holds(found: Comparison, request: ReportRequest, qrels: Qrels, runs: Any, bars: Bars) -> Comparison:
     """The comparison with the chances that conclusions hold; without, where these cannot be had."""
-    with bars(len(runs), "drawing full judgments") as progress:
+    with bars(len(found.runs), "drawing full judgments") as progress:
         try:
             held = holds(
                 qrels, runs, found.measures, until=request.until, info=request.info, pairs=found.pairs,
@@ -262,24 +281,32 @@ def _leaders(found: DepthStudy, scores: Scores, about: str) -> tuple[PairOverDep
     return found.pair((first, second))[:1]
 
 
-def _audited(request: ReportRequest, qrels: Qrels, runs: Sequence[Any], bars: Bars) -> Audit:
-    """The audit with all its parts: each is asked for here, where somebody hears of progress."""
-    with bars(len(runs), "auditing the collection") as progress:
+def _audited(request: ReportRequest, qrels: Qrels, lists: ListedRuns, bars: Bars) -> Audit:
+    """The audit; each part that the sections show is asked for here, where somebody hears of progress."""
+    runs = len(lists.retrieved.runs)
+    with bars(0, "auditing the collection"):
         found = audit(
-            qrels, runs, request.measures, info=request.info, pool_depth=request.pool_depth,
+            qrels, lists, request.measures, info=request.info, pool_depth=request.pool_depth,
             policies=request.policies, draws=request.draws, run_format=request.run_format, jobs=request.jobs,
-            progress=progress,
         )  # fmt: skip
     if found.has_pool:
         with bars(len(found.unique("group").names), "leaving out groups") as progress:
             found.leave_out("group", progress)
-        with bars(len(runs), "leaving out runs") as progress:
+    if "collection" not in request.sections:
+        return found
+    if found.has_pool:
+        with bars(runs, "leaving out runs") as progress:
             found.leave_out("run", progress)
     with bars(request.draws, "drawing judgments") as progress:
         found.pseudo(progress)
-    with bars(len(runs), "looking for ties"):
+    with bars(runs, "looking for ties"):
         found.ties()
     return found
+
+
+def _statements(request: ReportRequest, audited: Audit) -> list[Statement]:
+    """Return what the collection is fit for and, where a section shows it, what to beware of."""
+    return audited.verdict() if "collection" in request.sections else audited.fitness()
 
 
 # -- what was read ---------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 
 from sounding.render.html import html_table
 from sounding.render.save import OPTIONS, POLICY, vega_scripts
-from sounding.render.style import require_charts
+from sounding.render.style import require_charts, unchecked
 from sounding.render.tables import (
     SCHEMA_VERSION,
     UNKNOWN,
@@ -154,7 +154,7 @@ def _order_of(column: Column | None) -> list[Cell] | None:
 
 def _chart_view(block: Drawn, identifier: str, packed: dict[str, str]) -> dict[str, Any]:
     """Return a chart for the template; its title is text, which wraps and which screen readers can read."""
-    specification = block.make().to_dict()
+    specification = unchecked(block.make)
     title = specification.pop("title")
     packed[f"{identifier}-chart"] = _packed(json.dumps(specification))
     return {"kind": "chart", "title": title["text"], "notes": title.get("subtitle", []),

@@ -182,10 +182,11 @@ def _pairs(report: Report) -> Iterator[Shown]:
     comparison = report.comparison
     if isinstance(comparison, MissingPart):
         return
-    whole = _paired(comparison_tables.people_pairs(comparison, ALL_ROWS))
+    found = comparison.columns(comparison.by_rank())
+    whole = _paired(comparison_tables.people_pairs(comparison, ALL_ROWS, found=found))
     whole = replace(whole, columns=[column for column in whole.columns if not _is_unknown(column)])
     whole = replace(whole, title=f"{plural(whole.height, 'row')}: a pair and a measure each")
-    data = comparison_tables.tidy_pairs(comparison)
+    data = comparison_tables.tidy_pairs(comparison, found=found)
     yield Shown(name="pairs", table=_first_rows(whole), data=data, whole=whole)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sounding.audit.judged_runs import ListedRuns, read_judged_runs, refuse_measures
+from sounding.audit.judged_runs import read_judged_runs, refuse_measures
 from sounding.audit.leave_out import Among, Remove
 from sounding.audit.pseudo import DRAWS
 from sounding.audit.result import Audit

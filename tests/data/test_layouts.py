@@ -57,91 +57,113 @@ def langchain(query: str, docs: list[tuple[str, float]]) -> Any:
     return {"question": query, "source_documents": found, "answer": "..."}
 
 
-def each(form: Any) -> list[Any]:
-    return [form(query, docs) for query, docs in RANKING.items()]
+Ranking = dict[str, list[tuple[str, float]]]
 
 
-RUNS: dict[str, Any] = {
-    "rank_eval": {"metric_score": 0.5, "details": dict(each(rank_eval_answer)), "failures": {}},
-    "rank_eval of version 6": {"rank_eval": {"quality_level": 1, "details": dict(each(rank_eval_answer))}},
-    "solr": each(solr),
-    "vespa": each(vespa),
-    "sentence-transformers": each(scored),
-    "langchain": each(langchain),
-    "mteb": {
-        "mteb_model_meta": {"model_name": "m/e5", "revision": "1"},
-        "default": {"test": {query: dict(docs) for query, docs in RANKING.items()}},
-    },
-}
-ORDERS: dict[str, Any] = {  # layouts that hold an order without scores
-    "opensearch": {
-        "hits": {"total": {"value": 2}, "hits": [
-            {"_id": query, "_source": {
-                "searchConfigurationId": "bm25", "searchText": query, "judgmentIds": ["j"],
-                "documentIds": [doc for doc, _ in docs], "metrics": [{"metric": "NDCG@8", "value": 0.0}],
-            }}
-            for query, docs in RANKING.items()
-        ]}
-    },
-    "ragas": each(lambda query, docs: {
-        "user_input": query, "retrieved_contexts": ["text"] * len(docs), "response": "r",
-        "retrieved_context_ids": [doc for doc, _ in docs], "reference_context_ids": ["d1", 7],
-    }),
-    "deepeval": each(lambda query, docs: {
-        "input": query, "actual_output": "r", "retrieval_context": [{"id": doc, "text": "t"} for doc, _ in docs],
-    }),
-    "solr without scores": [
-        {**solr(query, docs), "response": {"docs": [{"id": doc} for doc, _ in docs]}} for query, docs in RANKING.items()
-    ],
-}  # fmt: skip
-JUDGMENTS: dict[str, Any] = {
-    "rank_eval": {
-        "requests": [
-            {"id": query, "request": {"query": {"match": {"text": query}}},
-             "ratings": [{"_index": "i", "_id": doc, "rating": grade} for doc, grade in rated.items()]}
-            for query, rated in GRADES.items()
+def runs_of(ranking: Ranking) -> dict[str, Any]:
+    """A ranking in every layout that holds scores."""
+
+    def each(form: Any) -> list[Any]:
+        return [form(query, docs) for query, docs in ranking.items()]
+
+    return {
+        "rank_eval": {"metric_score": 0.5, "details": dict(each(rank_eval_answer)), "failures": {}},
+        "rank_eval of version 6": {
+            "rank_eval": {"quality_level": 1, "details": dict(each(rank_eval_answer))}
+        },
+        "solr": each(solr),
+        "vespa": each(vespa),
+        "sentence-transformers": each(scored),
+        "langchain": each(langchain),
+        "mteb": {
+            "mteb_model_meta": {"model_name": "m/e5", "revision": "1"},
+            "default": {"test": {query: dict(docs) for query, docs in ranking.items()}},
+        },
+    }
+
+
+def orders_of(ranking: Ranking) -> dict[str, Any]:
+    """A ranking in every layout that holds an order without scores."""
+
+    def each(form: Any) -> list[Any]:
+        return [form(query, docs) for query, docs in ranking.items()]
+
+    return {
+        "opensearch": {
+            "hits": {"total": {"value": 2}, "hits": [
+                {"_id": query, "_source": {
+                    "searchConfigurationId": "bm25", "searchText": query, "judgmentIds": ["j"],
+                    "documentIds": [doc for doc, _ in docs], "metrics": [{"metric": "NDCG@8", "value": 0.0}],
+                }}
+                for query, docs in ranking.items()
+            ]}
+        },
+        "ragas": each(lambda query, docs: {
+            "user_input": query, "retrieved_contexts": ["text"] * len(docs), "response": "r",
+            "retrieved_context_ids": [doc for doc, _ in docs], "reference_context_ids": ["d1", 7],
+        }),
+        "deepeval": each(lambda query, docs: {
+            "input": query, "actual_output": "r", "retrieval_context": [{"id": doc, "text": "t"} for doc, _ in docs],
+        }),
+        "solr without scores": [
+            {**solr(query, docs), "response": {"docs": [{"id": doc} for doc, _ in docs]}} for query, docs in ranking.items()
         ],
-        "metric": {"precision": {"k": 20}},
-    },
-    "opensearch": {
-        "name": "x", "type": "IMPORT_JUDGMENT",
-        "judgmentRatings": [
-            {"query": query, "ratings": [{"docId": doc, "rating": f"{grade}.000"} for doc, grade in rated.items()]}
-            for query, rated in GRADES.items()
+    }  # fmt: skip
+
+
+def judgments_of(grades: dict[str, dict[str, int]]) -> dict[str, Any]:
+    """Judgments in every layout."""
+    return {
+        "rank_eval": {
+            "requests": [
+                {"id": query, "request": {"query": {"match": {"text": query}}},
+                 "ratings": [{"_index": "i", "_id": doc, "rating": grade} for doc, grade in rated.items()]}
+                for query, rated in grades.items()
+            ],
+            "metric": {"precision": {"k": 20}},
+        },
+        "opensearch": {
+            "name": "x", "type": "IMPORT_JUDGMENT",
+            "judgmentRatings": [
+                {"query": query, "ratings": [{"docId": doc, "rating": f"{grade}.000"} for doc, grade in rated.items()]}
+                for query, rated in grades.items()
+            ],
+        },
+        "opensearch, by query": {
+            "judgmentRatings": {
+                query: [{"docId": doc, "rating": str(grade)} for doc, grade in rated.items()] for query, rated in grades.items()
+            }
+        },
+        "quepid book": {
+            "name": "b",
+            "query_doc_pairs": [
+                {"query_text": query, "doc_id": doc, "position": 1, "document_fields": None,
+                 "judgements": [{"rating": float(grade), "unrateable": False, "user_email": "a@x.org"}]}
+                for query, rated in grades.items() for doc, grade in rated.items()
+            ],
+        },
+        "quepid case": {"case_name": "c", "queries": [
+            {"query_text": query, "options": {}, "ratings": rated} for query, rated in grades.items()
+        ]},
+        "quepid ratings": {"queries": [{"query": query, "ratings": rated} for query, rated in grades.items()]},
+        "quepid import": {"ratings": [
+            {"query_text": query, "doc_id": doc, "rating": grade} for query, rated in grades.items() for doc, grade in rated.items()
+        ]},
+        "label studio": [
+            {"id": 1, "data": {"query": query, "doc_id": doc, "text": "..."}, "predictions": [],
+             "annotations": [{"completed_by": 10, "was_cancelled": False, "result": [
+                 {"from_name": "grade", "to_name": "text", "type": "choices", "value": {"choices": [str(grade)]}}]}]}
+            for query, rated in grades.items() for doc, grade in rated.items()
         ],
-    },
-    "opensearch, by query": {
-        "judgmentRatings": {
-            query: [{"docId": doc, "rating": str(grade)} for doc, grade in rated.items()] for query, rated in GRADES.items()
-        }
-    },
-    "quepid book": {
-        "name": "b",
-        "query_doc_pairs": [
-            {"query_text": query, "doc_id": doc, "position": 1, "document_fields": None,
-             "judgements": [{"rating": float(grade), "unrateable": False, "user_email": "a@x.org"}]}
-            for query, rated in GRADES.items() for doc, grade in rated.items()
+        "argilla": [
+            {"id": "r", "fields": {"text": "..."}, "metadata": {"topic": query, "doc": doc}, "suggestions": {},
+             "responses": {"relevance": [{"value": grade, "user_id": "u-1"}]}, "vectors": {}}
+            for query, rated in grades.items() for doc, grade in rated.items()
         ],
-    },
-    "quepid case": {"case_name": "c", "queries": [
-        {"query_text": query, "options": {}, "ratings": rated} for query, rated in GRADES.items()
-    ]},
-    "quepid ratings": {"queries": [{"query": query, "ratings": rated} for query, rated in GRADES.items()]},
-    "quepid import": {"ratings": [
-        {"query_text": query, "doc_id": doc, "rating": grade} for query, rated in GRADES.items() for doc, grade in rated.items()
-    ]},
-    "label studio": [
-        {"id": 1, "data": {"query": query, "doc_id": doc, "text": "..."}, "predictions": [],
-         "annotations": [{"completed_by": 10, "was_cancelled": False, "result": [
-             {"from_name": "grade", "to_name": "text", "type": "choices", "value": {"choices": [str(grade)]}}]}]}
-        for query, rated in GRADES.items() for doc, grade in rated.items()
-    ],
-    "argilla": [
-        {"id": "r", "fields": {"text": "..."}, "metadata": {"topic": query, "doc": doc}, "suggestions": {},
-         "responses": {"relevance": [{"value": grade, "user_id": "u-1"}]}, "vectors": {}}
-        for query, rated in GRADES.items() for doc, grade in rated.items()
-    ],
-}  # fmt: skip
+    }  # fmt: skip
+
+
+RUNS, ORDERS, JUDGMENTS = runs_of(RANKING), orders_of(RANKING), judgments_of(GRADES)
 
 
 def write(folder: Path, name: str, value: Any) -> Path:

@@ -18,6 +18,7 @@ from sounding.core.policies import Policies
 from sounding.core.text import plural, sentence
 from sounding.measures import Measure
 from sounding.measures.bounds.pairs import PairBounds
+from sounding.measures.summaries import mean_in_order
 from sounding.runs.pairs import Pairs
 from sounding.runs.pool import Pool
 from sounding.statistics.cases import UNTESTED, Cases, count_cases, strength
@@ -147,10 +148,8 @@ class Comparison(Displayed):
         """(2, pair): the means of run_a and run_b over the topics on which both have a value; NaN: none."""
         values = self.values[self.pairs.T, measure]
         both = np.where(np.isnan(values).any(axis=0), np.nan, values)
-        counted = np.count_nonzero(~np.isnan(both), axis=2)
-        none = np.full(counted.shape, np.nan)
         tested = self.performance_tests[measure].topics > 0
-        return np.divide(np.nansum(both, axis=2), counted, out=none, where=(counted > 0) & tested)
+        return np.where(tested, mean_in_order(both), np.nan)
 
     def settled(self, measure: int, pair: int) -> bool | None:
         """Return whether no completion of the judgments can reverse the pair; None: not known."""

@@ -24,13 +24,13 @@ def summaries(values: NDArray[np.float64], measures: Sequence[Measure]) -> NDArr
             summary[known, number] = np.nansum(values[known, number], axis=1)
         elif kind == "geometric":
             logs = np.log(np.maximum(values[:, number], GEOMETRIC_FLOOR))
-            summary[:, number] = np.exp(_mean_in_order(logs))
+            summary[:, number] = np.exp(mean_in_order(logs))
         elif kind == "mean":
-            summary[:, number] = _mean_in_order(values[:, number])
+            summary[:, number] = mean_in_order(values[:, number])
     return summary
 
 
-def _mean_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def mean_in_order(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Like `mean_over_topics`, but add topics one after the other to match trec_eval to the last bit.
 
     NumPy's sums add pairwise; only accumulating avoids that.

@@ -75,6 +75,14 @@ def scored(name: str) -> list[Any]:
     return [ir_measures.ScoredDoc(*row[1:]) for row in RUN_ROWS if row[0] == name]
 
 
+def ranked(name: str) -> dict[str, list[str]]:
+    """The documents of a run, best first, as programs without scores have them."""
+    run = DICTS[name]
+    return {
+        topic: sorted(docs, key=lambda doc: (docs[doc], doc), reverse=True) for topic, docs in run.items()
+    }
+
+
 def judged() -> list[Any]:
     return [ir_measures.Qrel(*row) for row in QREL_ROWS]
 
@@ -106,6 +114,7 @@ RUNS: dict[str, Callable[[Path], Any]] = {
     "{name: ScoredDocs}": lambda _: {name: scored(name) for name in NAMES},
     "{name: iterator of ScoredDoc}": lambda _: {name: iter(scored(name)) for name in NAMES},
     "{name: tuples}": lambda _: {name: [row[1:] for row in RUN_ROWS if row[0] == name] for name in NAMES},
+    "{name: ranked lists}": lambda _: {name: ranked(name) for name in NAMES},
     "{name: pandas}": lambda _: {
         name: pd.DataFrame(RUN_TABLE).query("run == @name").drop(columns="run") for name in NAMES
     },
@@ -124,6 +133,7 @@ ONE_RUN: dict[str, Callable[[Path], Any]] = {
     "Path": lambda place: place / "runs" / f"{NAMES[0]}.txt",
     "dict": lambda _: DICTS[NAMES[0]],
     "Run": lambda _: COLLECTION.runs[0],
+    "ranked lists": lambda _: ranked(NAMES[0]),
     "ScoredDocs": lambda _: scored(NAMES[0]),
     "iterator of ScoredDoc": lambda _: iter(scored(NAMES[0])),
     "tuples": lambda _: [row[1:] for row in RUN_ROWS if row[0] == NAMES[0]],
@@ -164,9 +174,8 @@ def _compared(qrels: Any, runs: Any, measures: Any) -> Any:
 
 def _audited(qrels: Any, runs: Any, measures: Any) -> Any:
     found = audit(qrels, runs, measures)
-    ties = found.ties()
-    order = [found.runs.runs.index(name) for name in NAMES]
-    return np.concatenate([found.values()[order], ties.shares[order]], axis=1)
+    assert len(found.ties().shares) == len(NAMES)  # ranked lists have none
+    return found.values()[[found.runs.runs.index(name) for name in NAMES]]
 
 
 def _held(qrels: Any, runs: Any, measures: Any) -> Any:
@@ -250,6 +259,7 @@ def test_no_public_function_that_takes_runs_or_judgments_is_forgotten() -> None:
     tried = {
         *FUNCTIONS, "read_run", "read_runs", "read_qrels", "write_run", "write_qrels", "agree",
         "with_assessment", "read_panel", "read_topics", "check", "convert", "compare_scores",
+        "track",  # hands all of them to `evaluate`
         "read_labels",  # on files and tables, in tests/data/test_labels.py
     }  # fmt: skip
     found = {
@@ -296,6 +306,27 @@ def test_several_runs_are_read_from_every_kind(folder: Path, kind: str) -> None:
     panel = read_panel({"judged": COLLECTION.qrels, "truth": COLLECTION.truth})
     effects = agree(panel, RUNS[kind](folder), [ir_measures.AP]).effects
     assert sorted(effects[0].systems) == sorted(NAMES)
+
+
+def test_ranked_lists_keep_their_order_and_say_what_is_wrong() -> None:
+    run = read_run({"1": ("c", "a", "b"), "2": [], "3": [7, 5]}, with_ranks=True)
+    assert [row[:2] for row in run.frame.iter_rows()] == [
+        ("1", "c"), ("1", "a"), ("1", "b"), ("3", "7"), ("3", "5"),
+    ]  # fmt: skip
+    assert run.ranks is not None
+    assert run.ranks.tolist() == [1, 2, 3, 1, 2]
+    qrels = {"1": {"a": 1}, "3": {"5": 1}}
+    assert evaluate(qrels, {"1": ["c", "a"], "3": [5]}, ["RR"]).values.ravel().tolist() == [0.5, 1]
+    both = {"x": {"1": ["a"]}, "y": {"1": ["c", "a"]}}
+    assert evaluate(qrels, both, ["RR"]).values[:, 0, 0].tolist() == [1, 0.5]
+    wrong: list[Any] = [
+        {"1": ["a", "b"], "2": {"a": 1.0}}, {"1": ["a", "a"]}, {"1": [], "2": []}, {"1": ["a", None]},
+    ]  # fmt: skip
+    for one in wrong:
+        with pytest.raises(SoundingError):
+            evaluate(qrels, one, ["RR"])
+    with pytest.raises(DataError, match="grade"):
+        read_qrels({"1": ["a"]})
 
 
 @pytest.mark.parametrize("kind", QRELS)

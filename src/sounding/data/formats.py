@@ -67,7 +67,8 @@ def read_run(
 ) -> Run:
     """Read a run from a file (`-`: standard input), a dict of dicts, a data frame, or a list of rows.
 
-    Frames are those of pandas, Polars and pyarrow; rows are ir_measures' ScoredDoc or (topic, doc, score).
+    A dict of lists has the documents of each topic, best first. Frames are those of pandas, Polars and
+    pyarrow; rows are ir_measures' ScoredDoc or (topic, doc, score).
 
     The format is detected from the file's name and content unless it is given. The run is named after its
     file without extension, or after its tag if it has no file, unless a name is given. A Run is returned as
@@ -122,9 +123,9 @@ def run_sources(runs: Any) -> list[Place]:
     """Return every run that the argument refers to, with the name it was given, if any.
 
     All commands and functions read their runs through this function. A text or path is a file, folder or
-    glob. A mapping is one run ({topic: {doc: score}}) or several by name ({name: run}). A frame is one run,
-    or several if a column names them. Lists and iterators hold runs, or the rows of one run (ir_measures'
-    ScoredDoc, or tuples). Lazy frames and iterators are consumed here.
+    glob. A mapping is one run ({topic: {doc: score}} or {topic: [doc, ...]}) or several by name
+    ({name: run}). A frame is one run, or several if a column names them. Lists and iterators hold runs, or
+    the rows of one run (ir_measures' ScoredDoc, or tuples). Lazy frames and iterators are consumed here.
     """
     runs = materialize(runs)
     if isinstance(runs, Mapping) and not is_one_table(runs):
@@ -150,9 +151,16 @@ def _places(source: Any) -> list[Place]:
 
 
 def is_one_table(runs: Mapping[Any, Any]) -> bool:
-    """Return whether a mapping is {topic: {doc: score}}: its values hold numbers, not rankings."""
+    """Return whether a mapping is one run, {topic: {doc: score}} or {topic: [doc, ...]}, or one qrels."""
     first = next(iter(runs.values()), None)
-    return isinstance(first, Mapping) and not any(isinstance(inner, Mapping) for inner in first.values())
+    if isinstance(first, Mapping):
+        return not any(isinstance(inner, Mapping) or _is_ranked(inner) for inner in first.values())
+    return any(map(_is_ranked, runs.values()))
+
+
+def _is_ranked(docs: Any) -> bool:
+    """Return whether this is a list of document ids, best first."""
+    return isinstance(docs, list | tuple) and bool(docs) and all(isinstance(doc, str | int) for doc in docs)
 
 
 def read_qrels(
@@ -415,23 +423,27 @@ def records_in_memory(source: Any, kind: Kind, problems: Problems) -> Records:
     if is_rows(source):
         return records_of_rows(source, kind, problems)
     value = VALUE[kind]
-    columns: dict[str, list[Any]] = {"topic": [], "doc": [], value: []}
     if not isinstance(source, Mapping):
         wanted = "a run" if kind == "run" else "qrels"
         raise DataError(
             f"cannot read {wanted} from {type(source).__name__}; expected {{topic: {{doc: {value}}}}}"
         )
+    ranked = kind == "run" and any(map(_is_ranked, source.values()))
+    expected = "{topic: [doc, ...]}" if ranked else f"{{topic: {{doc: {value}}}}}"
+    columns: dict[str, list[Any]] = {"topic": [], "doc": [], "rank" if ranked else value: []}
     for topic, docs in source.items():
-        if not isinstance(docs, Mapping):
+        if not (_is_ranked(docs) or docs in ([], ()) if ranked else isinstance(docs, Mapping)):
             raise DataError(
-                f"{problems.source}: topic {quote(str(topic))} is {describe_value(docs)};"
-                f" expected {{topic: {{doc: {value}}}}}"
+                f"{problems.source}: topic {quote(str(topic))} is {describe_value(docs)}; expected {expected}"
             )
         columns["topic"] += [topic] * len(docs)
-        columns["doc"] += docs.keys()
-        columns[value] += docs.values()
+        columns["doc"] += docs
+        if ranked:
+            columns["rank"] += range(1, len(docs) + 1)
+        else:
+            columns[value] += docs.values()
     if not columns["topic"]:
-        raise DataError(f"{problems.source}: no topic has documents; expected {{topic: {{doc: {value}}}}}")
+        raise DataError(f"{problems.source}: no topic has documents; expected {expected}")
     return records_of_items(columns, None, problems)
 
 

@@ -105,6 +105,16 @@ def test_few_systems_get_no_verdict_by_tau(call: Call, trial: Path) -> None:
     assert "barely" not in out
 
 
+def test_few_topics_are_warned_of(call: Call, trial: Path, tmp_path: Path) -> None:
+    lines = (trial / "qrels.txt").read_text().splitlines(keepends=True)
+    kept = sorted({line.split()[0] for line in lines})[:24]
+    for name in ("one.txt", "two.txt"):
+        (tmp_path / name).write_text("".join(line for line in lines if line.split()[0] in kept))
+    _, out, _ = call(str(tmp_path / "one.txt"), str(tmp_path / "two.txt"), *FEW)
+    assert "Only 24 topics, fewer than 25" in flat(out)
+    assert "fewer than 25" not in call(*THREE, *FEW, "--notes")[1]
+
+
 def test_people_see_at_most_three_notes(call: Call) -> None:
     _, out, _ = call(*THREE, "--runs", "runs", *QUICK)
     notes = out.rpartition("\n\nNext: ")[0].rpartition("\n\n")[2]

@@ -8,10 +8,11 @@ from scipy.stats import kendalltau
 from tests.audit.random_runs import trial
 from tests.audit.test_unique import holders
 
-from sounding.audit.coverage import coverage, growth_by_depth, pool_outcomes
+from sounding.audit.coverage import coverage, deeper_pool, growth_by_depth, pool_outcomes
 from sounding.audit.judged_runs import read_judged_runs
 from sounding.audit.leave_out import By
 from sounding.audit.pseudo import assessed_at, assessment, reinforcement
+from sounding.core.errors import DataError
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
@@ -197,3 +198,41 @@ def test_reinforcement_is_the_share_of_documents_that_another_run_or_another_gro
     expected = evaluate(made.qrels, made.runs, ["A_p@12"]).mean()[:, 0]
     np.testing.assert_allclose(assessment(runs), expected, rtol=1e-12)
     assert found.assessment.tolist() == assessment(runs)[:5].tolist()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_deeper_pool_is_counted_by_hand_run_by_run(seed: int) -> None:
+    made = trial(seed, depth=6)
+    runs = read_judged_runs(made.qrels, made.runs, info=made.info)
+    pooled = [run for run, row in made.info.items() if row.pooled]
+    first = {topic: {doc for run in pooled for doc in made.order(run, topic)[:2]} for topic in made.judged}
+    found = deeper_pool(runs, 2)
+    assert (found.first, found.depth, found.runs) == (2, 6, tuple(pooled))
+    seen: dict[str, set[str]] = {topic: set() for topic in made.judged}
+    for run, documents, judged, relevant in zip(
+        found.runs, found.documents, found.judged, found.relevant, strict=True
+    ):
+        new = [
+            (topic, doc)
+            for topic in made.judged
+            for doc in made.order(run, topic)[2:6]
+            if doc not in first[topic]
+        ]
+        grades = [made.judged[topic].get(doc) for topic, doc in new]
+        assert documents == judged == len(new)  # the pool was judged completely
+        assert relevant == sum(bool(grade) for grade in grades)
+        for (topic, doc), grade in zip(new, grades, strict=True):
+            seen[topic] |= {doc} if grade else set()
+    assert found.new.tolist() == [len(seen[topic]) for topic in runs.topics]
+    known = [sum(made.judged[topic][doc] > 0 for doc in first[topic]) for topic in runs.topics]
+    assert found.known.tolist() == known
+    assert found.tau == pytest.approx(kendalltau(known, found.new).statistic, nan_ok=True)
+
+
+def test_a_deeper_pool_begins_at_half_of_its_depth_and_not_below_its_end() -> None:
+    made = trial(0, depth=5)
+    runs = read_judged_runs(made.qrels, made.runs, info=made.info)
+    assert deeper_pool(runs).first == 3
+    for depth in (0, 5):
+        with pytest.raises(DataError, match="give a depth from 1 to 4"):
+            deeper_pool(runs, depth)

@@ -68,3 +68,20 @@ def test_a_corpus_or_topics_of_another_collection_are_refused(runs: JudgedRuns, 
     corpus.write_text('{"id": "x", "text": "green"}\n')
     with pytest.raises(DataError, match="holds none of the judged documents"):
         title_bias(runs, topics(t1="green"), [corpus])
+
+
+def test_without_a_known_pool_ranks_are_the_best_in_any_run(corpus: Path) -> None:
+    ranked = {"1": {"b": 3, "a": 2, "c": 1}}
+    other = {"1": {"d": 2, "a": 1}}
+    judged = {"1": {"a": 1, "b": 0, "c": 1, "d": 1}}
+    info = {name: RunInfo(run=name, group=name, kind="", priority=1, pooled=False) for name in ("r", "s")}
+    runs = read_judged_runs(
+        Qrels.from_dict(judged), [Run.from_dict(ranked, name="r"), Run.from_dict(other, name="s")], info=info
+    )
+    assert not runs.pool.known
+    found = title_bias(runs, topics(t1="The green sea turtles"), [corpus])
+    # Rank 1: b (nothing) and d (green turtles); rank 2: a (green sea); rank 3: c (green turtles).
+    assert not found.pooled
+    assert found.relevant.tolist() == [1, 1, 1]
+    np.testing.assert_allclose(found.relevant_share, [2 / 3, 2 / 3, 2 / 3])
+    assert found.nonrelevant.tolist() == [1, 0, 0]

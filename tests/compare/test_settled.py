@@ -278,7 +278,22 @@ def test_a_difference_that_rounding_leaves_of_nothing_settles_nothing() -> None:
     }
     collection = Collection([first, second], judged)
     for measure in ("RBP(p=0.7)", "DCG", "AP", "nDCG"):
-        assert bounds_of(collection, measure, pairs=all_pairs(2)).settled.tolist() == [False], measure
+        found = bounds_of(collection, measure, pairs=all_pairs(2))
+        assert found.settled.tolist() == [False], measure
+        assert found.final.tolist() == [True], measure  # everything is judged: they are equal for certain
+
+
+@pytest.mark.parametrize(
+    "measure", ["P@2", "RBP(p=0.7)", "AP", "AP@2", "nDCG", "RR", "Rprec", "ERR@3", "Q", "GMAP"]
+)
+def test_fully_judged_runs_of_equal_value_are_settled_as_equal(measure: str) -> None:
+    judged = {topic: {"r": 1.0, "s": 1.0, "m": 0.0, "n": 0.0} for topic in "tu"}
+    # The same values in other topics and by other documents.
+    collection = Collection(
+        [{"t": ["r", "m", "s"], "u": ["m", "r", "n"]}, {"t": ["n", "s", "m"], "u": ["s", "n", "r"]}], judged
+    )
+    found = bounds_of(collection, measure, pairs=all_pairs(2))
+    assert found.final.tolist() == [True]
 
 
 def test_missing_topics_count_nothing_or_are_skipped_for_the_pair() -> None:

@@ -200,3 +200,12 @@ def test_of_many_runs_the_chart_shows_the_best_and_the_baseline() -> None:
     ]
     assert names == [f"run{number:03}" for number in range(MOST_RUNS - 1)] + ["run049"]
     assert f"{MOST_RUNS} of {MOST_RUNS + 10} runs" in specification["title"]["text"]
+
+
+def test_notes_are_about_all_runs_whatever_is_shown(call: Call) -> None:
+    path = Path("trial/runs/auk-1.txt")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if line.split()[0] != lines[0].split()[0]))
+    for form in ("table", "trec", "csv"):
+        _, out, err = call("--top", "1", "--format", form, "-m", "NumRet")
+        assert "auk-1: 1" in " ".join((out + err).split()), form

@@ -384,3 +384,8 @@ def test_pool_knows_minimal_test_collections(trial: Path, monkeypatch: pytest.Mo
 def test_the_commands_on_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run_commands(ROOT / "docs" / "simulate.md") >= 4
+
+
+def test_few_topics_are_warned_of(call: Call) -> None:
+    _, out, _ = call("qrels.txt", "runs", *QUICK, "--format", "json")
+    assert any("5 topics, fewer than 25" in note for note in json.loads(out)["notes"])

@@ -10,7 +10,7 @@ from sounding.agree.panel import LogCounts, Repeats
 from sounding.agree.resampling import SWAP_SHARES, Effect
 from sounding.agree.result import Study
 from sounding.core.text import first_few, natural_order, plural, whole_percent
-from sounding.evaluate.result import FEW_RUNS
+from sounding.evaluate.result import FEW_RUNS, FEW_TOPICS
 from sounding.statistics.assessor_agreement import Estimate
 from sounding.statistics.rank_correlation import find_coefficient
 
@@ -120,6 +120,11 @@ def notes(study: Study, *, policies: bool = False) -> list[str]:
     if how.outside in OUTSIDE:
         filled = sum(panel.filled)
         texts.append(OUTSIDE[how.outside].format(primary=panel.assessors[how.primary], count=filled))
+    if len(panel.topics) < FEW_TOPICS:
+        texts.append(
+            f"Only {plural(len(panel.topics), 'topic')}, fewer than {FEW_TOPICS}: agreement and rankings may"
+            " well differ on other topics."
+        )
     texts += _topics_without_value(study)
     if not any(topic.contested for topic in study.agreements.topics):
         texts.append(NONE_CONTESTED)

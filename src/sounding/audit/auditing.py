@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from sounding.audit.judged_runs import read_judged_runs, refuse_measures
 from sounding.audit.leave_out import Among, Remove
@@ -13,7 +15,7 @@ from sounding.core.errors import DataError
 from sounding.core.limits import check_count
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.workers import Progress
-from sounding.data.run_info import RunInfo
+from sounding.data.run_info import RunInfo, reported_runs
 from sounding.measures import parse_measures
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
@@ -26,6 +28,7 @@ def audit(
     *,
     new: Any = (),
     info: Mapping[str, RunInfo] | None = None,
+    only: str | Sequence[str] = (),
     pool_depth: int | None = None,
     level: float = 1,
     remove: Remove = "relevant",
@@ -42,7 +45,9 @@ def audit(
     Runs are files, folders, globs, tables, dicts or frames, as for `evaluate`; `new` names files of runs
     that had no part in the judgments. `info` tells group and kind of runs and which were pooled. `remove`
     says what leaving out a run or group takes away: relevant documents that nobody else found, or all
-    judgments of what nobody else found. `unique_among` says who nobody is: the other pooled runs, or all.
+    judgments of what nobody else found. `only` reports only runs that meet conditions on `info` (see
+    `compare`): their rows, and the means and correlations over runs; the pool stays that of all runs.
+    `unique_among` says who nobody is: the other pooled runs, or all.
     Runs may also be what `list_runs` read.
     """
     check_count("draws", draws, 1)
@@ -57,6 +62,13 @@ def audit(
         raise DataError(
             f"{found.qrels.source}: no relevant document at level {level:g}; the highest grade is {highest}"
         )
+    reported = reported_runs(found.runs, found.retrieved.tags, info, only)
     return Audit(
-        runs=found, measures=wanted, remove=remove, among=unique_among, draws=draws, seed=policies.seed
+        runs=found,
+        reported=np.ones(len(found.runs), np.bool_) if reported is None else reported | found.new,
+        measures=wanted,
+        remove=remove,
+        among=unique_among,
+        draws=draws,
+        seed=policies.seed,
     )

@@ -510,22 +510,25 @@ def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[
     yield "growth", lambda: growth_by_depth(_growth(audit))
     if audit.unique().counts().any():
         yield "unique-relevant", lambda: unique_relevant(audit.unique().frame)
-    changes = audit.leave_out().frame.filter(
-        polars.col("pooled") & (polars.col("measure") == first) & polars.col("percent").is_not_nan()
+    changes = (
+        audit.leave_out()
+        .of_runs(audit.reported_names)
+        .frame.filter(
+            polars.col("pooled") & (polars.col("measure") == first) & polars.col("percent").is_not_nan()
+        )
     )
     if changes.height:
         yield "leave-out", lambda: leave_out_changes(changes, measure=first)
+    reinforced = audit.reinforcement().of_runs(audit.reported_names)
     yield (
         "reinforcement",
-        lambda: reinforcement(
-            audit.reinforcement().frame, assessment=f"A_p@{k}", tau=known(audit.reinforcement().tau)
-        ),
+        lambda: reinforcement(reinforced.frame, assessment=f"A_p@{k}", tau=known(reinforced.tau)),
     )
 
 
 def _rankings(audit: Audit) -> polars.DataFrame:
     """Columns run, kind, performance, ranking, value, tau: random judgments where known, and popularity."""
-    found = audit.pseudo()
+    found = audit.pseudo().of_runs(audit.reported_names)
     named = {"random": "MAP with random judgments", "popularity": "overlap with the other runs"}
     return polars.concat(
         found.frame.select(
@@ -539,7 +542,7 @@ def _rankings(audit: Audit) -> polars.DataFrame:
 
 def _ties(audit: Audit) -> style.Chart:
     """Return what rules for ties change, beside how many scores are tied."""
-    found = audit.ties()
+    found = audit.ties().of_runs(audit.reported_names)
     rules = found.rules[1:]
     frame = polars.concat(
         found.frame.select(
@@ -554,11 +557,12 @@ def _ties(audit: Audit) -> style.Chart:
 
 
 def _shares(audit: Audit) -> polars.DataFrame:
-    shares = audit.coverage().judged_share
+    shares = audit.coverage().judged_share[audit.reported]
     runs, depths = shares.shape
+    names = [run for run in audit.runs.runs if run in audit.reported_names]
     return polars.DataFrame(
         {
-            "run": [run for run in audit.runs.runs for _ in range(depths)],
+            "run": [run for run in names for _ in range(depths)],
             "k": np.tile(np.arange(1, depths + 1), runs),
             "share": shares.ravel(),
         },
@@ -571,6 +575,7 @@ def _composition(audit: Audit) -> polars.DataFrame:
         audit.coverage()
         .frame.select("run", "relevant", "nonrelevant", "unjudged")
         .with_columns(polars.Series("value", audit.values()[:, 0]))
+        .filter(polars.Series(audit.reported))
     )
 
 

@@ -12,8 +12,8 @@ from sounding.terminal.help import GroupedCommand
 
 CHART_FORMATS = ("html", "svg", "png", "pdf")
 SECTIONS = (
-    "pool", "runs", "topics", "growth", "unique", "leave-out", "reinforcement", "ties", "assessment", "parts",
-    "titles",
+    "pool", "runs", "topics", "growth", "deeper", "unique", "leave-out", "reinforcement", "ties",
+    "assessment", "parts", "titles",
 )  # fmt: skip
 
 
@@ -57,6 +57,10 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
         help="Show this section in detail; repeatable.",
         spelled="--section",
     )
+    first_depth: int | None = declare.count(
+        "Count new relevant documents below this depth (for --section deeper); default: half of the pool's.",
+        metavar="D",
+    )
     every: bool = declare.flag("Show the verdict and every section.", spelled="--all")
     top: int | None = declare.count("Show only the first N rows of each section.  [default: 20]")
     parts: str | None = declare.text(
@@ -95,6 +99,7 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
             "parts": self.parts is not None,
             "titles": self.topics is not None,
             "assessment": bool(self.collections),
+            "deeper": self.first_depth is not None,
         }
         return list(dict.fromkeys([*self.chosen, *(name for name, own in asked.items() if own)]))
 

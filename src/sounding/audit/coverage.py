@@ -5,16 +5,20 @@ Lu et al. (2016), Table 4 and Fig. 1; Zobel (1998).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from sounding.audit.judged_runs import Flags, JudgedRuns
+from sounding.core.errors import DataError
 from sounding.core.lazy import polars
 from sounding.relevance.growth import count_by_depth, expected_beyond, last_depth, likely_beyond
 from sounding.runs.pool import first_unjudged, judged_shares
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE
+from sounding.statistics.rank_correlation import kendall_tau
 
 SHORT = 0.5  # a run whose lists have less than this share of the usual number of documents is short
 
@@ -184,4 +188,74 @@ def growth_by_depth(runs: JudgedRuns) -> Growth:
         end=end,
         remaining=expected_beyond(relevant, end) if depth > 1 else unknown,
         last=last_depth(relevant) if depth > 1 else unknown,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DeeperPool:
+    """What judging a deeper pool found beyond the pool of a first depth (Voorhees 2002, section 2.2)."""
+
+    first: int  # the depth of the first pool
+    depth: int  # of the whole pool
+    runs: tuple[str, ...]  # (run,) those that contributed
+    groups: tuple[str, ...]  # (run,)
+    kinds: tuple[str, ...]  # (run,)
+    documents: Counts  # (run,) documents between the two depths that the first pool lacks
+    judged: Counts  # (run,) those that were judged
+    relevant: Counts  # (run,) those that are relevant
+    known: Counts  # (topic,) relevant documents of the first pool
+    new: Counts  # (topic,) relevant documents that only the deeper pool has
+
+    @property
+    def tau(self) -> float:
+        """Kendall's tau over topics, between relevant documents of the first pool and new ones."""
+        return kendall_tau(self.known.astype(np.float64), self.new.astype(np.float64))
+
+    @property
+    def frame(self) -> polars.DataFrame:
+        """One row a run, the one with most new relevant documents first."""
+        columns = {
+            "run": self.runs, "group": self.groups, "kind": self.kinds, "new_documents": self.documents,
+            "new_judged": self.judged, "new_relevant": self.relevant,
+        }  # fmt: skip
+        frame = polars.DataFrame(columns, schema_overrides=dict.fromkeys(list(columns)[:3], polars.String))
+        return frame.sort("new_relevant", "run", descending=[True, False])
+
+    def of_runs(self, kept: Collection[str]) -> DeeperPool:
+        """Return the rows of some runs."""
+        rows = [place for place, run in enumerate(self.runs) if run in kept]
+        texts = {
+            name: tuple(getattr(self, name)[row] for row in rows) for name in ("runs", "groups", "kinds")
+        }
+        counts = {name: getattr(self, name)[rows] for name in ("documents", "judged", "relevant")}
+        parts: dict[str, Any] = texts | counts
+        return replace(self, **parts)
+
+
+def deeper_pool(runs: JudgedRuns, first: int | None = None) -> DeeperPool:
+    """Count what each contributing run has beyond the pool of depth `first` (None: half of the pool's)."""
+    pooled, depth = runs.contributions(), runs.reach
+    first = (depth + 1) // 2 if first is None else first
+    if not 0 < first < depth:
+        raise DataError(
+            f"the first pool is {first} deep and the whole one {depth}; give a depth from 1 to {depth - 1}"
+        )
+    best = pooled.best_ranks()
+    new, judged = np.append(best > first, False), np.append(np.isfinite(runs.grades()), False)
+    relevant = np.append(runs.is_relevant(), False)
+    counts = np.array(
+        [
+            [np.count_nonzero(flags[own[:, first:depth]]) for flags in (new, new & judged, new & relevant)]
+            for own in pooled.lists
+        ]
+    )
+    places = runs.contributing.nonzero()[0].tolist()
+    by_topic = [
+        np.bincount(runs.retrieved.topic[kept], minlength=len(runs.topics))
+        for kept in (relevant[:NONE] & (best > 0) & (best <= first), relevant[:NONE] & new[:NONE])
+    ]
+    return DeeperPool(
+        first=first, depth=depth, runs=pooled.runs, groups=tuple(runs.groups[place] for place in places),
+        kinds=tuple(runs.kinds[place] for place in places), documents=counts[:, 0], judged=counts[:, 1],
+        relevant=counts[:, 2], known=by_topic[0], new=by_topic[1],
     )  # fmt: skip

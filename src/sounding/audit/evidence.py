@@ -10,14 +10,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sounding.audit.coverage import (
+    DeeperPool,
     Growth,
     JudgedCoverage,
     PoolOutcomes,
     coverage,
+    deeper_pool,
     growth_by_depth,
     pool_outcomes,
 )
-from sounding.audit.judged_runs import JudgedRuns
+from sounding.audit.judged_runs import Flags, JudgedRuns
 from sounding.audit.leave_out import Among, By, LeftOut, Remove, UniqueDocuments, leave_out, unique_documents
 from sounding.audit.pseudo import Pseudo, Reinforcement, rankings_without_judgments, reinforcement
 from sounding.audit.ties import TiedScores, tied_scores
@@ -37,6 +39,7 @@ class AuditEvidence:
     """One collection and its runs; every method computes its part once."""
 
     runs: JudgedRuns
+    reported: Flags  # (run,) which runs tables and summaries are about
     measures: tuple[Measure, ...]
     remove: Remove  # what leaving out a run or group takes away
     among: Among  # the runs that may hold a document for it not to be unique
@@ -49,6 +52,11 @@ class AuditEvidence:
             self._known[key] = compute()
         found: Part = self._known[key]
         return found
+
+    @cached_property
+    def reported_names(self) -> frozenset[str]:
+        """The names of the runs that tables and summaries are about."""
+        return frozenset(run for run, own in zip(self.runs.runs, self.reported, strict=True) if own)
 
     @property
     def sampled(self) -> bool:
@@ -107,6 +115,10 @@ class AuditEvidence:
     def growth(self) -> Growth:
         """Relevant documents by pool depth."""
         return self._once("growth", lambda: growth_by_depth(self.runs))
+
+    def deeper(self, first: int | None = None) -> DeeperPool:
+        """Return the relevant documents that judging beyond a first depth brought, run by run."""
+        return self._once(("deeper", first), lambda: deeper_pool(self.runs, first))
 
     def unique(self, by: By = "group") -> UniqueDocuments:
         """Documents that one group, or run, alone contributed."""

@@ -59,7 +59,7 @@ def run(options: AuditOptions) -> None:
     policies = plain_policies_of(options)
     found = _audited(
         options.qrels, options.runs, options.info, "reading runs", policies, options, options.new,
-        options.pool_depth,
+        options.pool_depth, options.only,
     )  # fmt: skip
     extras = _extras(found, part, policies, options)
     wanted = _wanted(found, extras, options)
@@ -74,8 +74,9 @@ def run(options: AuditOptions) -> None:
 
 
 IDLE_WITH_LABELS = (
-    "new", "remove", "unique_among", "chosen", "every", "parts", "topics", "corpus", "collections",
-    "collection_info", "draws", "chart", "chart_format", "info", "pool_depth",
+    "new", "remove", "unique_among", "chosen", "first_depth", "every", "parts", "topics", "corpus",
+    "collections",
+    "collection_info", "draws", "chart", "chart_format", "info", "only", "pool_depth",
 )  # fmt: skip
 
 
@@ -165,15 +166,15 @@ def _check_idle(options: AuditOptions) -> None:
 
 def _audited(
     qrels: str, runs: Sequence[str], info: Sequence[str], label: str, policies: Policies,
-    options: AuditOptions, new: Sequence[str] = (), pool_depth: int | None = None,
+    options: AuditOptions, new: Sequence[str] = (), pool_depth: int | None = None, only: Sequence[str] = (),
 ) -> Audit:  # fmt: skip
     """The audit of this collection, or of another."""
     files = find_runs(runs)
     with progress_bar(len(files), quiet=options.quiet, label=label) as progress:
         return audit(
             qrels, files, options.measures or DEFAULT_MEASURES, new=find_runs(new) if new else (),
-            info=read_info(info), pool_depth=pool_depth, level=options.level, remove=options.remove,
-            unique_among=options.unique_among, draws=options.draws, policies=policies,
+            info=read_info(info, only), only=only, pool_depth=pool_depth, level=options.level,
+            remove=options.remove, unique_among=options.unique_among, draws=options.draws, policies=policies,
             qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
             progress=progress,
         )  # fmt: skip
@@ -189,6 +190,7 @@ def _extras(found: Audit, part: PartOf | None, policies: Policies, options: Audi
         parts=None if part is None else found.parts(part),
         titles=None if options.topics is None else found.title_bias(options.topics, options.corpus),
         others=others,
+        first_depth=options.first_depth,
     )
 
 

@@ -78,8 +78,14 @@ class JudgedRuns(Regrading):
 
     def pool_ranks(self) -> Counts:
         """(judgment,): the best rank in a contributing run, as deep as the pool; 0: none has it there."""
-        best = np.append(self.contributions().best_ranks(), 0)
-        return best[self.document]
+        return self._judged_at(self.contributions())
+
+    def best_ranks(self) -> Counts:
+        """(judgment,): the best rank in any run that is not new; 0: none has it."""
+        return self._judged_at(self.retrieved.pick(~self.new))
+
+    def _judged_at(self, lists: Retrieved) -> Counts:
+        return np.append(lists.best_ranks(), 0)[self.document]
 
 
 class ListedRuns(NamedTuple):

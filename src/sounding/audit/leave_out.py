@@ -6,9 +6,9 @@ that no other group found. What changes then is about what a new run of the same
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -140,6 +140,15 @@ class LeftOut:
     rank_without: Counts  # (row, measure) with every run on the judgments that are left
     judged_share: Values  # (row, depth) mean share judged down to each depth had no unique document been
     winner_changes: Flags  # (unit, topic) no former best run by the first measure is still the best
+
+    def of_runs(self, kept: Collection[str]) -> LeftOut:
+        """Return the rows of some runs; ranks stay those among all contributing runs."""
+        rows = np.array([run in kept for run in self.runs], np.bool_)
+        names = ("unit", "pooled", "lost", "full", "without", "full_on_ten", "without_on_ten", "rank",
+                 "rank_without", "judged_share")  # fmt: skip
+        texts = {name: tuple(np.array(getattr(self, name), object)[rows]) for name in ("runs", "kinds")}
+        parts: dict[str, Any] = {name: getattr(self, name)[rows] for name in names} | texts
+        return replace(self, **parts)
 
     def change(self) -> Values:
         """(row, measure): value without, minus value with, the unique documents."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +32,10 @@ class Pseudo:
     assessment: Values  # (run,) A_p at k
     random: Values  # (run,) mean MAP over random pseudo-judgments; NaN where no pool is known to draw from
     popularity: Values  # (run,) mean overlap with every other run
+
+    def of_runs(self, kept: Collection[str]) -> Pseudo:
+        """Return the same of some runs; popularity stays that among all."""
+        return _of_runs(self, kept, ("performance", "assessment", "random", "popularity"))
 
     def tau(self) -> dict[str, float]:
         """Kendall's tau of each with MAP; NaN: not defined, or one of the two is not known of some run."""
@@ -140,6 +146,10 @@ class Reinforcement:
     group_overlap: Values  # (run,) the same, of runs of other groups
     assessment: Values  # (run,) A_p at k
 
+    def of_runs(self, kept: Collection[str]) -> Reinforcement:
+        """Return the same of some runs; overlap stays that with all."""
+        return _of_runs(self, kept, ("overlap", "group_overlap", "assessment"))
+
     @property
     def tau(self) -> float:
         """Kendall's tau between assessment and overlap with the other runs; NaN: not defined."""
@@ -184,6 +194,17 @@ def reinforcement(runs: JudgedRuns) -> Reinforcement:
         group_overlap=_shared(pooled, holders_by_owner(pooled, groups) > 1),
         assessment=assessment(runs)[places],
     )  # fmt: skip
+
+
+_Rows = TypeVar("_Rows", Pseudo, Reinforcement)
+
+
+def _of_runs(found: _Rows, kept: Collection[str], arrays: Sequence[str]) -> _Rows:
+    """Return what is known of some runs."""
+    rows = [place for place, run in enumerate(found.runs) if run in kept]
+    parts: dict[str, Any] = {name: getattr(found, name)[rows] for name in arrays}
+    parts |= {name: tuple(getattr(found, name)[row] for row in rows) for name in ("runs", "kinds")}
+    return replace(found, **parts)
 
 
 def _shared(pooled: Retrieved, several: Flags) -> Values:

@@ -465,10 +465,30 @@ def part_columns(contributing: int, reach: int) -> str:
     )
 
 
-def title_words(overall: float) -> str:
-    """Explain the shares of title words; `overall` is that of all relevant documents."""
+def deeper_pool(first: int, depth: int, by_run: Sequence[int], known: int, new: int, tau: float) -> str:
+    """Say how many relevant documents a deeper pool brought, by run and by topic."""
+    share = whole_percent(new / (known + new)) if known + new else "0%"
+    spread = (
+        f" A run has {np.mean(by_run):.1f} of them on average, from {min(by_run):,} to {max(by_run):,}."
+        if by_run
+        else ""
+    )
+    topics = (
+        ""
+        if np.isnan(tau)
+        else f" Topics with many relevant documents above also have many new ones: tau {tau:.2f}."
+    )
     return (
-        "Mean share of a title's words that judged documents contain, by their best rank in a pooled run."
+        f"The pool of depth {first} had {known:,} relevant documents; judging it to {depth} added {new:,}"
+        f" ({share} of all).{spread}{topics}"
+    )
+
+
+def title_words(overall: float, *, pooled: bool) -> str:
+    """Explain the shares of title words; `overall` is that of all relevant documents."""
+    where = "a pooled run" if pooled else "any run (no run is known to have been pooled)"
+    return (
+        f"Mean share of a title's words that judged documents contain, by their best rank in {where}."
         f" All relevant documents: {whole_percent(overall)}."
     )
 

@@ -34,6 +34,7 @@ class Extras:
     parts: Parts | None = None
     titles: TitleBias | None = None
     others: Sequence[tuple[str, Pseudo]] = ()  # other collections, by name
+    first_depth: int | None = None  # of the pool beyond which new documents are counted; None: half
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -201,6 +202,7 @@ def runs_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     runs, found, values = audit.runs, audit.coverage(), audit.values()
     depths = audit.depths()
     order = np.lexsort((np.arange(len(runs.runs)), -np.nan_to_num(values[:, 0], nan=-np.inf)))
+    order = order[audit.reported[order]]
     who: dict[str, Any] = {
         "run": runs.runs, "group": runs.groups, "kind": runs.kinds,
         "pooled": [
@@ -300,6 +302,18 @@ def growth_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     return AuditSection(frame=frame, tables=[table], facts={"growth": more})
 
 
+def deeper_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
+    """Return what each run brought beyond the pool of a first depth."""
+    found = audit.deeper(extras.first_depth).of_runs(audit.reported_names)
+    frame = found.frame
+    first, depth, old, new = found.first, found.depth, int(found.known.sum()), int(found.new.sum())
+    notes = [sentences.deeper_pool(first, depth, found.relevant.tolist(), old, new, found.tau)]
+    title = f"New relevant documents, depth {first + 1} to {depth} (Voorhees 2002, section 2.2)"
+    table = people(frame, title, top=top, notes=notes)
+    more = {"first": first, "depth": depth, "known": old, "new": new, "tau": known(found.tau)}
+    return AuditSection(frame=frame, tables=[table], facts={"deeper": more})
+
+
 def _remaining(growth: Growth) -> list[str]:
     """How many relevant documents remain by the law that was fitted, and where it ends; nothing: unknown."""
     if growth.depth < 2:
@@ -324,7 +338,7 @@ def titles_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     found = extras.titles
     if found is None:
         raise ValueError("no titles were asked for")
-    notes = [sentences.title_words(found.overall)]
+    notes = [sentences.title_words(found.overall, pooled=found.pooled)]
     if found.without_text or found.without_title:
         notes.append(sentences.without_words(found.without_text, found.without_title))
     table = people(
@@ -369,7 +383,7 @@ def leave_out_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     frames, rows = [], []
     ways: tuple[By, ...] = ("run", "group")
     for by in ways:
-        found = audit.leave_out(by)
+        found = audit.leave_out(by).of_runs(audit.reported_names)
         frames.append(found.frame.with_columns(by=polars.lit(by)))
         rows += _summaries(found, by)
     summary = polars.DataFrame(rows)
@@ -385,7 +399,7 @@ def leave_out_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
             names={name: SUMMARY.get(name, name.replace("_", " ")) for name in summary.columns},
         )
     ]  # fmt: skip
-    found = audit.leave_out("group")
+    found = audit.leave_out("group").of_runs(audit.reported_names)
     order = found.in_papers_order()[::-1]
     measures = len(found.measures)
     shown = found.frame[(order * measures).tolist()].filter(polars.col("pooled"))
@@ -427,7 +441,7 @@ def _cells(one: LeaveOutSummary) -> dict[str, Any]:
 
 def reinforcement_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     """Assessment of contributing runs beside their overlap with others."""
-    found = audit.reinforcement()
+    found = audit.reinforcement().of_runs(audit.reported_names)
     frame = found.frame.sort("overlap", "run")
     notes = [sentences.overlap_columns(found.depth, found.k, found.tau, found.group_tau)]
     table = people(
@@ -440,7 +454,7 @@ def reinforcement_section(audit: Audit, extras: Extras, top: int) -> AuditSectio
 
 def ties_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     """Tied scores, and tau between the rules for them (Lu et al. 2016, Table 6)."""
-    found = audit.ties()
+    found = audit.ties().of_runs(audit.reported_names)
     frame = found.frame.sort("tied_share", "run", descending=[True, False], nulls_last=True)
     rules = {"rule": list(found.rules)} | {
         rule: found.tau[:, place] for place, rule in enumerate(found.rules)
@@ -485,7 +499,8 @@ def assessment_frame(audit: Audit, extras: Extras) -> polars.DataFrame:
 
 
 def _collections(audit: Audit, extras: Extras) -> list[tuple[str, Pseudo]]:
-    return [(plain_name(audit.runs.qrels.source), audit.pseudo()), *extras.others]
+    own = audit.pseudo().of_runs(audit.reported_names)
+    return [(plain_name(audit.runs.qrels.source), own), *extras.others]
 
 
 def assessment_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
@@ -509,9 +524,10 @@ def assessment_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
             digits=digits, notes=notes,
         )
     ]  # fmt: skip
-    own = audit.pseudo().frame.sort("performance", "run", descending=[True, False])
+    found = audit.pseudo().of_runs(audit.reported_names)
+    own = found.frame.sort("performance", "run", descending=[True, False])
     text = {
-        "run": "run", "kind": "kind", "performance": "MAP", "assessment": f"A_p@{audit.pseudo().k}",
+        "run": "run", "kind": "kind", "performance": "MAP", "assessment": f"A_p@{found.k}",
         "random": "random", "popularity": "popularity",
     }  # fmt: skip
     tables.append(people(own, "Runs by MAP", names=text, top=top))
@@ -522,17 +538,19 @@ def assessment_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
 
 SECTIONS: Mapping[str, Builder] = {
     "pool": pool_section, "runs": runs_section, "topics": topics_section, "growth": growth_section,
+    "deeper": deeper_section,
     "unique": unique_section, "leave-out": leave_out_section, "reinforcement": reinforcement_section,
     "ties": ties_section, "assessment": assessment_section, "parts": parts_section,
     "titles": titles_section,
 }  # fmt: skip
-OF_A_POOL = ("pool", "growth", "unique", "leave-out", "reinforcement")  # need runs that contributed
+OF_A_POOL = ("pool", "growth", "deeper", "unique", "leave-out", "reinforcement")  # need runs that contributed
 
 
 def sections(audit: Audit, extras: Extras) -> dict[str, Builder]:
     """The sections that this audit can show, in their order."""
     needed = {"parts": extras.parts is not None, "titles": extras.titles is not None}
     needed |= dict.fromkeys(OF_A_POOL, audit.has_pool)
+    needed["deeper"] = audit.has_pool and audit.runs.reach > 1
     return {name: builder for name, builder in SECTIONS.items() if needed.get(name, True)}
 
 

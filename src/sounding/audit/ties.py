@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,6 +30,13 @@ class TiedScores:
     rules: tuple[Ties, ...]
     means: Values  # (run, rule)
     tau: Values  # (rule, rule) between the orders of runs; NaN: not defined
+
+    def of_runs(self, kept: Collection[str]) -> TiedScores:
+        """Return the same of some runs, with tau among them."""
+        rows = np.array([run in kept for run in self.runs], np.bool_)
+        runs = tuple(run for run in self.runs if run in kept)
+        means = self.means[rows]
+        return replace(self, runs=runs, shares=self.shares[rows], means=means, tau=_taus(means))
 
     def median_share(self) -> float:
         """The median share over runs and topics that have a tie; NaN: nothing is tied."""
@@ -64,12 +72,16 @@ def tied_scores(runs: JudgedRuns) -> TiedScores:
     level, old = runs.level, (~runs.new).nonzero()[0]
     measure = Measure.of("RBP", p=PERSISTENCE) if level == 1 else Measure.of("RBP", p=PERSISTENCE, rel=level)
     means = np.stack([mean_over_topics(_values(runs, rule, measure, old)) for rule in RULES], axis=1)
-    tau = [[kendall_tau(means[:, first], means[:, second]) for second in range(len(RULES))]
-           for first in range(len(RULES))]  # fmt: skip
     return TiedScores(
         runs=tuple(runs.runs[run] for run in old), measure=measure, top=TOP, shares=runs.tied[old],
-        rules=RULES, means=means, tau=np.array(tau),
+        rules=RULES, means=means, tau=_taus(means),
     )  # fmt: skip
+
+
+def _taus(means: Values) -> Values:
+    """(rule, rule): Kendall's tau between the orders of runs; `means` is (run, rule)."""
+    rules = range(means.shape[1])
+    return np.array([[kendall_tau(means[:, one], means[:, other]) for other in rules] for one in rules])
 
 
 def _values(runs: JudgedRuns, rule: Ties, measure: Measure, chosen: Counts) -> Values:

@@ -39,6 +39,7 @@ _WORD = re.compile(r"\w+")
 class TitleBias:
     """The mean share of a title's words that judged documents hold, by pool rank."""
 
+    pooled: bool  # ranks are those in contributing runs; False: none is known, so in any run
     first: Counts  # (row,) the least pool rank of the row
     last: Counts  # (row,)
     relevant: Counts  # (row,) relevant documents with a text
@@ -62,7 +63,10 @@ def words_of(text: str) -> frozenset[str]:
 
 
 def title_bias(runs: JudgedRuns, topics: Topics, corpus: Iterable[str | Path]) -> TitleBias:
-    """Title words in the judged documents that contributing runs brought into the pool."""
+    """Title words in the judged documents that contributing runs brought into the pool.
+
+    Where no run is known to have contributed, the rank of a document is its best in any run.
+    """
     titles = {
         topic: words
         for topic, title in zip(topics.ids, topics.titles, strict=True)
@@ -71,7 +75,8 @@ def title_bias(runs: JudgedRuns, topics: Topics, corpus: Iterable[str | Path]) -
     known = [topic for topic in runs.topics if topic in titles]
     if not known:
         raise DataError(f"{topics.source}: no titles for the judged topics, such as {runs.topics[0]!r}")
-    rank, grade = runs.pool_ranks(), runs.judgments.grades
+    rank = runs.pool_ranks() if runs.pool.known else runs.best_ranks()
+    grade = runs.judgments.grades
     asked = (rank > 0) & (runs.document != NONE)
     docs = runs.retrieved.docs[runs.document[asked]].texts()
     rows: dict[str, list[int]] = {}
@@ -82,7 +87,12 @@ def title_bias(runs: JudgedRuns, topics: Topics, corpus: Iterable[str | Path]) -
     if np.isnan(share).all():
         raise DataError("the corpus holds none of the judged documents; check that it is that of the qrels")
     return _by_rank(
-        rank, grade >= runs.level, share, len(runs.topics) - len(known), sum(map(len, rows.values()))
+        rank,
+        grade >= runs.level,
+        share,
+        len(runs.topics) - len(known),
+        sum(map(len, rows.values())),
+        pooled=runs.pool.known,
     )
 
 
@@ -100,7 +110,9 @@ def _shares(
     return share
 
 
-def _by_rank(rank: Counts, relevant: np.ndarray, share: Values, untitled: int, asked: int) -> TitleBias:
+def _by_rank(
+    rank: Counts, relevant: np.ndarray, share: Values, untitled: int, asked: int, *, pooled: bool
+) -> TitleBias:
     deepest = int(rank.max(initial=1))
     last = np.array([*(edge for edge in EDGES if edge < deepest), deepest])
     first = np.concatenate([[1], last[:-1] + 1])
@@ -114,7 +126,8 @@ def _by_rank(rank: Counts, relevant: np.ndarray, share: Values, untitled: int, a
         means.append(np.divide(total, count, out=np.full(len(last), np.nan), where=count > 0))
     every = share[known & relevant]
     return TitleBias(
-        first=first, last=last, relevant=counts[0], nonrelevant=counts[1], relevant_share=means[0],
+        pooled=pooled, first=first, last=last, relevant=counts[0], nonrelevant=counts[1],
+        relevant_share=means[0],
         nonrelevant_share=means[1], overall=float(every.mean()) if len(every) else np.nan,
         without_text=asked - int(np.count_nonzero(known)), without_title=untitled,
     )  # fmt: skip

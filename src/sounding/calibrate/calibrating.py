@@ -14,7 +14,7 @@ from sounding.core.errors import DataError, expect
 from sounding.core.limits import check_count
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.workers import Progress, map_items, processes_for
-from sounding.data.run_info import RunInfo, groups_of, listed_rows
+from sounding.data.run_info import RunInfo, groups_of, listed_rows, reported_runs
 from sounding.measures import Measure, parse_measures
 from sounding.measures.completions import DRAWS
 from sounding.measures.regrading import JUDGED, Regrading, read_regrading
@@ -46,6 +46,7 @@ def calibrate(
     claims: Sequence[str] | None = None,
     until: str = DEFAULT_UNTIL,
     info: Mapping[str, RunInfo] | None = None,
+    only: str | Sequence[str] = (),
     procedure: Procedure = EACH_PAIR_ALONE,
     repeats: int = REPEATS,
     draws: int = DRAWS,
@@ -62,7 +63,8 @@ def calibrate(
     and the pairs of all repeats are scored together. `claims` None: all. `until` says which documents full
     judging means; it is what `holds` is about, and it is given, not read off the judgments. Intervals
     resample runs. What is hidden, drawn and resampled follows the seed of the policies, and a test that draws
-    that of the procedure. `progress` counts repeats.
+    that of the procedure. `only` scores what is said of runs that meet conditions on `info` (see `compare`);
+    judgments are hidden, and claims made, with all runs. `progress` counts repeats.
     """
     wanted = parse_measures(measures)
     check_comparable(wanted, policies)
@@ -93,11 +95,14 @@ def calibrate(
     )  # fmt: skip
     items = [(scenario, number) for scenario in asked for number in range(repeats if scenario.drawn else 1)]
     processes = processes_for(regrading.retrieved.lists.size * draws, len(items), jobs)
+    reported = reported_runs(regrading.runs, regrading.retrieved.tags, info, only)
     answers: dict[str, list[tuple[int, list[Forecasts]]]] = {}
-    for (scenario, _), answer in zip(
+    for (scenario, _), (judgments, asked_of) in zip(
         items, map_items(task.forecasts, items, processes=processes, progress=progress), strict=True
     ):
-        answers.setdefault(scenario.name, []).append(answer)
+        if reported is not None:
+            asked_of = [one.pick(reported[one.first] & reported[one.second]) for one in asked_of]
+        answers.setdefault(scenario.name, []).append((judgments, asked_of))
     scores = [
         score for name, own in answers.items() for score in _scores(name, own, resamples, policies.seed)
     ]

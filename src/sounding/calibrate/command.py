@@ -36,6 +36,7 @@ class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
         default="pool:100",
     )
     info: tuple[str, ...] = declare.info
+    only: tuple[str, ...] = declare.only
     test: str = declare.test("t", "Choose the significance test (see docs/tests.md).")
     alpha: float = declare.alpha("Set the significance level of each pair, without correction.")
     repeats: int = declare.count("Repeat random ways of hiding N times.", default=3, metavar="N")

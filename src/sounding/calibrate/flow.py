@@ -47,7 +47,8 @@ def run(options: CalibrateOptions) -> None:
     with qrels_first(options.qrels), bar as progress:
         calibration = calibrate(
             options.qrels, files, options.measures, scenarios=scenarios, claims=options.claims or None,
-            until=options.until, info=read_info(options.info), procedure=procedure, repeats=options.repeats,
+            until=options.until, info=read_info(options.info, options.only), only=options.only,
+            procedure=procedure, repeats=options.repeats,
             draws=options.completions, resamples=options.resamples, policies=policies,
             qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
             progress=progress,

@@ -15,6 +15,7 @@ from sounding.compare.requests import (
     check_names,
     check_request,
     chosen_pairs,
+    find_run,
     without_common_topics,
 )
 from sounding.compare.result import Account, Comparison, Evenness
@@ -26,7 +27,7 @@ from sounding.core.text import sentence
 from sounding.core.workers import Bars, processes_for
 from sounding.data.formats import Place, run_sources
 from sounding.data.reading import Reading, hold_runs, is_too_large, processes_to_read
-from sounding.data.run_info import RunInfo
+from sounding.data.run_info import RunInfo, reported_runs
 from sounding.data.sources import bytes_to_read
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
@@ -86,6 +87,7 @@ def compare(
     pair: tuple[str, str] | None = None,
     focus: str | None = None,
     against: Sequence[str] = (),
+    only: str | Sequence[str] = (),
     procedure: Procedure | None = None,
     assessment: str = DEFAULT_ASSESSMENT,
     settled: bool = True,
@@ -105,9 +107,11 @@ def compare(
 
     Runs, qrels and measures are what `evaluate` takes; `baselines`, `pair`, `focus` and `against` name runs
     by their names, tags or files. With `focus` only the pairs of that run are compared: with the runs
-    `against`, or with all others. The `procedure` says how differences are tested, and `assessment` by which
-    measure assessment is tested beside performance: `A_p` (at the depth of each measure), `A_p@500`, `A_r`,
-    `AA@100`, `MAA`, or `twin` (each measure with judged documents in place of relevant ones).
+    `against`, or with all others. `only` compares only runs that meet conditions on `info`: `pooled`,
+    `unpooled`, `group=NAME`, `kind=NAME`; the pool, and what may be relevant, stay those of all runs. The
+    `procedure` says how differences are tested, and `assessment` by which measure assessment is tested beside
+    performance: `A_p` (at the depth of each measure), `A_p@500`, `A_r`, `AA@100`, `MAA`, or `twin` (each
+    measure with judged documents in place of relevant ones).
 
     `settled` asks which orders no judgment can reverse. Bounds are those of the difference: the documents of
     two runs are set against each other. Where all pairs are asked for and documents are very many, they are
@@ -150,9 +154,20 @@ def compare(
             bounded=bounded and sources.large, assessment=assessment,
         )  # fmt: skip
     check_request(scores, chosen)
-    pairs = chosen_pairs(
-        scores, chosen, baselines, pair, [place.source for place in places], focus=focus, against=against
-    )
+    files = [place.source for place in places]
+    if pool is None:
+        pool = _pool(scores, info)
+    named = [find_run(scores, name, files) for name in (*baselines, *([focus] if focus else []), *against)]
+    reported = reported_runs(scores.runs, scores.tags, info, only, named)
+    places_of = np.arange(len(scores.runs))  # of the runs compared, among all
+    if reported is not None:
+        if pair is not None:
+            raise DataError("one pair, and conditions on runs as well: give one of pair and only")
+        places_of = reported.nonzero()[0]
+        scores, files = scores.of_runs(places_of.tolist()), [files[place] for place in places_of]
+        pool = None if pool is None else pool.of_runs(reported)
+        check_request(scores, chosen)
+    pairs = chosen_pairs(scores, chosen, baselines, pair, files, focus=focus, against=against)
     apart = not (baselines or pair or focus) and _too_many(scores, pairs)
     listings: Listings | None = None
     bounds: tuple[PairBounds | None, ...] = (None,) * len(chosen)
@@ -161,14 +176,14 @@ def compare(
         bounds = tuple(bounds_of_scores(scores, measure, pairs) for measure in chosen)
     elif bounded:
         listings = Listings.of(sources.regrading(judgments))
-        bounds = _bounds_of_pairs(chosen, pairs, listings, reading, apart=apart)
-    found = _compared(scores, chosen, pairs, bounds, how, info, pool, assessment)
+        bounds = _bounds_of_pairs(chosen, places_of[pairs], listings, reading, apart=apart)
+    found = _compared(scores, chosen, pairs, bounds, how, pool, assessment)
     found = replace(found, policies=policies, notes=(*notes, *found.notes))
     if pair is not None and listings is not None:
         found = replace(found, accounts=tuple(_accounts(found, listings)))
     if wanted is None:
         return found
-    return replace(found, holds=sources.holds(judgments, found, wanted, info))
+    return replace(found, holds=sources.holds(judgments, found, places_of[pairs], wanted, info))
 
 
 class _Sources:
@@ -228,16 +243,21 @@ class _Sources:
         return cut_to_depth(judgments, depth, retrieved, pool, info=info, policies=policies)
 
     def holds(
-        self, judgments: Qrels, found: Comparison, until: Until, info: Mapping[str, RunInfo] | None
+        self,
+        judgments: Qrels,
+        found: Comparison,
+        pairs: Pairs,
+        until: Until,
+        info: Mapping[str, RunInfo] | None,
     ) -> Holds:
-        """Return the chances that the conclusions of a comparison hold."""
+        """Return the chances that the conclusions of a comparison hold; `pairs` are places among all runs."""
         regrading = self.regrading(judgments)
         considered = until.considered(regrading.retrieved, pooled_runs(regrading, info))
         runs = len(regrading.runs)
         processes = processes_for(regrading.retrieved.lists.size * DRAWS, runs, self.reading.jobs)
         with self.reading.step(runs, "drawing judgments") as progress:
             return holding(
-                regrading, found.measures, considered, until, pairs=found.pairs, alpha=found.alpha,
+                regrading, found.measures, considered, until, pairs=pairs, alpha=found.alpha,
                 seed=self.policies.seed, processes=processes, progress=progress,
             )  # fmt: skip
 
@@ -299,7 +319,7 @@ def compare_scores(
         bounds_of_scores(scores, measure, pairs) if _same_universe(scores, measure) else None
         for measure in chosen
     )
-    return _compared(scores, chosen, pairs, bounds, how, info, assessment=assessment)
+    return _compared(scores, chosen, pairs, bounds, how, _pool(scores, info), assessment)
 
 
 def _compared(
@@ -308,13 +328,12 @@ def _compared(
     pairs: Pairs,
     bounds: tuple[PairBounds | None, ...],
     procedure: Procedure,
-    info: Mapping[str, RunInfo] | None,
-    pool: Pool | None = None,
+    pool: Pool | None,
     assessment: str = DEFAULT_ASSESSMENT,
 ) -> Comparison:
     """Test the pairs by every measure, and put down what belongs to them; the request was checked.
 
-    `pool` is the one behind the judgments, where it is known; otherwise it is found from the scores.
+    `pool` is the one behind the judgments; None: not known.
     Measures by which no pair can be tested are left out, with a note, unless that is all of them.
     """
     apart = without_common_topics(scores, pairs)
@@ -345,7 +364,6 @@ def _compared(
     decided, even = list(zip(performance, assessed_tests, strict=True)), scores.only_relevant
     values = np.stack([values_of(scores, measure) for measure in kept], axis=1)
     retrieved = values_of(scores, RETRIEVED)
-    pool = _pool(scores, info) if pool is None else pool
     return Comparison(
         runs=scores.runs, measures=kept, topics=scores.topics, depths=depths,
         values=values, assessment=np.stack(assessed, axis=1), pairs=pairs,

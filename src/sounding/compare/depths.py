@@ -209,7 +209,7 @@ def _clarity(tests: PairTests) -> NDArray[np.float64]:
 def has_scenarios(comparison: Comparison) -> bool:
     """Return whether the pool is known: listed, or recognized from the judgments."""
     pool = comparison.pool
-    return pool is not None and (not pool.guessed or bool(pool.contributing.any()))
+    return pool is not None and (not pool.guessed or pool.known)
 
 
 def count_scenarios(comparison: Comparison, measure: int) -> dict[int, int]:

@@ -65,10 +65,10 @@ VIEWS = {
         "pair", "focus", "by", "design", "each_pair", "top", "baselines", "margin", "info", "chart", "holds",
     ),
     "design": (
-        "focus", "by", "each_pair", "top", "margin", "permutations", "fail_on", "info", "chart", "holds",
-        "assessment",
+        "only", "focus", "by", "each_pair", "top", "margin", "permutations", "fail_on", "info", "chart",
+        "holds", "assessment",
     ),
-    "pair": ("focus", "each_pair", "baselines"),
+    "pair": ("focus", "each_pair", "baselines", "only"),
     "focus": ("baselines", "depths", "fail_on"),
     "by": ("depths", "holds", "margin", "fail_on", "chart", "documents"),
 }  # fmt: skip
@@ -76,7 +76,7 @@ SPELLINGS = {
     "baselines": "--baseline", "measures": "--measure", "collections": "--collection", "focus": "--for",
 }  # fmt: skip
 KEPT = (  # options of this command that the next one repeats
-    "measures", "info", "test", "correction", "assessment", "alpha", "permutations", "pool_depth",
+    "measures", "info", "only", "test", "correction", "assessment", "alpha", "permutations", "pool_depth",
     "qrels_format", "run_format", "policy", "unjudged", "universe", "at_most", "depth", "seed",
 )  # fmt: skip
 
@@ -137,7 +137,7 @@ def run(options: CompareOptions) -> int:
         _run_design(request)
         return 0
     options = request.options
-    info = read_info(options.info)
+    info = read_info(options.info, options.only)
     # Runs of other collections may have the same names, and were pooled elsewhere.
     found = [
         (one.name, _compare(one, request, None if place else info))
@@ -201,7 +201,7 @@ def _split(texts: Sequence[str]) -> tuple[str, ...]:
 
 def _only_pair(options: CompareOptions) -> tuple[str, str] | None:
     """Return the two runs where there are no others and no other view is asked for; None: otherwise."""
-    others = ("baselines", "depths", "matrix", "design", "focus", "by", "collections")
+    others = ("baselines", "depths", "matrix", "design", "focus", "by", "collections", "only")
     if any(getattr(options, name) for name in others):
         return None
     sources = [place.source for place in run_sources(options.runs)]
@@ -237,7 +237,7 @@ def _collections(options: CompareOptions, depths: Sequence[int]) -> list[Source]
         raise click.UsageError("missing RUN...: give the runs to compare")
     if others and not depths:
         raise click.UsageError("--collection counts decisions by depth; give --depths as well")
-    single = [name for name in ("pair", "matrix", "design", "fail_on") if getattr(options, name)]
+    single = [name for name in ("pair", "matrix", "design", "fail_on", "only") if getattr(options, name)]
     if others and single:
         raise click.UsageError(f"{_spelt(single[0])} is for one collection; leave --collection out")
     first = [] if qrels is None else [Source(plain_name(qrels), qrels, runs)]
@@ -288,8 +288,8 @@ def _check_view(request: CompareRequest, given: Collection[str]) -> None:
     options, test = request.options, request.procedure.test
     for view, others in VIEWS.items():
         for other in others:
-            if other == "info" and options.pool_depth:
-                continue  # it says which runs made the pool that is cut
+            if other == "info" and (options.pool_depth or options.only):
+                continue  # it says which runs made the pool that is cut, or are compared
             if getattr(options, view) and getattr(options, other) and other in given:
                 raise click.UsageError(f"{_spelt(view)} and {_spelt(other)} do not go together; give one")
     if options.pair and options.pair[0] == options.pair[1]:
@@ -388,7 +388,8 @@ def _compare(collection: Source, request: CompareRequest, info: dict[str, RunInf
     with names_refused(collection.qrels), _plan_blamed(request.plan):
         found = compare(
             collection.qrels, collection.runs, request.measures, baselines=options.baselines,
-            pair=options.pair, focus=options.focus, against=options.against, procedure=procedure,
+            pair=options.pair, focus=options.focus, against=options.against, only=options.only,
+            procedure=procedure,
             assessment=options.assessment, settled=not counts or bool(options.fail_on),
             until=(options.until or DEFAULT_UNTIL) if options.holds else None,
             pool_depth=options.pool_depth, info=info, policies=request.policies,

@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sounding.core.errors import expect
+import numpy as np
+
+from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError, expect
 from sounding.core.text import plural, quote
 from sounding.data.delimited import guess_separator, split_grid
 from sounding.data.finding import RunIndex
@@ -151,3 +154,58 @@ def named(names: Sequence[str], what: str) -> str:
     """Return a count with its noun and the first few names."""
     shown = ", ".join(names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
     return f"{plural(len(names), what)} ({shown})"
+
+
+def reported_runs(
+    runs: Sequence[str],
+    tags: Sequence[str],
+    info: Mapping[str, RunInfo] | None,
+    only: str | Sequence[str],
+    always: Sequence[int] = (),
+) -> NDArray[np.bool_] | None:
+    """Return which runs, (run,), meet all conditions `only`; None: there is no condition.
+
+    A condition is `pooled`, `unpooled`, `group=NAME` or `kind=NAME`. A run that `info` does not list was not
+    pooled and is a group of its own. Runs at the places `always` are kept in any case.
+    """
+    conditions = [only] if isinstance(only, str) else only
+    if not conditions:
+        return None
+    if info is None:
+        raise DataError(
+            f"only {conditions[0]}: nothing says which runs were pooled and who submitted them;"
+            " give a table of the runs with info (--info FILE)"
+        )
+    rows = listed_rows(runs, tags, info)
+    known = {
+        "pooled": ["pooled" if row and row.pooled else "unpooled" for row in rows],
+        "group": groups_of(runs, rows),
+        "kind": [row.kind if row else "" for row in rows],
+    }
+    kept = np.ones(len(runs), np.bool_)
+    for condition in conditions:
+        name, value = split_condition(condition)
+        meets = np.array([one == value for one in known[name]], np.bool_)
+        if not meets.any():
+            there = sorted({one for one in known[name] if one})
+            raise DataError(
+                f"only {condition}: none of the {plural(len(runs), 'run')};"
+                f" expected {name}={' or '.join(map(quote, there[:SHOWN]))}{' or ...' * (len(there) > SHOWN)}"
+                if name != "pooled"
+                else f"only {condition}: none of the {plural(len(runs), 'run')} is listed as {condition}"
+            )
+        kept &= meets
+    if not kept.any():
+        raise DataError(f"only {' and '.join(conditions)}: no run meets all conditions; leave one out")
+    kept[list(always)] = True
+    return kept
+
+
+def split_condition(text: str) -> tuple[str, str]:
+    """Return the property and the value that a condition on runs asks for."""
+    name, equals, value = text.partition("=") if isinstance(text, str) else ("", "", "")
+    if text in ("pooled", "unpooled"):
+        return "pooled", text
+    if name not in ("group", "kind") or not (equals and value):
+        raise DataError(f"only {text!r}: expected pooled, unpooled, group=NAME or kind=NAME")
+    return name, value

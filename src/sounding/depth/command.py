@@ -33,6 +33,7 @@ class DepthOptions(declare.PolicyOptions, declare.ReadingOptions):
     correction: str | None = declare.correction("none")
     alpha: float = declare.alpha()
     info: tuple[str, ...] = declare.info
+    only: tuple[str, ...] = declare.only
     preregistered: str | None = declare.text(
         "Read pre-registered choices from FILE and check the options against them.", metavar="FILE"
     )

@@ -188,12 +188,13 @@ def _answer(options: DepthOptions, plan: Plan | None, typed: str) -> _Answer:
         chosen_measures(options.measures or DEFAULT_MEASURES, policies)
         parsed_reference(options.reference)
         Agreeing(coefficient=options.coefficient, p=options.rbo_p, threshold=options.threshold)
-    info, files = read_info(options.info), find_runs(options.runs)
+    info, files = read_info(options.info, options.only), find_runs(options.runs)
     with progress_bar(len(files), quiet=options.quiet, label="reading runs") as progress:
         study = depth(
             options.qrels, files, options.measures or DEFAULT_MEASURES, depths=depths,
             reference=options.reference, procedure=procedure, coefficient=options.coefficient,
-            rbo_p=options.rbo_p, threshold=options.threshold, info=info, pool_depth=options.pool_depth,
+            rbo_p=options.rbo_p, threshold=options.threshold, info=info, only=options.only,
+            pool_depth=options.pool_depth,
             keep_lists=bool(pool_depths or options.subsets), policies=policies,
             qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
             progress=progress,

@@ -322,7 +322,7 @@ class UnjudgedDocuments:
 
 def unpooled(rankings: Rankings, pool: Pool, depth: int) -> Iterator[UnjudgedDocuments]:
     """The unjudged documents down to a depth of the runs that did not contribute to the pool."""
-    if not pool.contributing.any():
+    if not pool.known:
         return
     for run in (~pool.contributing).nonzero()[0].tolist():
         ranking = rankings.plain[run]

@@ -141,7 +141,7 @@ def extended_evaluation(
     `measures` is how many there are.
     """
     name = "extended evaluation"
-    if not pool.contributing.any():
+    if not pool.known:
         text = "no pool was recognized, so each depth may be deeper than what was judged."
         return Finding(guideline=name, heed=True, text=text)
     beyond = [k for k in depths if k > pool.depth]
@@ -179,7 +179,7 @@ def utility_beside_recall(measures: Named) -> Finding:
 def unpooled_runs(found: Sequence[UnjudgedDocuments], pool: Pool, depth: int) -> Finding:
     """Look at the number and ranks of the unjudged documents of runs that did not contribute to the pool."""
     name = "runs outside the pool"
-    if not pool.contributing.any():
+    if not pool.known:
         text = "no pool was recognized; list the pooled runs with --info."
         return Finding(guideline=name, heed=True, text=text)
     if not found:

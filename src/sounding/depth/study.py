@@ -15,7 +15,7 @@ from sounding.core.limits import is_count, most
 from sounding.core.policies import DEFAULT_POLICIES, Policies, check_policies
 from sounding.core.workers import Progress
 from sounding.data.formats import read_qrels
-from sounding.data.run_info import RunInfo
+from sounding.data.run_info import RunInfo, reported_runs
 from sounding.depth.fewer_judgments import EACH_PAIR_ALONE
 from sounding.depth.over_depth import (
     Descent,
@@ -60,6 +60,7 @@ def depth(
     rbo_p: float = PERSISTENCE,
     threshold: float = THRESHOLD,
     info: Mapping[str, RunInfo] | None = None,
+    only: str | Sequence[str] = (),
     pool_depth: int | None = None,
     keep_lists: bool = False,
     policies: Policies = DEFAULT_POLICIES,
@@ -77,7 +78,8 @@ def depth(
     `threshold` on; `rbo_p` is the persistence of RBO. `pool_depth` cuts the judgments to a shallower pool
     first. With `keep_lists` the result can be asked for shallower pools and random parts of the judgments.
     Paired t tests are made at every depth, other tests at the chosen ones. Runs and qrels as for `evaluate`;
-    `pool` is the one behind judgments that were cut already.
+    `pool` is the one behind judgments that were cut already. `only` looks only at runs that meet conditions
+    on `info` (see `compare`); the pool stays that of all runs.
     """
     check_policies(policies)
     check_procedure(procedure)
@@ -90,7 +92,7 @@ def depth(
     hold_judgments(judgments)
     ranked = judgments.pool_ranks is None and needs_pool_ranks(wanted, asked)
     cut, regrading = None, None
-    if keep_lists or pool_depth is not None or ranked:
+    if keep_lists or pool_depth is not None or ranked or only:
         lists = read_retrieved(
             runs, topics=judgments.topics, judged=True, policies=policies, run_format=run_format, jobs=jobs,
             progress=progress, rules=[other_tie_rule(policies.ties)],
@@ -103,6 +105,13 @@ def depth(
             regrading = regrade(cut.qrels, lists, policies)
         elif ranked:
             regrading = _with_pool_ranks(regrading, pool_of_lists(lists, regrading.grades(), info))
+        reported = reported_runs(lists.runs, lists.tags, info, only)
+        if reported is not None:
+            whole = pool or pool_of_lists(lists, regrading.grades(), info)
+            if regrading.qrels.pool_ranks is None and whole.known:
+                regrading = regrading.with_pool_ranks(whole.contributing)
+            regrading = replace(regrading, retrieved=lists.pick(reported))
+            pool = whole.of_runs(reported)
         rankings = rankings_of_lists(regrading)
     else:
         rankings = read_rankings(

@@ -12,10 +12,11 @@ import numpy as np
 from sounding.core.errors import DataError, SoundingError
 from sounding.core.policies import Policies
 from sounding.core.text import plural
-from sounding.data.finding import find_runs
+from sounding.data.finding import RunIndex, find_runs
 from sounding.data.formats import Place
 from sounding.data.large_files import steps_to_read
 from sounding.data.reading import Reading, hold_runs
+from sounding.data.run_info import reported_runs
 from sounding.data.sources import STDIN, some_may_be_large
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate import sentences, tables
@@ -67,6 +68,10 @@ def run(options: EvaluateOptions) -> None:
         # A sampling error is one of the value, not of its z-score.
         unknown = np.full_like(scores.sampling_errors, np.nan)
         scores = replace(standardize(scores, references, level=options.level), sampling_errors=unknown)
+    info = read_info(options.info, options.only)
+    reported = reported_runs(scores.runs, scores.tags, info, options.only, _baseline(scores, options))
+    if reported is not None:
+        scores = scores.of_runs(reported.nonzero()[0].tolist())
     layout = tables.Layout(
         per_topic=options.per_topic, stats=options.stats, level=options.level,
         groups=options.judgment_groups, standardized=references is not None,
@@ -84,6 +89,14 @@ def run(options: EvaluateOptions) -> None:
     if failures:
         _print_failures(failures)
         click.get_current_context().exit(1)
+
+
+def _baseline(scores: Scores, options: EvaluateOptions) -> list[int]:
+    """Return the place of the baseline, which every table shows, if there is one."""
+    if options.baseline is None:
+        return []
+    with options_refused():
+        return [RunIndex(scores.runs, scores.tags).place(options.baseline)]
 
 
 def _typed_names(texts: Sequence[str], level: float) -> dict[Measure, str]:
@@ -169,7 +182,7 @@ def _write(
         shown = scores.of_runs(chosen)
     if options.format_name == "trec":
         write_text(tables.trec_text(shown, layout), options.output)
-        for text in _trec_remarks(shown, options):
+        for text in _trec_remarks(scores, shown, options):
             remark(text, quiet=options.quiet)
         return
     parts = [(None, shown)] if options.by is None else slices(shown, options.by)
@@ -187,12 +200,12 @@ def _write(
     write_answer(answer, options)
 
 
-def _trec_remarks(scores: Scores, options: EvaluateOptions) -> Iterator[str]:
-    """Yield what trec_eval's layout has no room for."""
+def _trec_remarks(scores: Scores, shown: Scores, options: EvaluateOptions) -> Iterator[str]:
+    """Yield what trec_eval's layout has no room for; not all runs may be shown."""
     yield from shown_notes(sentences.notes_on(scores), all_notes=options.notes)
     named = "RunID" in {measure.name for measure in scores.measures}
-    if len(scores.runs) > 1 and not named:
-        yield f"runs, in this order: {', '.join(scores.runs)}"
+    if len(shown.runs) > 1 and not named:
+        yield f"runs, in this order: {', '.join(shown.runs)}"
 
 
 def _next_command(scores: Scores, options: EvaluateOptions, *, failed: bool) -> str | None:
@@ -240,11 +253,16 @@ def _failure(run: str, error: SoundingError) -> str:
 
 def _refuse_together(options: EvaluateOptions, unjudged: str) -> None:
     """Options that have no place in the same output."""
-    if options.info and options.pool_depth is None and options.participant_files is None:
-        raise click.UsageError("--info changes nothing here without --pool-depth or --participant-files")
+    read_info(options.info, options.only)
+    if options.info and options.pool_depth is None and options.participant_files is None and not options.only:
+        raise click.UsageError(
+            "--info changes nothing here without --pool-depth, --participant-files or --only"
+        )
     for name in ("by", "stats", "per_topic", "z_scores"):
         if options.baseline and getattr(options, name):
             raise click.UsageError(f"{spelling(name)} and --baseline do not fit one table; give one")
+    if options.only and options.participant_files is not None:
+        raise click.UsageError("--only and --participant-files do not go together: every group gets a file")
     if options.baseline and options.format_name == "trec":
         raise DataError("--baseline has no place in trec_eval's layout; use another --format")
     if options.judgment_groups and options.pool_depth is not None:

@@ -40,7 +40,8 @@ from sounding.terminal.options import (
 TEMPLATE = "next.qrels"  # the file that the next command suggests
 KEPT = (
     "measure", "depth", "prior", "selection", "confidence", "draws", "sure", "policy", "qrels_format",
-    "run_format", "pool_depth", "info", "count", "budget", "topics", "baseline", "top", "open_below", "seed",
+    "run_format", "pool_depth", "info", "only", "count", "budget", "topics", "baseline", "top",
+    "open_below", "seed",
 )  # fmt: skip
 
 
@@ -70,7 +71,8 @@ def run(options: PlanOptions) -> None:
         count=options.count, budget=options.budget, sure=options.sure, wanted=options.wanted,
         completions=options.worlds,
         most=options.most, views=_views(options), pool_depth=options.pool_depth,
-        info=read_info(options.info), seed=options.seed, policies=options.policies(),
+        info=read_info(options.info, options.only), only=options.only, seed=options.seed,
+        policies=options.policies(),
         run_format=options.run_format, jobs=options.jobs, bars=bars_for(options), first=begin,
     )  # fmt: skip
     _write(result, options, begun=begun)

@@ -55,6 +55,7 @@ def plan(
     views: Collection[View] = VIEWS,
     pool_depth: int | None = None,
     info: Mapping[str, RunInfo] | None = None,
+    only: str | Sequence[str] = (),
     seed: int = 0,
     policies: Policies = ANY_GRADES,
     qrels_format: str | None = None,
@@ -69,8 +70,9 @@ def plan(
     are chosen, or `budget` documents in all. One of `pair`, `baseline`, `top` and `open_below` may limit the
     pairs of runs that matter. With `wanted`, judging is simulated until that confidence is reached, in
     several random completions of the judgments. `pool_depth` keeps the judgments that a pool of that depth
-    would contain. `views` are the parts of the result to compute. `first` is called with the plan before
-    anything is simulated.
+    would contain. `only` ranks only runs that meet conditions on `info` (see `compare`), and those that are
+    named, once the pool is cut. `views` are the parts of the result to compute. `first` is called with the
+    plan before anything is simulated.
     """
     if wanted is not None and not 0.5 < wanted < 1:
         raise DataError(f"wanted is {wanted:g}; expected a confidence between 0.5 and 1")
@@ -86,7 +88,8 @@ def plan(
     held = qrels is not None and modeled and "pairs" in views
     with bars(len(sources), "reading runs") as progress:
         read = read_judged_lists(
-            qrels, sources, depth=None if held else depth, pool_depth=pool_depth, info=info,
+            qrels, sources, depth=None if held else depth, pool_depth=pool_depth, info=info, only=only,
+            always=[*(pair or ()), *([baseline] if baseline else [])],
             policies=policies, qrels_format=qrels_format, run_format=run_format, jobs=jobs, progress=progress,
         )  # fmt: skip
     session = _session(read.retrieved.narrowed(depth=depth), read.qrels, parameters, seed)

@@ -21,6 +21,7 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
     info: str | None = declare.text(
         "Read groups and contributing runs (columns: run, group, kind, priority, pooled).", metavar="FILE"
     )
+    only: tuple[str, ...] = declare.only
     depth: int = declare.count("Pool each run down to this depth.", default=100)
     runs_per_group: int | None = declare.count("Pool at most N runs per group, by priority.", metavar="N")
     strategy: str | None = declare.text(

@@ -10,7 +10,6 @@ import click
 from sounding.core.errors import DataError
 from sounding.core.text import plural
 from sounding.data.finding import find_runs
-from sounding.data.run_info import read_run_info
 from sounding.data.writing import qrels_template
 from sounding.measures import parse_measures
 from sounding.pool import aimed_tables, sentences, tables
@@ -29,6 +28,7 @@ from sounding.terminal.options import (
     PEOPLE,
     bars_for,
     options_refused,
+    read_info,
     remark,
     say_answer,
     suggest,
@@ -75,7 +75,7 @@ def run(options: PoolingOptions) -> None:
     options = replace(options, format_name=_format_of(kinds, options))
     result = pool(
         find_runs(options.runs), depth=_typed_depth(options),
-        info=None if options.info is None else read_run_info(options.info),
+        info=read_info(() if options.info is None else (options.info,), options.only), only=options.only,
         per_group=options.runs_per_group, strategy=[kind.name for kind in kinds], budget=options.budget,
         batches=options.batches, rate=options.rate, strata=options.strata, p=options.p, level=options.level,
         labels=list(options.labels) or None, judges=options.judges, measures=options.measures or None,
@@ -122,6 +122,8 @@ def _conflicts(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[str]:
     ahead = _looking_ahead(options)
     if len(ahead) > 1:
         yield "--max-residual and --summary do not go together; use one of them"
+    if options.only and not ahead:
+        yield "--only limits the runs of a summary, and no pool; add --summary"
     if options.simulate and options.qrels is None:
         yield "--simulate replays judgments: add --qrels FILE"
     if len(kinds) > 1 and not options.simulate:
@@ -149,7 +151,7 @@ def _aimed_conflicts(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator
     """Yield errors for options that do not go with a sample for `estimate`."""
     if not options.budget:
         yield f"{AIMED.name} needs to know how many documents you can judge: add --budget 300, for example"
-    for name in ("simulate", "batches", "max_residual", "chart"):
+    for name in ("simulate", "batches", "max_residual", "chart", "only"):
         if getattr(options, name):
             yield f"--{name.replace('_', '-')} does not go with --strategy {AIMED.name}; leave it out"
     if len(kinds) > 1:

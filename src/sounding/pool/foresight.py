@@ -24,7 +24,8 @@ ROUNDING = 1e-9  # rounding error of a mean of shares
 class Foresight:
     """Sizes, overlap and coverage of the pools of all depths up to the chosen one."""
 
-    runs: tuple[str, ...]
+    runs: tuple[str, ...]  # those that are reported
+    places: Counts  # (run,) their places among the contributors and other runs
     contributors: Contributors
     topics: int  # topics with documents to judge
     depth: int  # of the chosen pool; at most the length of the longest list
@@ -82,11 +83,15 @@ def foresee(
     *,
     p: float = PERSISTENCE,
     judged: NDArray[np.bool_] | None = None,
+    reported: NDArray[np.bool_] | None = None,
 ) -> Foresight:
     """Compute the costs and coverage of a pool; give runs as long as they will be evaluated.
 
-    `judged` has, for each document, whether it is judged already.
+    `judged` has, for each document, whether it is judged already. `reported` has, for each run, whether its
+    coverage is asked for; None: that of all runs is.
     """
+    places = np.arange(len(retrieved.runs)) if reported is None else reported.nonzero()[0]
+    shown = retrieved.pick(places)
     pooled = retrieved.pick(contributors.contributing)
     depth = min(depth, retrieved.depth)
     best = np.append(pooled.best_ranks(), 0)  # at any depth; NONE refers to the last place
@@ -95,19 +100,19 @@ def foresee(
     given = pooled.cut(depth)
     owners = [group for group, own in zip(contributors.groups, contributors.contributing, strict=True) if own]
     brings = dict(held_by_owner(given, owners))
-    shares = np.array([judged_shares(chosen[own], own != NONE) for own in retrieved.lists])
+    shares = np.array([judged_shares(chosen[own], own != NONE) for own in shown.lists])
     near = shares[:, min(NEAR, retrieved.depth) - 1]
     poor = (near < POOR - ROUNDING).nonzero()[0]
     poor = poor[np.argsort(near[poor], kind="stable")]
     return Foresight(
-        runs=retrieved.runs, contributors=contributors, depth=depth, p=p, sizes=sizes, shares=shares,
-        topics=int(np.count_nonzero(sizes[:, -1])),
-        residuals=_residuals(retrieved, best, pooled.depth, p),
-        to_add=np.array([_outside([own], chosen) for own in retrieved.cut(depth).lists]),
+        runs=shown.runs, places=places, contributors=contributors, depth=depth, p=p, sizes=sizes,
+        shares=shares, topics=int(np.count_nonzero(sizes[:, -1])),
+        residuals=_residuals(shown, best, pooled.depth, p),
+        to_add=np.array([_outside([own], chosen) for own in shown.cut(depth).lists]),
         poor=poor,
         to_cover=(
-            _outside(retrieved.cut(depth).lists[poor], chosen),
-            _outside(retrieved.cut(NEAR).lists[poor], chosen),
+            _outside(shown.cut(depth).lists[poor], chosen),
+            _outside(shown.cut(NEAR).lists[poor], chosen),
         ),
         overlap=_overlap(given),
         group_documents=_by_group(brings),

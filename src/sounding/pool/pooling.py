@@ -13,7 +13,7 @@ from sounding.core.errors import DataError
 from sounding.core.policies import ANY_GRADES, Policies
 from sounding.core.workers import Bars, no_bars
 from sounding.data.formats import run_sources
-from sounding.data.run_info import RunInfo
+from sounding.data.run_info import RunInfo, reported_runs
 from sounding.pool.aimed import AIMED, draw_for_estimate
 from sounding.pool.contributors import Contributors, choose_contributors
 from sounding.pool.foresight import PERSISTENCE, foresee
@@ -42,6 +42,7 @@ def pool(
     *,
     depth: int | None = None,
     info: Mapping[str, RunInfo] | None = None,
+    only: str | Sequence[str] = (),
     per_group: int | None = None,
     strategy: str | Sequence[str] | None = None,
     budget: int | None = None,
@@ -75,7 +76,8 @@ def pool(
     pool of that depth would contain.
 
     With `simulate`, strategies are replayed on the judgments. With `summary`, the result has the sizes, costs
-    and coverage of pools of all depths, and no documents.
+    and coverage of pools of all depths, and no documents; `only` limits it to the coverage of runs that meet
+    conditions on `info` (see `compare`), which changes no pool.
 
     The strategy `for-estimate` draws a sample of about `budget` documents that makes the intervals of
     `estimate` narrow for `measures`, for all runs or a `pair`. With `labels` (and `judges`, as for
@@ -98,6 +100,8 @@ def pool(
         kind.name: {name: given[name] for name in kind.parameters if given.get(name) is not None}
         for kind in kinds
     }
+    if only and not summary:
+        raise DataError("only limits the runs of a summary, and no pool; give summary, or leave it out")
     sources = run_sources(runs)
     extend = depth is None and bool(budget) and qrels is not None and not simulate and not aimed
     foresees = summary and not aimed
@@ -133,7 +137,8 @@ def pool(
     if summary:
         persistence = PERSISTENCE if p is None else p
         judged = None if read.qrels is None else np.isfinite(grades)
-        foresight = foresee(retrieved, contributors, depth, p=persistence, judged=judged)
+        reported = reported_runs(retrieved.runs, retrieved.tags, info, only)
+        foresight = foresee(retrieved, contributors, depth, p=persistence, judged=judged, reported=reported)
         return replace(result, foresight=foresight)
     make = partial(_make, pool=pooled, batches=batches, seed=seed)
     if not simulate:

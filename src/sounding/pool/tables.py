@@ -280,16 +280,16 @@ def _residual(value: float) -> str:
 
 def run_table(foresight: Foresight) -> Table:
     """Return one row per run: how far the pool covers it, and what pooling it would add."""
-    contributors = foresight.contributors
+    contributors, places = foresight.contributors, foresight.places.tolist()
     longest = max(foresight.shares.shape[1], COVERED[0])
     depths = [k for k in sorted({*COVERED, foresight.depth}) if k <= longest]
     residual = foresight.residuals[:, min(foresight.depth, foresight.residuals.shape[1] - 1)]
     return Table(
         [
             Column("run", list(foresight.runs)),
-            Column("group", list(contributors.groups)),
-            Column("kind", [kind or None for kind in contributors.kinds]),
-            Column("pooled", ["yes" if own else "no" for own in contributors.contributing.tolist()]),
+            Column("group", [contributors.groups[place] for place in places]),
+            Column("kind", [contributors.kinds[place] or None for place in places]),
+            Column("pooled", ["yes" if contributors.contributing[place] else "no" for place in places]),
             *(Column(f"in pool@{k}", foresight.share_at(k).tolist(), digits=3) for k in depths),
             Column(f"RBP(p={foresight.p:g}) residual", residual.tolist(), digits=4),
             Column("would add", foresight.to_add.tolist()),

@@ -45,7 +45,7 @@ def run(options: ReportOptions) -> None:
         measures = parse_measures(options.measures or DEFAULT_MEASURES)
         check_comparable(measures, policies)
         runs = find_runs(options.runs)
-        info = read_info(options.info)
+        info = read_info(options.info, options.only)
         parse_until(options.until)
         check_about(options.about, options.baselines)
         if options.sections is not None and "slices" in sections and options.by is None:
@@ -66,7 +66,7 @@ def run(options: ReportOptions) -> None:
     with names_refused(options.qrels):
         made = report(
             options.qrels, runs, measures, baselines=options.baselines, about=options.about, by=options.by,
-            info=info, info_files=options.info,
+            info=info, only=options.only, info_files=options.info,
             pool_depth=options.pool_depth, until=options.until, sections=sections, procedure=procedure,
             draws=options.draws, policies=policies, qrels_format=options.qrels_format,
             run_format=options.run_format, jobs=options.jobs, bars=bars,

@@ -21,10 +21,10 @@ from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.text import plural
 from sounding.core.workers import Bars, Progress, map_items
-from sounding.data.finding import run_names
+from sounding.data.finding import RunIndex, run_names
 from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.reading import Reading, read_one
-from sounding.data.run_info import RunInfo
+from sounding.data.run_info import RunInfo, reported_runs
 from sounding.data.sources import STDIN, bytes_to_read, on_file_read
 from sounding.data.tables import Qrels, Run
 from sounding.depth.intervals import PairOverDepth
@@ -48,7 +48,7 @@ from sounding.report.result import (
     ReportRequest,
 )
 from sounding.runs.align import hold_judgments, hold_order
-from sounding.runs.pool import Pool, judgments_at_depth, parse_until
+from sounding.runs.pool import Flags, Pool, judgments_at_depth, parse_until
 from sounding.statistics.pairwise import Procedure
 
 MOST_BYTES = 1_000_000_000  # of files: more are not held in memory, and read again for every part
@@ -65,6 +65,7 @@ def report(
     about: str | None = None,
     by: str | None = None,
     info: Mapping[str, RunInfo] | None = None,
+    only: Sequence[str] = (),
     info_files: Sequence[str] = (),
     pool_depth: int | None = None,
     until: str = DEFAULT_UNTIL,
@@ -83,8 +84,9 @@ def report(
     Judgments, runs and measures are what `evaluate` takes. `about` names a run: only its comparisons with
     the other runs are tested, and the page is written about it. `by` is a file that puts topics into
     groups. `sections` says what is needed, `until` what full judging means, `draws` how many
-    pseudo-judgments the audit makes. `command` and `info_files` are repeated in the report, so that others
-    can make it again.
+    pseudo-judgments the audit makes. `only` reports only runs that meet conditions on `info` (see `compare`),
+    beside those that are named; the pool stays that of all runs. `command` and `info_files` are repeated in
+    the report, so that others can make it again.
     """
     check_about(about, baselines)
     wanted = parse_measures(measures)
@@ -92,7 +94,7 @@ def report(
     request = ReportRequest(
         qrels=qrels, runs=runs, measures=wanted, baselines=tuple(baselines), about=about or "", by=by or "",
         info_files=tuple(info_files),
-        info=info, policies=policies, procedure=procedure or Procedure(seed=policies.seed),
+        info=info, only=tuple(only), policies=policies, procedure=procedure or Procedure(seed=policies.seed),
         pool_depth=pool_depth, until=str(parse_until(until)), draws=draws, qrels_format=qrels_format,
         run_format=run_format, jobs=jobs, command=command,
         sections=known_sections(sections),
@@ -134,6 +136,9 @@ def gather(request: ReportRequest, bars: Bars, parts: Collection[str] = PARTS) -
         reading = Reading(run_format=request.run_format, jobs=request.jobs, progress=progress)
         whole = scores_to_compare(cut, runs, request.measures, policies=policies, reading=reading)
     scores = replace(whole.of_measures(request.measures), remarks=(*remarks, *whole.remarks))
+    reported = _reported(request, scores)
+    if reported is not None:
+        scores = scores.of_runs(reported.nonzero()[0].tolist())
     lists = cache(lambda: _listed(request, qrels, runs, bars))  # read once, when a part first needs them
     comparison = _wanted("comparison", parts, lambda: _compared(request, cut, runs, whole, pool, lists, bars))
     over_depth = _wanted("stability", parts, lambda: _over_depth(request, cut, runs, pool, bars))
@@ -155,6 +160,13 @@ def gather(request: ReportRequest, bars: Bars, parts: Collection[str] = PARTS) -
         slices=tuple(slices(scores, request.by)) if request.by else (),
         inputs=tuple(_inputs(request, places, taken)),
     )
+
+
+def _reported(request: ReportRequest, scores: Scores) -> Flags | None:
+    """Return which runs, (run,), are reported; None: all."""
+    named = RunIndex(scores.runs, scores.tags)
+    always = [named.place(name) for name in (*request.baselines, *filter(None, [request.about]))]
+    return reported_runs(scores.runs, scores.tags, request.info, request.only, always)
 
 
 def _wanted(name: str, parts: Collection[str], compute: Callable[[], Part]) -> Part | MissingPart:
@@ -236,7 +248,7 @@ def _compared(
     retrieved = lists().retrieved.narrowed(topics=qrels.topics) if has_order else None
     with bars(0, f"comparing {f'runs with {references[0]}' if references else f'{pairs:,} pairs'}"):
         found = compare(
-            qrels, runs, request.measures, baselines=references, info=request.info,
+            qrels, runs, request.measures, baselines=references, info=request.info, only=request.only,
             policies=request.policies, procedure=request.procedure, scores=scores, pool=pool,
             run_format=request.run_format, jobs=request.jobs, retrieved=retrieved,
         )  # fmt: skip
@@ -266,7 +278,7 @@ def _over_depth(
         raise DataError(f"{named}: no measure here has a cut-off; values over depth need one such as AP or P")
     with bars(len(runs), "looking deeper and deeper") as progress:
         return depth(
-            qrels, runs, list(dict.fromkeys(map(name_of, deep))), info=request.info,
+            qrels, runs, list(dict.fromkeys(map(name_of, deep))), info=request.info, only=request.only,
             policies=request.policies, pool=pool,
             run_format=request.run_format, jobs=request.jobs, progress=progress,
         )  # fmt: skip
@@ -286,7 +298,8 @@ def _audited(request: ReportRequest, qrels: Qrels, lists: ListedRuns, bars: Bars
     runs = len(lists.retrieved.runs)
     with bars(0, "auditing the collection"):
         found = audit(
-            qrels, lists, request.measures, info=request.info, pool_depth=request.pool_depth,
+            qrels, lists, request.measures, info=request.info, only=request.only,
+            pool_depth=request.pool_depth,
             policies=request.policies, draws=request.draws, run_format=request.run_format, jobs=request.jobs,
         )  # fmt: skip
     if found.has_pool:

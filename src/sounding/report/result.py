@@ -52,6 +52,7 @@ class ReportRequest:
     by: str = ""  # a file that puts topics into groups
     info_files: tuple[str, ...] = ()
     info: Mapping[str, RunInfo] | None = None
+    only: tuple[str, ...] = ()  # conditions on the runs that are reported
     policies: Policies = DEFAULT_POLICIES
     procedure: Procedure = field(default_factory=Procedure)
     pool_depth: int | None = None  # the depth to which the judgments are cut

@@ -296,7 +296,7 @@ def pool(known: Pool | None) -> str:
     """Describe the pool in a few words."""
     if known is None or not known.known:
         return "not known"
-    runs = f"{np.count_nonzero(known.contributing):,} of {plural(known.among, 'run')}"
+    runs = f"{known.contributors:,} of {plural(known.among, 'run')}"
     depth = f", top {known.depth:,}" if known.depth else ""
     return f"{runs}{depth}"
 

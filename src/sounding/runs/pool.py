@@ -15,8 +15,9 @@ from sounding.core.limits import most
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.text import whole_percent
 from sounding.core.workers import Progress
+from sounding.data.finding import RunIndex
 from sounding.data.formats import read_qrels
-from sounding.data.run_info import RunInfo, info_remarks, listed_rows
+from sounding.data.run_info import RunInfo, info_remarks, listed_rows, reported_runs
 from sounding.data.tables import Qrels
 from sounding.runs.align import hold_judgments
 from sounding.runs.pairs import Pairs
@@ -50,11 +51,22 @@ class Pool:
     holed: int  # lists with an unjudged document within the depth
     guessed: bool  # contributing runs were guessed from the judgments, not read from a list
     remarks: tuple[str, ...] = ()  # differences between the list and the runs, one line each
+    others: int = 0  # contributing runs that are not reported, beside those of `contributing`
 
     @property
     def known(self) -> bool:
         """Return whether any run is known to have contributed."""
-        return bool(self.contributing.any())
+        return bool(self.contributing.any()) or self.others > 0
+
+    @property
+    def contributors(self) -> int:
+        """Return how many runs contributed, reported or not."""
+        return int(np.count_nonzero(self.contributing)) + self.others
+
+    def of_runs(self, kept: Flags) -> Pool:
+        """Return the same pool where only some of its runs, (run,), are reported."""
+        unseen = int(np.count_nonzero(self.contributing & ~kept))
+        return replace(self, contributing=self.contributing[kept], others=self.others + unseen)
 
     @property
     def source(self) -> str:
@@ -72,7 +84,7 @@ class Pool:
 
     def describe(self) -> str:
         """Describe in one sentence how many runs contributed, how deep, and how that is known."""
-        count = int(np.count_nonzero(self.contributing))
+        count = self.contributors
         if not count and self.guessed:
             return (
                 f"No pool was recognized: no two runs with longer lists have their top {GUESSED_FROM}"
@@ -334,6 +346,8 @@ def read_judged_lists(
     judged: bool = False,
     pool_depth: int | None = None,
     info: Mapping[str, RunInfo] | None = None,
+    only: str | Sequence[str] = (),
+    always: Sequence[str] = (),
     policies: Policies = DEFAULT_POLICIES,
     qrels_format: str | None = None,
     run_format: str | None = None,
@@ -343,8 +357,9 @@ def read_judged_lists(
     """Read judgments (None: there are none) and the first `depth` documents of every run (None: all).
 
     Topics are all that a run has or, with `judged`, those of the judgments. With `pool_depth`, only judgments
-    are kept that a pool of this depth would have had, and lists are read completely. Qrels are read before
-    the runs.
+    are kept that a pool of this depth would have had, and lists are read completely. `only` keeps the runs
+    that meet these conditions (see `reported_runs`), and those named in `always`, once the pool is cut. Qrels
+    are read before the runs.
     """
     judgments = None
     if qrels is not None:
@@ -356,15 +371,23 @@ def read_judged_lists(
         topics=judgments.topics if judged and judgments is not None else None, judged=judged,
         jobs=jobs, progress=progress,
     )  # fmt: skip
+    named = RunIndex(retrieved.runs, retrieved.tags)
+    reported = reported_runs(
+        retrieved.runs, retrieved.tags, info, only, [named.place(name) for name in always] if only else ()
+    )
+
+    def shown(lists: Retrieved) -> Retrieved:
+        return lists if reported is None else lists.pick(reported).held()
+
     if judgments is None or pool_depth is None:
-        return JudgedLists(judgments, retrieved, None)
+        return JudgedLists(judgments, shown(retrieved), None)
     if judgments.pool_ranks is not None:
         kept, note = _cut_by_own_ranks(judgments, pool_depth)
     else:
         lists = retrieved.narrowed(topics=judgments.topics)
         pool = pool_of_lists(lists, lists.grades(judgments, policies), info)
         kept, note, _ = cut_to_depth(judgments, pool_depth, lists, pool, info=info, policies=policies)
-    return JudgedLists(kept, retrieved if depth is None else retrieved.narrowed(depth=depth), note)
+    return JudgedLists(kept, shown(retrieved if depth is None else retrieved.narrowed(depth=depth)), note)
 
 
 def cut_to_depth(

@@ -122,6 +122,20 @@ class Retrieved:
             if topic in place:
                 lists[:, number] = self.lists[:, place[topic], :depth]
         lists = lists[:, :, : int(np.count_nonzero(lists != NONE, axis=2).max(initial=0))]
+        return self._renumbered(lists, wanted)
+
+    def held(self) -> Retrieved:
+        """Return the same lists without the documents that no run has; the others are renumbered."""
+        longest = int(np.count_nonzero(self.lists != NONE, axis=2).max(initial=0))
+        return replace(
+            self._renumbered(self.lists[:, :, :longest], self.topics),
+            orders={rule: order[:, :, :longest] for rule, order in self.orders.items()},
+            blocks=None if self.blocks is None else self.blocks[:, :, :longest],
+        )
+
+    def _renumbered(self, lists: Numbers, wanted: tuple[str, ...]) -> Retrieved:
+        """Return these lists of some topics, with only their documents."""
+        place = {topic: number for number, topic in enumerate(self.topics)}
         kept = np.zeros(len(self.docs) + 1, np.bool_)  # NONE refers to the last place
         kept[lists] = True
         kept[NONE] = False

@@ -51,7 +51,8 @@ def run(options: SimulateOptions) -> None:
         histogram=options.histogram if "histogram" in parts else None, topic=options.topic,
         measure=options.measure, depth=options.depth, prior=options.prior, selection=options.selection,
         confidence=options.confidence, draws=options.draws, sure=options.sure,
-        pool_depth=options.pool_depth, info=read_info(options.info), policies=options.policies(),
+        pool_depth=options.pool_depth, info=read_info(options.info, options.only), only=options.only,
+        policies=options.policies(),
         run_format=options.run_format, jobs=options.jobs, bars=bars_for(options),
     )  # fmt: skip
     if len(shown) < len(views):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sounding.core.text import percent, plural
+from sounding.evaluate.result import FEW_TOPICS
 from sounding.relevance.basis import LEAST_JUDGMENTS, LEAST_RUNS
 from sounding.render.tables import UNKNOWN, decimal
 from sounding.selection.mtc.sentences import OPEN, how_note, missing_notes
@@ -100,12 +101,22 @@ def truth_note(found: Simulation) -> str:
 def curve_notes(found: Simulation, means: Sequence[dict[str, Any]]) -> list[str]:
     """Say what each strategy cost, and what the reader should know about the replay."""
     strategies = dict.fromkeys(row["strategy"] for row in means)
+    few = len(found.retrieved.topics) < FEW_TOPICS
     return [
+        *([few_topics(len(found.retrieved.topics))] if few else []),
         *(_cost_note(found, [row for row in means if row["strategy"] == name]) for name in strategies),
         truth_note(found), *([] if found.cut is None else [found.cut]), *_topic_notes(found),
         *missing_notes(found.retrieved), how_note(found.parameters), PLAN_STATES,
         *([NO_BINS] if found.truth.bins is None else []), *seed_notes(found.seeds),
     ]  # fmt: skip
+
+
+def few_topics(topics: int) -> str:
+    """Warn that the ranking by all judgments is itself uncertain on so few topics."""
+    return (
+        f"Only {plural(topics, 'topic')}, fewer than {FEW_TOPICS}: other topics may well give another order"
+        " of the runs, whatever is judged."
+    )
 
 
 def columns_note(sure: float) -> str:

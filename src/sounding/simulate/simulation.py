@@ -45,6 +45,7 @@ def simulate(
     sure: float = 0.95,
     pool_depth: int | None = None,
     info: Mapping[str, RunInfo] | None = None,
+    only: str | Sequence[str] = (),
     policies: Policies = ANY_GRADES,
     qrels_format: str | None = None,
     run_format: str | None = None,
@@ -57,7 +58,8 @@ def simulate(
     numbers of judgments `at` (None: 1, 2, 4, ...) and at the end; no strategies: nothing is tried. `pairs`
     are so many pairs of lists of a topic, drawn at random, with the judgments that separate them; with
     `leave_out` each run is left out in turn and put back in the end; `histogram` names two runs whose
-    difference is tested for normality, on a `topic` or on all.
+    difference is tested for normality, on a `topic` or on all. `only` ranks only runs that meet conditions on
+    `info` (see `compare`), once `pool_depth` has cut the pool of all runs.
     """
     for name in strategies:
         strategy_kind(name)
@@ -69,7 +71,8 @@ def simulate(
         raise DataError("one run alone makes no pair; give two runs or more to compare")
     with bars(len(sources), "reading runs") as progress:
         read = read_judged_lists(
-            qrels, sources, depth=depth, judged=True, pool_depth=pool_depth, info=info, policies=policies,
+            qrels, sources, depth=depth, judged=True, pool_depth=pool_depth, info=info, only=only,
+            policies=policies,
             qrels_format=qrels_format, run_format=run_format, jobs=jobs, progress=progress,
         )  # fmt: skip
     if read.qrels is None:

@@ -79,6 +79,7 @@ class PoolOptions:
 
     pool_depth: int | None
     info: tuple[str, ...]
+    only: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,10 +272,16 @@ notes = flag("Show all notes, not only the first three.")
 info = texts(
     "Read which runs were pooled (columns: run, group, kind, priority, pooled); repeatable.", metavar="FILE"
 )
+only = texts(
+    "Report only runs that are pooled, unpooled, group=NAME or kind=NAME in --info; repeatable.",
+    metavar="WHICH",
+)
 run_format = text("Set the format of the runs if it is not recognized.", metavar="F")
 
 pool = together(
-    pool_depth=count("Keep only the judgments that a pool of depth D would contain.", metavar="D"), info=info
+    pool_depth=count("Keep only the judgments that a pool of depth D would contain.", metavar="D"),
+    info=info,
+    only=only,
 )
 formats = together(
     qrels_format=text("Set the format of the qrels if it is not recognized.", metavar="F"),
@@ -554,8 +561,8 @@ class SessionOptions(RankingOptions, ReadingOptions):
 
     def check_session(self) -> None:
         """Refuse options that do not go together, before files are read."""
-        if self.info and self.pool_depth is None:
-            raise click.UsageError("--info has an effect only with --pool-depth; give both")
+        if self.info and self.pool_depth is None and not self.only:
+            raise click.UsageError("--info has an effect only with --pool-depth or --only; give one of them")
         if not 0.5 < self.sure <= 1:
             raise click.UsageError(f"--sure {self.sure:g}: expected a confidence above 0.5, at most 1")
 

@@ -11,7 +11,7 @@ import click
 # "Options".
 GROUPS: Mapping[str, Collection[str]] = {
     "Input": (
-        "info", "qrels", "by", "assessors", "words", "topics", "corpus", "pool_depth", "residual",
+        "info", "only", "qrels", "by", "assessors", "words", "topics", "corpus", "pool_depth", "residual",
         "max_residual", "preregistered", "collections", "collection_info", "qrels_format", "run_format",
     ),
     "Measures": (

@@ -21,7 +21,7 @@ from sounding.core.files import write_file
 from sounding.core.text import fill_paragraph
 from sounding.core.workers import Bars, Progress
 from sounding.data.formats import read_qrels
-from sounding.data.run_info import RunInfo, read_run_info
+from sounding.data.run_info import RunInfo, read_run_info, split_condition
 from sounding.render.tables import (
     SCHEMA_VERSION,
     Answer,
@@ -57,8 +57,16 @@ _ONLY_WITH = {
 }  # fmt: skip
 
 
-def read_info(files: Sequence[str]) -> dict[str, RunInfo] | None:
-    """Return what the --info files say about the runs; None without such files."""
+def read_info(files: Sequence[str], only: Sequence[str] = ()) -> dict[str, RunInfo] | None:
+    """Return what the --info files say about the runs; None without such files.
+
+    `only` are conditions on the runs, which are checked before any file is read.
+    """
+    with options_refused():
+        for condition in only:
+            split_condition(condition)
+    if only and not files:
+        raise click.UsageError(f"--only {only[0]}: --info FILE says which runs these are; give it as well")
     return dict(row for file in files for row in read_run_info(file).items()) or None
 
 

@@ -459,3 +459,31 @@ def test_the_commands_and_the_code_of_the_page_run(tmp_path: Path, monkeypatch: 
     text = PAGE.read_text()
     for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(compile(block, "audit.md", "exec"), {})
+
+
+def test_growth_of_several_collections_stands_side_by_side(call: Call, tmp_path: Path) -> None:
+    more = ("--section", "growth", "--collection", "again", "qrels.txt", "runs")
+    listed = ("--collection-info", "again", "info.tsv")
+    _, alone, _ = call("--section", "growth", "--format", "csv")
+    _, both, _ = call(*more, *listed, "--format", "csv")
+    expected = list(csv.DictReader(io.StringIO(alone)))
+    rows = list(csv.DictReader(io.StringIO(both)))
+    assert [row.pop("collection") for row in rows] == ["qrels"] * len(expected) + ["again"] * len(expected)
+    assert rows == [*expected, *expected]
+    (tmp_path / "none.tsv").write_text(
+        "run\tgroup\tpooled\n" + "".join(f"{path.stem}\tg\tno\n" for path in Path("runs").iterdir())
+    )
+    _, out, _ = call(*more, "--collection-info", "again", str(tmp_path / "none.tsv"))
+    assert "No pool is known: again" in " ".join(out.split())
+
+
+def test_the_figures_of_the_papers_are_drawn(call: Call, tmp_path: Path) -> None:
+    require("altair")
+    status, _, err = call(
+        "--chart", str(tmp_path), "--chart-format", "svg", "--collection", "b", "qrels.txt", "runs"
+    )
+    assert status == 0, err
+    growth = (tmp_path / "growth.svg").read_text()
+    assert "relevant, of the documents new at this depth" in growth
+    assert ">b<" in growth
+    assert "group&#39;s unique relevant documents" in (tmp_path / "leave-out-differences.svg").read_text()

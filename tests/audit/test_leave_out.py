@@ -103,6 +103,7 @@ def test_summaries_are_over_contributing_runs_and_say_who_changed_most() -> None
     assert one.runs == 5
     assert one.mean_percent == pytest.approx(np.abs(percent).mean())
     assert one.mean_signed == pytest.approx(percent.mean())
+    assert one.median_signed == pytest.approx(np.median(percent))
     assert one.max_percent == pytest.approx(np.abs(percent).max())
     names = [run for run, own in zip(found.runs, found.pooled, strict=True) if own]
     assert one.most_changed == names[int(np.abs(percent).argmax())]

@@ -1007,3 +1007,32 @@ def test_a_pair_is_the_two_runs_of_that_name(tied: tuple[DepthStudy, Path]) -> N
     assert (ap.measure, rbp.measure, ap.runs) == ("AP", "RBP(p=0.9)", names)
     with pytest.raises(DataError, match="against itself"):
         found.pair((names[0], names[0]))
+
+
+def test_volatility_at_every_depth_is_written_as_rows(call: Call) -> None:
+    words = ("qrels.txt", "runs", "-m", "P", "--depths", "5,20", "--volatility", "--format", "csv")
+    _, text, _ = call(*words)
+    _, every, _ = call(*words, "--each-depth")
+    few, whole = (polars.read_csv(one.encode()) for one in (text, every))
+    depths = whole["k"].n_unique()
+    assert whole.height == depths**2 > 400
+    joined = few.join(whole, on=["k", "other_k"])
+    assert joined["agreement"].to_list() == joined["agreement_right"].to_list()
+
+
+def test_several_collections_are_studied_side_by_side(call: Call, tmp_path: Path) -> None:
+    words = ("qrels.txt", "runs", "-m", "P", "--depths", "5,20", "--info", "info.tsv")
+    other = ("--collection", "again", "qrels.txt", "runs", "--collection-info", "again", "info.tsv")
+    _, text, _ = call(*words, "--format", "csv")
+    _, both, _ = call(*words, *other, "--format", "csv", "--chart", str(tmp_path / "both.svg"))
+    alone, joined = (polars.read_csv(one.encode()) for one in (text, both))
+    for name in ("qrels", "again"):
+        assert joined.filter(collection=name).drop("collection").equals(alone)
+    drawn = (tmp_path / "both.svg").read_text()
+    assert ">again<" in drawn
+    assert "P@10 in qrels, P@10 in again" in drawn
+    _, out, _ = call(*words, *other)
+    assert out.index("qrels\n") < out.index("again\n")
+    assert (
+        "two collections are called 'qrels'" in call(*words, "--collection", "qrels", "qrels.txt", "runs")[2]
+    )

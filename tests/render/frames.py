@@ -111,8 +111,9 @@ EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # fr
     "growth_by_depth": (
         polars.DataFrame(
             {"depth": [1, 2, 3, 4], "relevant": [2.0, 3.0, 3.5, 3.7], "rate": [2.0, 1.0, 0.5, 0.2],
-             "extrapolated": [False, False, False, True], "collection": ["x"] * 4}
-        ), {"extrapolated", "collection"}, {},
+             "share": [0.4, 0.25, 0.1, None], "extrapolated": [False, False, False, True],
+             "collection": ["x"] * 4}
+        ), {"share", "extrapolated", "collection"}, {},
     ),
     "unique_relevant": (
         polars.DataFrame(
@@ -125,6 +126,11 @@ EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # fr
             {"run": ["a", "b", "c", "d"], "percent": [-2.0, 0.5, -0.5, 0.0], "unique": [9, 2, 1, 0],
              "kind": ["manual", "automatic", "automatic", "automatic"]}
         ), {"kind"}, {},
+    ),
+    "leave_out_differences": (
+        polars.DataFrame(
+            {"run": ["a", "b", "c", "d"], "change": [-0.002, 0.001, -0.001, NAN], "unique": [9, 2, 1, 0]}
+        ), set(), {},
     ),
     "judged_share_by_depth": (over_k("share").drop("measure"), set(), {}),
     "judged_shares": (

@@ -367,7 +367,7 @@ def test_a_pair_has_bars_and_its_case_above_each_depth() -> None:
 
 def test_the_extrapolation_is_dashed_and_starts_where_the_judged_depths_end() -> None:
     specification = drawn("growth_by_depth")
-    for pane, column in zip(panes(specification), ("relevant", "rate"), strict=True):
+    for pane, column in zip(panes(specification), ("relevant", "share", "rate"), strict=True):
         assert pane["encoding"]["strokeDash"]["field"] == "line"
         lines: dict[str, list[float]] = {}
         for row in rows(specification, pane):
@@ -409,6 +409,23 @@ def test_changes_stand_in_the_order_of_their_size_then_of_unique_documents() -> 
     for pane in panes(specification):
         assert pane["encoding"]["x"]["sort"] == ["d", "c", "b", "a"]  # 0, -.5 with 1, .5 with 2, -2
     assert "The change is 0.75% on average, and at most 2.00% (a)." in list(texts(specification))
+
+
+def test_differences_stand_in_the_order_of_their_size_with_two_axes() -> None:
+    specification = drawn("leave_out_differences")
+    difference, unique = panes(specification)
+    for pane in (difference, unique):
+        assert pane["encoding"]["x"]["sort"] == ["c", "b", "a", "d"]  # .001 with 1, with 2, .002, not known
+    shown = {row["run"]: row["difference"] for row in rows(specification, difference)}
+    assert (shown["a"], shown["b"]) == (0.002, 0.001)
+    assert {row["run"]: row["unique"] for row in rows(specification, unique)} == {
+        "a": 9,
+        "b": 2,
+        "c": 1,
+        "d": 0,
+    }
+    sides = [pane["encoding"]["y"]["axis"]["orient"] for pane in (difference, unique)]
+    assert sides == ["left", "right"]
 
 
 def test_a_change_that_is_not_known_comes_last_and_counts_in_no_mean() -> None:

@@ -10,6 +10,7 @@ from sounding.audit.result import Audit
 from sounding.audit.tables import Extras, assessment_frame, known
 from sounding.core.lazy import alt, polars
 from sounding.core.text import plural, whole_percent
+from sounding.data.sources import plain_name
 from sounding.relevance.growth import expected_beyond
 from sounding.render import lines, style
 
@@ -102,7 +103,8 @@ def growth_by_depth(frame: polars.DataFrame) -> style.Chart:
     """Relevant documents found by pools of growing depth, and how fast (Lu et al., Fig. 1).
 
     Columns: `depth`, `relevant` (mean for a topic), `rate` (new ones for one more depth); optional
-    `extrapolated` (true where nobody judged: drawn with dashes) and `collection` (a color each).
+    `share` (of the documents judged at this depth, those that are relevant), `extrapolated` (true where
+    nobody judged: drawn with dashes) and `collection` (a color each).
     """
     if "collection" not in frame.columns:
         frame = frame.with_columns(collection=polars.lit("pool"))
@@ -120,13 +122,18 @@ def growth_by_depth(frame: polars.DataFrame) -> style.Chart:
     panes = []
     for column, heading, title in (
         ("relevant", "found by the pool", "relevant documents a topic"),
+        ("share", "share of what is new", "relevant, of the documents new at this depth"),
         ("rate", "rate of finding", "new relevant documents a topic at this depth"),
     ):
-        values = lines.Values(column=column, title=title, domain=style.value_domain(drawn[column]))
-        tooltip = _tooltip("collection:N", "line:N", "depth:Q", **{column: ".3f"})
+        if column not in drawn.columns:
+            continue
+        form = style.PERCENT if column == "share" else ""
+        domain = style.value_domain(drawn[column].drop_nulls())
+        values = lines.Values(column=column, title=title, domain=domain, format=form)
+        tooltip = _tooltip("collection:N", "line:N", "depth:Q", **{column: form or ".3f"})
         line = alt.Chart(style.data(drawn.select("collection", "line", "depth", column)))
         encoded = line.mark_line(strokeWidth=2).encode(x, values.y(), signs.color, dash, tooltip=tooltip)
-        panes.append(encoded.properties(width=330, height=260, title=style.pane_title(heading)))
+        panes.append(encoded.properties(width=270, height=260, title=style.pane_title(heading)))
     beyond = EXTRAPOLATED if (drawn["line"] == "extrapolated").any() else ""
     title = "Relevant documents by depth of the pool"
     return style.titled(alt.hconcat(*panes, spacing=30), title, [beyond, note])
@@ -237,6 +244,41 @@ def leave_out_changes(frame: polars.DataFrame, *, measure: str = "AP") -> style.
         alt.vconcat(*panes, spacing=10),
         f"{measure} of {plural(len(runs), 'run')} without what only the run's group found",
         [_mean_and_most(known["run"].to_list(), known["percent"].to_list())],
+    )
+
+
+@style.needs("run", "change", "unique")
+def leave_out_differences(frame: polars.DataFrame, *, measure: str = "AP") -> style.Chart:
+    """Absolute change of every run, with the number of its group's unique documents (Voorhees 2002, Fig. 2).
+
+    Columns: `run`, `change` (of the value), `unique`. Runs stand in the order of the size of their change,
+    then of `unique`, as in the paper, which shows automatic runs.
+    """
+    size = polars.col("change").fill_nan(None).abs().alias("difference")
+    ordered = frame.select("run", size, "unique").sort("difference", "unique", "run", nulls_last=True)
+    runs = ordered["run"].to_list()
+    named = WIDEST / len(runs) >= BAR - 1
+    across = f"{'run' if named else f'{len(runs)} runs'}, by difference, then by unique documents"
+    x = alt.X("run:N", sort=runs, axis=style.slanted_axis(labels=named), title=across)
+    points = alt.Chart(style.data(ordered))
+    tooltip = _tooltip("run:N", "unique:Q", difference=".4f")
+    layers = [
+        points.mark_point(filled=True, size=28, shape=shape, color=style.COLORS[place]).encode(
+            x, alt.Y(f"{column}:Q", title=title, axis=alt.Axis(titleColor=style.COLORS[place], orient=side)),
+            tooltip=tooltip,
+        )
+        for place, (column, title, side, shape) in enumerate(
+            (
+                ("difference", f"difference in {measure}", "left", "circle"),
+                ("unique", "group's unique relevant documents", "right", "triangle-up"),
+            )
+        )
+    ]  # fmt: skip
+    width = min(max(BAR * len(runs), 120), WIDEST)
+    return style.titled(
+        alt.LayerChart(layer=layers).resolve_scale(y="independent").properties(width=width, height=260),
+        f"Difference in {measure} of {plural(len(runs), 'run')} without what only the run's group found",
+        ["Circles and left axis: absolute difference. Triangles and right axis: unique documents."],
     )
 
 
@@ -507,7 +549,8 @@ def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[
     if not audit.has_pool:
         return
     yield "pool", lambda: pool_outcomes_by_depth(audit.outcomes().frame)
-    yield "growth", lambda: growth_by_depth(_growth(audit))
+    several = [(name, one) for name, one in extras.others if one.has_pool]
+    yield "growth", lambda: growth_by_depth(_growth(audit) if not several else _growths(audit, several))
     if audit.unique().counts().any():
         yield "unique-relevant", lambda: unique_relevant(audit.unique().frame)
     changes = (
@@ -519,6 +562,9 @@ def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[
     )
     if changes.height:
         yield "leave-out", lambda: leave_out_changes(changes, measure=first)
+        automatic = changes.filter(polars.col("kind") == "automatic")
+        shown = automatic if automatic.height else changes
+        yield "leave-out-differences", lambda: leave_out_differences(shown, measure=first)
     reinforced = audit.reinforcement().of_runs(audit.reported_names)
     yield (
         "reinforcement",
@@ -585,7 +631,7 @@ def _growth(audit: Audit) -> polars.DataFrame:
     extrapolated = growth.depth > 1 and not audit.only_relevant
     seen = growth.frame.select(
         polars.col("depth"), polars.col("relevant"), polars.col("new_relevant").alias("rate"),
-        polars.lit(False).alias("extrapolated"),
+        polars.col("share_relevant").fill_nan(None).alias("share"), polars.lit(False).alias("extrapolated"),
     )  # fmt: skip
     if not extrapolated:
         return seen
@@ -596,5 +642,15 @@ def _growth(audit: Audit) -> polars.DataFrame:
     known = float(seen["relevant"][-1])
     beyond = polars.DataFrame(
         {"depth": depths[1:], "relevant": known + more[1:], "rate": np.diff(more) / np.diff(depths)}
-    ).with_columns(extrapolated=polars.lit(True))
+    ).with_columns(share=polars.lit(None, polars.Float64), extrapolated=polars.lit(True))
     return polars.concat([seen, beyond])
+
+
+def _growths(audit: Audit, others: Sequence[tuple[str, Audit]]) -> polars.DataFrame:
+    """The same of several collections, as far as their pools go."""
+    own = plain_name(audit.runs.qrels.source)
+    parts = [
+        _growth(one).filter(~polars.col("extrapolated")).with_columns(collection=polars.lit(name))
+        for name, one in ((own, audit), *others)
+    ]
+    return polars.concat(parts)

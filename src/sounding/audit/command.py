@@ -76,7 +76,7 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
         nargs=3,
         multiple=True,
         metavar="NAME QRELS RUNS",
-        help="Add another collection to the section assessment; repeatable.",
+        help="Add another collection to the sections growth and assessment; repeatable.",
         spelled="--collection",
     )
     collection_info: tuple[tuple[str, str], ...] = declare.option(
@@ -98,7 +98,7 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
         asked = {
             "parts": self.parts is not None,
             "titles": self.topics is not None,
-            "assessment": bool(self.collections),
+            "assessment": bool(self.collections) and "growth" not in self.chosen,
             "deeper": self.first_depth is not None,
         }
         return list(dict.fromkeys([*self.chosen, *(name for name, own in asked.items() if own)]))

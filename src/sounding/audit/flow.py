@@ -63,7 +63,7 @@ def run(options: AuditOptions) -> None:
     )  # fmt: skip
     extras = _extras(found, part, policies, options)
     wanted = _wanted(found, extras, options)
-    _compute(found, wanted, options)
+    _compute(found, extras, wanted, options)
     _write(found, extras, wanted, options)
     if options.format_name in NO_NOTES:
         changed = policies.changed()
@@ -185,7 +185,7 @@ def _extras(found: Audit, part: PartOf | None, policies: Policies, options: Audi
     others = []
     for name, qrels, runs in options.collections:
         info = [file for own, file in options.collection_info if own == name]
-        others.append((name, _audited(qrels, [runs], info, f"reading {name}", policies, options).pseudo()))
+        others.append((name, _audited(qrels, [runs], info, f"reading {name}", policies, options)))
     return Extras(
         parts=None if part is None else found.parts(part),
         titles=None if options.topics is None else found.title_bias(options.topics, options.corpus),
@@ -208,7 +208,7 @@ def _wanted(found: Audit, extras: Extras, options: AuditOptions) -> list[str]:
     return options.sections
 
 
-def _compute(found: Audit, wanted: Sequence[str], options: AuditOptions) -> None:
+def _compute(found: Audit, extras: Extras, wanted: Sequence[str], options: AuditOptions) -> None:
     """What takes long, each with a bar of its own."""
     quiet, drawn = options.quiet, options.chart is not None
     verdict = not wanted or options.every
@@ -220,8 +220,9 @@ def _compute(found: Audit, wanted: Sequence[str], options: AuditOptions) -> None
         with progress_bar(len(found.runs.runs), quiet=quiet, label="leaving out runs") as progress:
             found.leave_out("run", progress)
     if "assessment" in wanted or drawn:
-        with progress_bar(options.draws, quiet=quiet, label="drawing judgments") as progress:
-            found.pseudo(progress)
+        for one in (found, *(other for _, other in extras.others)):
+            with progress_bar(options.draws, quiet=quiet, label="drawing judgments") as progress:
+                one.pseudo(progress)
 
 
 # -- what is shown ---------------------------------------------------------------------------------

@@ -173,6 +173,7 @@ class LeftOut:
         return LeaveOutSummary(
             runs=len(chosen),
             mean_signed=_mean(self.percent()[chosen, measure]),
+            median_signed=_median(self.percent()[chosen, measure]),
             mean_percent=_mean(percent),
             max_percent=float(percent[known].max()) if known.any() else np.nan,
             most_changed=None if largest is None else self.runs[largest],
@@ -219,6 +220,7 @@ class LeaveOutSummary:
 
     runs: int
     mean_signed: float  # percent, as `LeftOut.percent` has it: negative where runs lose
+    median_signed: float  # what compares with Lu et al., Table 5: a few runs with low values move the mean
     mean_percent: float  # of the absolute changes, as all figures that follow
     max_percent: float
     most_changed: str | None
@@ -323,3 +325,8 @@ def _percent(full: Values, without: Values) -> Values:
 def _mean(values: Values) -> float:
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else np.nan
+
+
+def _median(values: Values) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else np.nan

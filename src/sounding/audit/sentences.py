@@ -432,6 +432,11 @@ def topic_columns(end: int) -> str:
     )
 
 
+def no_pool(names: Sequence[str]) -> str:
+    """Name the collections that no growth is known of."""
+    return f"No pool is known: {', '.join(names)} (list the pooled runs with --collection-info)."
+
+
 def second_half(late: int, relevant: int) -> str:
     """Say how many relevant documents come from deep in the pool."""
     return f"{late:,} of {relevant:,} relevant documents come from below half of the depth."

@@ -33,7 +33,7 @@ class Extras:
 
     parts: Parts | None = None
     titles: TitleBias | None = None
-    others: Sequence[tuple[str, Pseudo]] = ()  # other collections, by name
+    others: Sequence[tuple[str, Audit]] = ()  # other collections, by name
     first_depth: int | None = None  # of the pool beyond which new documents are counted; None: half
 
 
@@ -279,14 +279,33 @@ def topics_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     return AuditSection(frame=frame, tables=[table])
 
 
+def _with_pools(audit: Audit, extras: Extras) -> list[tuple[str, Audit]]:
+    """Return the collection and all others by name, if their pools are known."""
+    every = [(plain_name(audit.runs.qrels.source), audit), *extras.others]
+    return [(name, one) for name, one in every if one.has_pool]
+
+
+def growth_frame(audit: Audit, extras: Extras) -> polars.DataFrame:
+    """One row a depth; with other collections one a collection and depth, this one first."""
+    if not extras.others:
+        return audit.growth().frame
+    return polars.concat(
+        one.growth().frame.select(polars.lit(name).alias("collection"), polars.all())
+        for name, one in _with_pools(audit, extras)
+    )
+
+
 def growth_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     """Relevant documents by pool depth, and how many may remain (Lu et al. 2016, Fig. 1)."""
     growth = audit.growth()
-    frame = growth.frame
-    shown = frame.filter(polars.col("depth").is_in([*GROWTH_SHOWN, growth.depth]))
+    frame = growth_frame(audit, extras)
+    ends = {one.growth().depth for _, one in _with_pools(audit, extras)}
+    shown = frame.filter(polars.col("depth").is_in([*GROWTH_SHOWN, *ends]))
     every, late, more = growth.relevant.sum(), growth.second_half().sum(), growth.twice.sum()
     likely, remaining = growth.twice_likely.sum(), growth.remaining.sum()
     notes = [sentences.GROWTH_COLUMNS, sentences.second_half(late, every)]
+    if poolless := [name for name, one in extras.others if not one.has_pool]:
+        notes.append(sentences.no_pool(poolless))
     if audit.only_relevant:
         notes.append(sentences.NOTHING_GROWS)
         more = likely = remaining = np.nan
@@ -294,7 +313,7 @@ def growth_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         notes += [sentences.twice_as_deep(more, likely), *_remaining(growth)]
     table = people(
         shown, "Growth by pool depth (Lu et al. 2016, Fig. 1)", notes=notes, percent=["share_relevant"],
-        digits={"relevant": 1, "judged": 1, "new_relevant": 2},
+        digits={"relevant": 1, "judged": 1, "new_relevant": 2}, keys=1 + ("collection" in frame.columns),
     )  # fmt: skip
     more = {"second_half": int(late), "expected_at_twice_the_depth": known(float(more)),
             "likely_at_twice_the_depth": known(float(likely)),
@@ -390,7 +409,8 @@ def leave_out_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     frame = polars.concat(frames).select("by", polars.all().exclude("by"))
     notes = [sentences.leave_out_columns(audit.remove, audit.among)]
     digits = {
-        "percent": 2, "most": 2, "signed": 2, "change": 4, "places": 2, "on_ten": 2, "most_on_ten": 2,
+        "percent": 2, "most": 2, "signed": 2, "median": 2, "change": 4, "places": 2, "on_ten": 2,
+        "most_on_ten": 2,
     }  # fmt: skip
     tables = [
         people(
@@ -433,7 +453,8 @@ def _summaries(found: LeftOut, by: By) -> list[dict[str, Any]]:
 def _cells(one: LeaveOutSummary) -> dict[str, Any]:
     return {
         "number": one.runs, "percent": known(one.mean_percent), "most": known(one.max_percent),
-        "most_changed": one.most_changed, "signed": known(one.mean_signed), "change": known(one.mean_change),
+        "most_changed": one.most_changed, "signed": known(one.mean_signed),
+        "median": known(one.median_signed), "change": known(one.mean_change),
         "places": known(one.mean_places), "most_places": one.max_places,
         "on_ten": known(one.mean_percent_on_ten), "most_on_ten": known(one.max_percent_on_ten),
     }  # fmt: skip
@@ -499,8 +520,8 @@ def assessment_frame(audit: Audit, extras: Extras) -> polars.DataFrame:
 
 
 def _collections(audit: Audit, extras: Extras) -> list[tuple[str, Pseudo]]:
-    own = audit.pseudo().of_runs(audit.reported_names)
-    return [(plain_name(audit.runs.qrels.source), own), *extras.others]
+    own = plain_name(audit.runs.qrels.source), audit.pseudo().of_runs(audit.reported_names)
+    return [own, *((name, one.pseudo()) for name, one in extras.others)]
 
 
 def assessment_section(audit: Audit, extras: Extras, top: int) -> AuditSection:

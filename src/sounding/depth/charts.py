@@ -545,6 +545,24 @@ def study_figures(
     return figures
 
 
+def collections_over_k(studies: Sequence[tuple[str, DepthStudy]]) -> style.Chart:
+    """Draw the six panes of `stability_over_k` for several collections, one line a collection and measure."""
+    alone = all(len(study.measures) == 1 for _, study in studies)
+    frames = [
+        study.frame.with_columns(
+            measure=polars.lit(name) if alone else polars.concat_str(polars.lit(f"{name}, "), "measure")
+        )
+        for name, study in studies
+    ]
+    references = [f"{study.measures[0].reference_name} in {name}" for name, study in studies]
+    depths = {study.pool.depth for _, study in studies}
+    return stability_over_k(
+        polars.concat(frames, how="vertical_relaxed"),
+        reference=", ".join(references) if alone else "its reference",
+        pool_depth=(depths.pop() or None) if len(depths) == 1 else None,
+    )  # fmt: skip
+
+
 def _volatility_figure(study: DepthStudy) -> style.Chart:
     how = study.agreeing
     cells = [one.frame for one in volatilities(study, how.coefficient, study.ks_to_draw())]

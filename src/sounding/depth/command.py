@@ -34,6 +34,19 @@ class DepthOptions(declare.PolicyOptions, declare.ReadingOptions):
     alpha: float = declare.alpha()
     info: tuple[str, ...] = declare.info
     only: tuple[str, ...] = declare.only
+    collections: tuple[tuple[str, str, str], ...] = declare.option(
+        nargs=3,
+        multiple=True,
+        metavar="NAME QRELS RUNS",
+        help="Study another collection as well, and draw them together; repeatable.",
+        spelled="--collection",
+    )
+    collection_info: tuple[tuple[str, str], ...] = declare.option(
+        nargs=2,
+        multiple=True,
+        metavar="NAME FILE",
+        help="Read which runs of such a collection were pooled; repeatable.",
+    )
     preregistered: str | None = declare.text(
         "Read pre-registered choices from FILE and check the options against them.", metavar="FILE"
     )
@@ -41,7 +54,7 @@ class DepthOptions(declare.PolicyOptions, declare.ReadingOptions):
         "Show the mean of each run with its comparison interval, and its judged share."
     )
     each_depth: bool = declare.flag(
-        "Write a row for every depth (for csv, json and so on); also with --each-run or --pair."
+        "Write a row for every depth (for csv, json and so on); also with --each-run, --pair or --volatility."
     )
     pair: tuple[str, str] | None = declare.option(
         nargs=2, metavar="A B", help="Compare runs A and B at each depth."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -9,8 +10,10 @@ import click
 
 from sounding.core.errors import DataError
 from sounding.data.finding import find_runs
+from sounding.data.run_info import RunInfo
+from sounding.data.sources import plain_name
 from sounding.depth import sentences, tables
-from sounding.depth.charts import study_figures
+from sounding.depth.charts import collections_over_k, study_figures
 from sounding.depth.command import DepthOptions
 from sounding.depth.fewer_judgments import DRAWS, SHARES, JudgmentSubsets, PoolDepths
 from sounding.depth.intervals import PairOverDepth
@@ -50,6 +53,7 @@ class _Answer:
     pair: tuple[PairOverDepth, ...]
     pools: PoolDepths | None
     subsets: JudgmentSubsets | None
+    others: tuple[tuple[str, DepthStudy], ...] = ()  # of other collections, by name
 
 
 def run(options: DepthOptions) -> None:
@@ -106,6 +110,8 @@ def _draw(found: _Answer, options: DepthOptions) -> None:
     figures = study_figures(found.study, found.pair, found.pools, found.subsets)
     wanted = [make for view in options.views or ["agreement"] for make in figures.get(view, [])]
     wanted = wanted or figures["agreement"]
+    if found.others:
+        wanted = [lambda: collections_over_k(_collections(found, options))]
     drawn = [make() for make in wanted]
     if options.chart is not None:
         save(together(drawn) if len(drawn) > 1 else drawn[0], options.chart)
@@ -150,6 +156,14 @@ def _check_views(options: DepthOptions) -> None:
     """Refuse options that have no effect, and two tables in a format that holds one."""
     if options.chart is not None:
         require_suffix(options.chart)
+    if options.collections and options.views:
+        name = options.views[0].replace("_", "-")
+        raise DataError(f"--collection compares outcomes over depth; leave --{name} out")
+    names = [plain_name(options.qrels), *(name for name, _, _ in options.collections)]
+    if unknown := {name for name, _ in options.collection_info} - {*names[1:]}:
+        raise DataError(f"--collection-info {min(unknown)}: no --collection has that name")
+    if len({*names}) < len(names):
+        raise DataError(f"two collections are called {max(names, key=names.count)!r}; name them differently")
     if options.pools and options.pool_depth:
         raise DataError("--pools cuts the pool itself; leave --pool-depth out")
     if options.format_name in PEOPLE:
@@ -157,7 +171,7 @@ def _check_views(options: DepthOptions) -> None:
             raise DataError("--each-depth is for programs; give --format csv, json, jsonl or parquet as well")
         return
     views = [f"--{name.replace('_', '-')}" for name in options.views]
-    if options.each_depth and views not in (["--each-run"], ["--pair"]):
+    if options.each_depth and views not in (["--each-run"], ["--pair"], ["--volatility"]):
         views += ["--each-depth"]
     if len(views) > 1 and (options.format_name != "json" or options.each_depth):
         raise DataError(f"{options.format_name} holds one table; give one of {' and '.join(views)}")
@@ -188,17 +202,29 @@ def _answer(options: DepthOptions, plan: Plan | None, typed: str) -> _Answer:
         chosen_measures(options.measures or DEFAULT_MEASURES, policies)
         parsed_reference(options.reference)
         Agreeing(coefficient=options.coefficient, p=options.rbo_p, threshold=options.threshold)
-    info, files = read_info(options.info, options.only), find_runs(options.runs)
-    with progress_bar(len(files), quiet=options.quiet, label="reading runs") as progress:
-        study = depth(
-            options.qrels, files, options.measures or DEFAULT_MEASURES, depths=depths,
-            reference=options.reference, procedure=procedure, coefficient=options.coefficient,
-            rbo_p=options.rbo_p, threshold=options.threshold, info=info, only=options.only,
-            pool_depth=options.pool_depth,
-            keep_lists=bool(pool_depths or options.subsets), policies=policies,
-            qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
-            progress=progress,
-        )  # fmt: skip
+
+    def studied(
+        qrels: str, runs: Sequence[str], info: Mapping[str, RunInfo] | None, only: Sequence[str] = ()
+    ) -> DepthStudy:
+        files = find_runs(runs)
+        with progress_bar(len(files), quiet=options.quiet, label="reading runs") as progress:
+            return depth(
+                qrels, files, options.measures or DEFAULT_MEASURES, depths=depths,
+                reference=options.reference, procedure=procedure, coefficient=options.coefficient,
+                rbo_p=options.rbo_p, threshold=options.threshold, info=info, only=only,
+                pool_depth=options.pool_depth, keep_lists=bool(pool_depths or options.subsets),
+                policies=policies, qrels_format=options.qrels_format, run_format=options.run_format,
+                jobs=options.jobs, progress=progress,
+            )  # fmt: skip
+
+    study = studied(options.qrels, options.runs, read_info(options.info, options.only), options.only)
+    listed = {
+        name: [file for own, file in options.collection_info if own == name]
+        for name, _, _ in options.collections
+    }
+    others = tuple(
+        (name, studied(qrels, [runs], read_info(listed[name]))) for name, qrels, runs in options.collections
+    )
     deviations = [] if plan is None else plan.check(_choices(study, options))
     pools, subsets = None, None
     if pool_depths:
@@ -210,7 +236,7 @@ def _answer(options: DepthOptions, plan: Plan | None, typed: str) -> _Answer:
     with options_refused():
         pair = study.pair(options.pair) if options.pair else ()
     findings = study.findings(plan=plan, deviations=deviations, command=typed)
-    return _Answer(study=study, findings=findings, pair=pair, pools=pools, subsets=subsets)
+    return _Answer(study=study, findings=findings, pair=pair, pools=pools, subsets=subsets, others=others)
 
 
 def _choices(study: DepthStudy, options: DepthOptions) -> PlanChoices:
@@ -228,7 +254,7 @@ def _choices(study: DepthStudy, options: DepthOptions) -> PlanChoices:
 def _tables(found: _Answer, options: DepthOptions) -> list[Table]:
     study, names = found.study, found.study.names_at_reference()
     if options.format_name in PEOPLE:
-        shown = [tables.people_table(study)]
+        shown = [tables.people_table(one, title=name) for name, one in _collections(found, options)]
         shown += tables.pair_tables(found.pair, study.depths)
         shown += tables.run_tables(study) if options.each_run else []
         shown += tables.volatility_tables(study) if options.volatility else []
@@ -242,7 +268,15 @@ def _tables(found: _Answer, options: DepthOptions) -> list[Table]:
         return [replace(_tidy(options.views[0], found, options), facts=facts)]
     for view in options.views:
         facts[view] = _tidy(view, found, options).rows()
+    if found.others:
+        both = _collections(found, options)
+        return [replace(tables.tidy_collections(both, every_k=options.each_depth), facts=facts)]
     return [replace(tables.tidy_table(study, every_k=options.each_depth), facts=facts)]
+
+
+def _collections(found: _Answer, options: DepthOptions) -> list[tuple[str, DepthStudy]]:
+    """Return every study with the name of its collection, which is empty if there is only one."""
+    return [(plain_name(options.qrels) if found.others else "", found.study), *found.others]
 
 
 def _tidy(view: str, found: _Answer, options: DepthOptions) -> Table:
@@ -256,8 +290,10 @@ def _tidy(view: str, found: _Answer, options: DepthOptions) -> Table:
         return tables.tidy_pair(found.pair, None if every_k else study.depths)
     if view == "each_run":
         return tables.tidy_frame(study.run_frame if every_k else study.interval_frame)
+    if view == "volatility":
+        return tables.tidy_volatility(study, every_k=every_k)
     views = {
-        "volatility": tables.tidy_volatility, "agreement": tables.tidy_orderings,
+        "agreement": tables.tidy_orderings,
         "weights": tables.tidy_weights,
     }  # fmt: skip
     return views[view](study)

@@ -34,8 +34,8 @@ def shown_number(value: float, digits: int = 3) -> str:
 # -- measures by depth -----------------------------------------------------------------------------
 
 
-def people_table(found: DepthStudy) -> Table:
-    """Return a row for each measure and chosen depth, with a legend."""
+def people_table(found: DepthStudy, *, title: str = "") -> Table:
+    """Return a row for each measure and chosen depth, with a legend; `title` names the collection."""
     rows = found.columns()
     count = len(rows["k"])
     first = [not row or rows["measure"][row] != rows["measure"][row - 1] for row in range(count)]
@@ -63,7 +63,7 @@ def people_table(found: DepthStudy) -> Table:
         columns.append(Column("open", cells, right=True, joined=True))
     shares = [shown_number(value, 2) for value in rows["assessment"]]
     columns.append(Column("A_p", shares, right=True, joined=True))
-    return Table(columns, notes=[*_explained(found)], keys=2)
+    return Table(columns, title=title, notes=[*_explained(found)], keys=2)
 
 
 def _explained(found: DepthStudy) -> Iterator[str]:
@@ -89,6 +89,17 @@ def _explained(found: DepthStudy) -> Iterator[str]:
 def tidy_table(found: DepthStudy, *, every_k: bool) -> Table:
     """The same for programs: chosen depths, or every depth that was tested."""
     return Table([Column(name, cells) for name, cells in found.columns(every_k=every_k).items()])
+
+
+def tidy_collections(studies: Sequence[tuple[str, DepthStudy]], *, every_k: bool) -> Table:
+    """Return the rows of several collections, with the name of each in front."""
+    columns: dict[str, list[Cell]] = {"collection": []}
+    for name, found in studies:
+        own = found.columns(every_k=every_k)
+        columns["collection"] += [name] * len(own["k"])
+        for key, cells in own.items():
+            columns.setdefault(key, []).extend(cells)
+    return Table([Column(name, cells) for name, cells in columns.items()])
 
 
 def facts(found: DepthStudy, findings: Sequence[Finding]) -> dict[str, Any]:
@@ -260,9 +271,10 @@ def _volatility_table(one: Volatility) -> Table:
     return Table(columns, title=f"{one.coefficient} between the {compared} by {between} at two depths")
 
 
-def tidy_volatility(found: DepthStudy) -> Table:
-    """One row a cell, at the chosen depths."""
-    cells = volatilities(found, found.agreeing.coefficient, found.depths)
+def tidy_volatility(found: DepthStudy, *, every_k: bool = False) -> Table:
+    """One row a cell, at the chosen depths or at every depth."""
+    ks = found.ks.tolist() if every_k else found.depths
+    cells = volatilities(found, found.agreeing.coefficient, ks)
     return tidy_frame(polars.concat([one.frame for one in cells]))
 
 

@@ -210,7 +210,10 @@ class LeftOut:
                 "rank": self.rank.ravel(), "rank_without": self.rank_without.ravel(),
                 "percent_on_ten": self.percent_on_ten().ravel(),
             },
-            schema_overrides=dict.fromkeys(("run", "left_out", "kind", "measure"), polars.String),
+            schema_overrides={
+                **dict.fromkeys(("run", "left_out", "kind", "measure"), polars.String),
+                "pooled": polars.Boolean, "unique": polars.Int64,
+            },
         )  # fmt: skip
 
 

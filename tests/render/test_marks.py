@@ -413,7 +413,7 @@ def test_changes_stand_in_the_order_of_their_size_then_of_unique_documents() -> 
 
 def test_differences_stand_in_the_order_of_their_size_with_two_axes() -> None:
     specification = drawn("leave_out_differences")
-    difference, unique = panes(specification)
+    difference, unique = layers(*panes(specification))
     for pane in (difference, unique):
         assert pane["encoding"]["x"]["sort"] == ["c", "b", "a", "d"]  # .001 with 1, with 2, .002, not known
     shown = {row["run"]: row["difference"] for row in rows(specification, difference)}

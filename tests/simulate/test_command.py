@@ -388,4 +388,4 @@ def test_the_commands_on_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_few_topics_are_warned_of(call: Call) -> None:
     _, out, _ = call("qrels.txt", "runs", *QUICK, "--format", "json")
-    assert any("5 topics, fewer than 25" in note for note in json.loads(out)["notes"])
+    assert any("on 5 topics" in note and "Fewer than 25 topics" in note for note in json.loads(out)["notes"])

@@ -120,14 +120,14 @@ def notes(study: Study, *, policies: bool = False) -> list[str]:
     if how.outside in OUTSIDE:
         filled = sum(panel.filled)
         texts.append(OUTSIDE[how.outside].format(primary=panel.assessors[how.primary], count=filled))
+    texts += _topics_without_value(study)
+    if not any(topic.contested for topic in study.agreements.topics):
+        texts.append(NONE_CONTESTED)
     if len(panel.topics) < FEW_TOPICS:
         texts.append(
             f"Only {plural(len(panel.topics), 'topic')}, fewer than {FEW_TOPICS}: agreement and rankings may"
             " well differ on other topics."
         )
-    texts += _topics_without_value(study)
-    if not any(topic.contested for topic in study.agreements.topics):
-        texts.append(NONE_CONTESTED)
     texts += [_log(counts) for counts in panel.logs]
     texts += [repeated(repeats) for repeats in panel.repeats if not repeats.contradictory]
     if changed := study.policies.changed():

@@ -90,33 +90,26 @@ def _curve_headline(found: Simulation, means: Sequence[dict[str, Any]]) -> str:
 
 def truth_note(found: Simulation) -> str:
     """Say what a replay is compared with."""
-    truth, parameters = found.truth, found.parameters
+    truth, parameters, topics = found.truth, found.parameters, len(found.retrieved.topics)
+    few = f" Fewer than {FEW_TOPICS} topics: others may well rank the runs differently." * (
+        topics < FEW_TOPICS
+    )
     return (
         f"Truth: {parameters.measure} of the first {plural(parameters.depth, 'document')} of each run on"
-        f" {plural(len(found.retrieved.topics), 'topic')}, by all judgments; the {truth.never_judged:,}"
-        f" unjudged of {plural(len(truth.pool), 'document')} count as nonrelevant."
+        f" {plural(topics, 'topic')}, by all judgments; the {truth.never_judged:,}"
+        f" unjudged of {plural(len(truth.pool), 'document')} count as nonrelevant.{few}"
     )
 
 
 def curve_notes(found: Simulation, means: Sequence[dict[str, Any]]) -> list[str]:
     """Say what each strategy cost, and what the reader should know about the replay."""
     strategies = dict.fromkeys(row["strategy"] for row in means)
-    few = len(found.retrieved.topics) < FEW_TOPICS
     return [
-        *([few_topics(len(found.retrieved.topics))] if few else []),
         *(_cost_note(found, [row for row in means if row["strategy"] == name]) for name in strategies),
         truth_note(found), *([] if found.cut is None else [found.cut]), *_topic_notes(found),
         *missing_notes(found.retrieved), how_note(found.parameters), PLAN_STATES,
         *([NO_BINS] if found.truth.bins is None else []), *seed_notes(found.seeds),
     ]  # fmt: skip
-
-
-def few_topics(topics: int) -> str:
-    """Warn that the ranking by all judgments is itself uncertain on so few topics."""
-    return (
-        f"Only {plural(topics, 'topic')}, fewer than {FEW_TOPICS}: other topics may well give another order"
-        " of the runs, whatever is judged."
-    )
 
 
 def columns_note(sure: float) -> str:

@@ -284,7 +284,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         title="What a collection can be used for",
         always="collection measures policies remarks rows",
         sometimes=(
-            "headline pool ties assessment sections growth leave_out reinforcement next notes topics sampled"
+            "headline pool ties assessment sections growth deeper leave_out reinforcement next notes topics sampled"
             " measure level alpha fitness"
         ),
         rows=(
@@ -295,7 +295,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             " first_unjudged first_unjudged_deviation overlap group_overlap group length short nonrelevant"
             " unjudged relevant_missed nonrelevant_missed tied_share trec file average topic pool_depth"
             " judged_depth second_half to_come likely_to_come remaining last_depth best_run changed_without"
-            " judge favored low high p p_adjusted"
+            " judge favored low high p p_adjusted new_documents new_judged"
         ),
         patterns={RANKS: "n0 The judged share of the top documents, by depth.", "@|^[A-Z]": "n0 A measure."},
         own={
@@ -305,6 +305,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "fitness": "a Agreement, ranking, favored runs and documents to check, for each judge.",
             "favored": "n0 How much more the labels of its documents promise than those of other runs.",
             "growth": "o How the pool grew with its depth.",
+            "deeper": "o What judging beyond a first depth added: relevant documents above and below it.",
             "leave_out": "a What leaving out runs or groups changes.",
             "reinforcement": "o Tau of assessment with overlap.",
             "assessment": "an0 Rankings that need no judgments, by collection.",
@@ -351,7 +352,9 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "to_come": "Relevant documents that twice the depth would add, by Zobel's law.",
             "remaining": "Relevant documents that remain, by Zobel's law.",
             "second_half": "Relevant documents from below half of the pool depth.",
-            "new_relevant": "Relevant documents first found at this depth, per topic.",
+            "new_relevant": "Relevant documents first found at this depth, per topic; or by a run below the first.",
+            "new_documents": "Documents of a run that the pool of the first depth lacks.",
+            "new_judged": "Those of them that were judged.",
             "share_relevant": "The share of the new documents that is relevant.",
             "nonrelevant_missed": "Documents judged not relevant that the run did not retrieve.",
             "relevant_missed": "Relevant documents that the run did not retrieve.",
@@ -642,6 +645,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         ),
         sometimes="each_run volatility pools subsets",
         rows=(
+            "collection "
             f"{RANKINGS} {EACH_RUN} {VOLATILITY} {POOLS} {SUBSETS} reference lowest highest discrimination"
             " median_p coverage inversion tau residual_unjudged residual_tail assessment plain"
             " condensed run_a"

@@ -284,8 +284,8 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         title="What a collection can be used for",
         always="collection measures policies remarks rows",
         sometimes=(
-            "headline pool ties assessment sections growth deeper leave_out reinforcement next notes topics sampled"
-            " measure level alpha fitness"
+            "headline pool ties assessment sections growth deeper leave_out reinforcement next notes topics"
+            " sampled measure level alpha fitness"
         ),
         rows=(
             "about answer claim figure value rule why collection run kind performance assessment random"
@@ -352,7 +352,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "to_come": "Relevant documents that twice the depth would add, by Zobel's law.",
             "remaining": "Relevant documents that remain, by Zobel's law.",
             "second_half": "Relevant documents from below half of the pool depth.",
-            "new_relevant": "Relevant documents first found at this depth, per topic; or by a run below the first.",
+            "new_relevant": "Relevant documents first found at this depth, per topic; or in a run, below it.",
             "new_documents": "Documents of a run that the pool of the first depth lacks.",
             "new_judged": "Those of them that were judged.",
             "share_relevant": "The share of the new documents that is relevant.",

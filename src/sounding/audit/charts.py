@@ -262,18 +262,19 @@ def leave_out_differences(frame: polars.DataFrame, *, measure: str = "AP") -> st
     x = alt.X("run:N", sort=runs, axis=style.slanted_axis(labels=named), title=across)
     points = alt.Chart(style.data(ordered))
     tooltip = _tooltip("run:N", "unique:Q", difference=".4f")
+    left = alt.Axis(titleColor=style.COLORS[0], orient="left")
+    right = alt.Axis(titleColor=style.COLORS[1], orient="right")
     layers = [
         points.mark_point(filled=True, size=28, shape=shape, color=style.COLORS[place]).encode(
-            x, alt.Y(f"{column}:Q", title=title, axis=alt.Axis(titleColor=style.COLORS[place], orient=side)),
-            tooltip=tooltip,
+            x, alt.Y(f"{column}:Q", title=title, axis=axis), tooltip=tooltip
         )
-        for place, (column, title, side, shape) in enumerate(
+        for place, (column, title, axis, shape) in enumerate(
             (
-                ("difference", f"difference in {measure}", "left", "circle"),
-                ("unique", "group's unique relevant documents", "right", "triangle-up"),
+                ("difference", f"difference in {measure}", left, "circle"),
+                ("unique", "group's unique relevant documents", right, "triangle-up"),
             )
         )
-    ]  # fmt: skip
+    ]
     width = min(max(BAR * len(runs), 120), WIDEST)
     return style.titled(
         alt.LayerChart(layer=layers).resolve_scale(y="independent").properties(width=width, height=260),

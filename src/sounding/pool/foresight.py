@@ -91,7 +91,7 @@ def foresee(
     coverage is asked for; None: that of all runs is.
     """
     places = np.arange(len(retrieved.runs)) if reported is None else reported.nonzero()[0]
-    shown = retrieved.pick(places)
+    shown = retrieved.pick(places.tolist())
     pooled = retrieved.pick(contributors.contributing)
     depth = min(depth, retrieved.depth)
     best = np.append(pooled.best_ranks(), 0)  # at any depth; NONE refers to the last place

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from tests.e2e.calling import Call, caller, check_refused, sampled
 
+import sounding
+from sounding.data.run_info import read_run_info
+
 Rows = list[dict[str, str]]
 GIVEN = ("--info", "info.tsv", "--only")
 
@@ -197,6 +200,19 @@ def test_a_report_is_about_some_runs(folder: Path, call: Call) -> None:
     assert status == 0, err
     for screen in json.loads(out)["summary"]:
         assert {row["run"] for row in screen["leaderboard"]} == names(folder)
+
+
+def test_chances_of_some_pairs_are_those_among_all_runs(call: Call) -> None:
+    words = ("compare", "qrels.txt", "runs", "-m", "AP", "--test", "t", "--holds", "--until", "pool:12")
+    every = {(row["run_a"], row["run_b"]): row["holds"] for row in rows(call, *words, "--info", "info.tsv")}
+    some = rows(call, *words, *GIVEN, "unpooled")
+    assert {(row["run_a"], row["run_b"]): row["holds"] for row in some}.items() <= every.items()
+    made = sounding.report(
+        "qrels.txt", "runs", ["AP"], info=read_run_info("info.tsv"), only=["unpooled"], until="pool:12",
+        sections=["pairs"], draws=2,
+    )  # fmt: skip
+    held = made.comparison.holds
+    assert {row["holds"] for row in some} == {repr(float(chance)) for chance in held.conclusion[0]}
 
 
 @pytest.mark.parametrize(

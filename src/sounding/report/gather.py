@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from sounding.audit.auditing import audit
 from sounding.audit.judged_runs import ListedRuns, list_runs
 from sounding.audit.result import Audit
@@ -48,6 +50,7 @@ from sounding.report.result import (
     ReportRequest,
 )
 from sounding.runs.align import hold_judgments, hold_order
+from sounding.runs.pairs import Pairs
 from sounding.runs.pool import Flags, Pool, judgments_at_depth, parse_until
 from sounding.statistics.pairwise import Procedure
 
@@ -252,15 +255,22 @@ def _compared(
             policies=request.policies, procedure=request.procedure, scores=scores, pool=pool,
             run_format=request.run_format, jobs=request.jobs, retrieved=retrieved,
         )  # fmt: skip
-    return _with_holds(found, request, qrels, runs if retrieved is None else retrieved, bars)
+    places = np.array([scores.runs.index(run) for run in found.runs])
+    every = runs if retrieved is None else retrieved
+    return _with_holds(found, places[found.pairs], request, qrels, every, bars)
 
 
-def _with_holds(found: Comparison, request: ReportRequest, qrels: Qrels, runs: Any, bars: Bars) -> Comparison:
-    """The comparison with the chances that conclusions hold; without, where these cannot be had."""
+def _with_holds(
+    found: Comparison, pairs: Pairs, request: ReportRequest, qrels: Qrels, runs: Any, bars: Bars
+) -> Comparison:
+    """The comparison with the chances that conclusions hold; without, where these cannot be had.
+
+    `pairs` are its pairs among all `runs`, of which not all may be reported.
+    """
     with bars(len(found.runs), "drawing full judgments") as progress:
         try:
             held = holds(
-                qrels, runs, found.measures, until=request.until, info=request.info, pairs=found.pairs,
+                qrels, runs, found.measures, until=request.until, info=request.info, pairs=pairs,
                 alpha=found.alpha, policies=request.policies, run_format=request.run_format,
                 jobs=request.jobs, progress=progress,
             )  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 from tests.e2e.calling import Call, caller, check_refused, sampled
 
 import sounding
+from sounding.compare.result import Comparison
 from sounding.data.run_info import read_run_info
 
 Rows = list[dict[str, str]]
@@ -211,7 +212,9 @@ def test_chances_of_some_pairs_are_those_among_all_runs(call: Call) -> None:
         "qrels.txt", "runs", ["AP"], info=read_run_info("info.tsv"), only=["unpooled"], until="pool:12",
         sections=["pairs"], draws=2,
     )  # fmt: skip
+    assert isinstance(made.comparison, Comparison)
     held = made.comparison.holds
+    assert held is not None
     assert {row["holds"] for row in some} == {repr(float(chance)) for chance in held.conclusion[0]}
 
 

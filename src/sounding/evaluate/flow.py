@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from sounding.data.finding import RunIndex, find_runs
 from sounding.data.formats import Place
 from sounding.data.large_files import steps_to_read
 from sounding.data.reading import Reading, hold_runs
-from sounding.data.run_info import reported_runs
+from sounding.data.run_info import RunInfo, reported_runs
 from sounding.data.sources import STDIN, some_may_be_large
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate import sentences, tables
@@ -32,6 +32,7 @@ from sounding.runs.align import hold_judgments, hold_order
 from sounding.terminal.declare import spelling
 from sounding.terminal.options import (
     PEOPLE,
+    check_only,
     options_refused,
     policies_of,
     pooled_judgments,
@@ -45,6 +46,9 @@ from sounding.terminal.options import (
 
 if TYPE_CHECKING:
     from sounding.evaluate.baseline import BaselineTests
+
+
+Info = Mapping[str, RunInfo] | None  # what --info says about the runs
 
 
 def run(options: EvaluateOptions) -> None:
@@ -63,12 +67,12 @@ def run(options: EvaluateOptions) -> None:
 
         require_suffix(options.chart)
         require_charts("altair", "drawing a chart")
-    scores, failures = _evaluate(measures, policies, options)
+    info = read_info(options.info, options.only)
+    scores, failures = _evaluate(measures, policies, options, info)
     if references is not None:
         # A sampling error is one of the value, not of its z-score.
         unknown = np.full_like(scores.sampling_errors, np.nan)
         scores = replace(standardize(scores, references, level=options.level), sampling_errors=unknown)
-    info = read_info(options.info, options.only)
     reported = reported_runs(scores.runs, scores.tags, info, options.only, _baseline(scores, options))
     if reported is not None:
         scores = scores.of_runs(reported.nonzero()[0].tolist())
@@ -85,7 +89,7 @@ def run(options: EvaluateOptions) -> None:
         with options_refused():
             tests = compare_with_baseline(scores, options.baseline)
     _write(scores, layout, tests, options, failed=bool(failures))
-    _write_files(scores, options)
+    _write_files(scores, options, info)
     if failures:
         _print_failures(failures)
         click.get_current_context().exit(1)
@@ -106,7 +110,7 @@ def _typed_names(texts: Sequence[str], level: float) -> dict[Measure, str]:
 
 
 def _evaluate(
-    measures: Sequence[Measure], policies: Policies, options: EvaluateOptions
+    measures: Sequence[Measure], policies: Policies, options: EvaluateOptions, info: Info
 ) -> tuple[Scores, list[str]]:
     """The values of all runs that could be evaluated, and what is wrong with the others."""
     files = find_runs(options.runs)
@@ -114,7 +118,7 @@ def _evaluate(
     runs: Sequence[str | Place] = files
     cut = None
     if options.pool_depth is not None:
-        judgments, runs, cut = _cut_to_pool(files, policies, options)
+        judgments, runs, cut = _cut_to_pool(files, policies, options, info)
     failures: list[str] = []
     try:
         with progress_bar(_steps(files, options), quiet=options.quiet, label="evaluating runs") as progress:
@@ -133,10 +137,9 @@ def _evaluate(
 
 
 def _cut_to_pool(
-    files: Sequence[str], policies: Policies, options: EvaluateOptions
+    files: Sequence[str], policies: Policies, options: EvaluateOptions, info: Info
 ) -> tuple[Qrels, Sequence[str | Place], str | None]:
     """The judgments of the wanted pool, the runs, in memory if possible, and what was cut in a sentence."""
-    info = read_info(options.info)
     qrels = Reading(qrels_format=options.qrels_format).judgments(options.qrels, policies)
     hold_judgments(qrels)
     runs: Sequence[str | Place] = files
@@ -150,7 +153,7 @@ def _cut_to_pool(
     return kept, runs, cut
 
 
-def _write_files(scores: Scores, options: EvaluateOptions) -> None:
+def _write_files(scores: Scores, options: EvaluateOptions, info: Info) -> None:
     """Write the chart and the files for participants, where they are asked for."""
     if options.chart is not None:
         # Altair and Polars, as above.
@@ -162,7 +165,7 @@ def _write_files(scores: Scores, options: EvaluateOptions) -> None:
     if options.participant_files is not None:
         from sounding.evaluate.participants import write_participant_files  # few evaluations need it
 
-        paths = write_participant_files(scores, options.participant_files, read_info(options.info))
+        paths = write_participant_files(scores, options.participant_files, info)
         remark(
             f"{plural(len(paths), 'participant file')} in {options.participant_files}", quiet=options.quiet
         )
@@ -253,7 +256,7 @@ def _failure(run: str, error: SoundingError) -> str:
 
 def _refuse_together(options: EvaluateOptions, unjudged: str) -> None:
     """Options that have no place in the same output."""
-    read_info(options.info, options.only)
+    check_only(options.info, options.only)
     if options.info and options.pool_depth is None and options.participant_files is None and not options.only:
         raise click.UsageError(
             "--info changes nothing here without --pool-depth, --participant-files or --only"

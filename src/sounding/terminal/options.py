@@ -62,12 +62,17 @@ def read_info(files: Sequence[str], only: Sequence[str] = ()) -> dict[str, RunIn
 
     `only` are conditions on the runs, which are checked before any file is read.
     """
+    check_only(files, only)
+    return dict(row for file in files for row in read_run_info(file).items()) or None
+
+
+def check_only(files: Sequence[str], only: Sequence[str]) -> None:
+    """Refuse conditions on the runs that cannot be understood, or that no --info file answers."""
     with options_refused():
         for condition in only:
             split_condition(condition)
     if only and not files:
         raise click.UsageError(f"--only {only[0]}: --info FILE says which runs these are; give it as well")
-    return dict(row for file in files for row in read_run_info(file).items()) or None
 
 
 def pooled_judgments(

@@ -23,7 +23,8 @@ torture: $(VENV)/developed
 check: $(VENV)/developed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/python -m tests.docs_examples --python build/examples
+	$(BIN)/mypy src tests benchmarks build/examples  # strict, as for a user of the package
 
 bench: $(VENV)/benched
 	$(BIN)/python -m benchmarks.run $(BENCH)

@@ -1,6 +1,7 @@
 """Run the examples of a page as a reader would: in one folder, from top to bottom.
 
 `python -m tests.docs_examples [--whole] PAGE...` runs the commands of each page again and updates the output it shows.
+`python -m tests.docs_examples --python FOLDER` writes the Python of all pages to a folder, where mypy checks it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from sounding.cli import cli
 
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PROMPT = "$ sounding "
+FRAGMENTS = ("agreement",)  # pages whose Python uses names that stand for the reader's own
 LIKENESS = 0.6  # a shown line gives way to a printed one that is at least this similar; otherwise it goes
 
 
@@ -142,8 +144,25 @@ def _check_console(text: str, page: str, whole: tuple[str, ...]) -> None:
             assert text in following, f"{page}: not printed there: {text!r}; printed:\n" + "\n".join(printed)
 
 
+def write_python(folder: Path) -> list[Path]:
+    """Write the Python of every page that shows whole programs to a module of a folder."""
+    root = Path(__file__).parents[1]
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for page in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]:
+        blocks = [text for language, text in BLOCK.findall(page.read_text("utf-8")) if language == "python"]
+        if blocks and page.stem not in FRAGMENTS:
+            name = "_".join(page.relative_to(root).with_suffix("").parts).replace("-", "_")
+            written.append(folder / f"{name}.py")
+            written[-1].write_text("\n".join(blocks), "utf-8")
+    return written
+
+
 def main(arguments: list[str]) -> None:
     """Update the pages in place, each in an empty folder of its own."""
+    if arguments[:1] == ["--python"]:
+        write_python(Path(arguments[1]))
+        return
     here = Path.cwd()
     for page in [here / name for name in arguments if name != "--whole"]:
         with tempfile.TemporaryDirectory() as folder:

@@ -57,6 +57,7 @@ def _curves(
     kept, note = style.thinned(frame, keep=(reference, pool_depth))
     kept = kept if "form" in kept.columns else kept.with_columns(form=polars.lit(""))
     measures = style.names(kept, "measure")
+    width = 290 if len(measures) > 1 or kept["form"].n_unique() > 1 else 380  # two with labels fit a page
     stacked = []
     for measure in measures:
         of_measure = kept.filter(polars.col("measure") == measure)
@@ -67,7 +68,7 @@ def _curves(
                 column=column, title=f"{measure}, {form}" if len(forms) > 1 else measure, words=words,
                 column_title=f"{column} of {measure}@k, mean over topics",
                 domain=style.value_domain(of_measure[column]), depths=depths, reference_k=reference,
-                pool_depth=pool_depth,
+                pool_depth=pool_depth, width=width,
             )  # fmt: skip
             panes.append(lines.run_pane(of_measure.filter(polars.col("form") == form), pane))
         stacked.append(panes)

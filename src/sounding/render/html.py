@@ -21,6 +21,9 @@ def ungrouped(table: Table) -> Table:
     return replace(table, columns=[replace(column, joined=False) for column in table.columns])
 
 
+SHORT = 19  # characters that are not broken into lines, such as an interval
+
+
 def html_table(table: Table, *, explain: Explain | None = None, values: bool = False) -> str:
     """Return a table as HTML: text aligned left, numbers right, the best in bold.
 
@@ -39,7 +42,7 @@ def _row(table: Table, row: int, left: Sequence[bool], values: bool) -> str:
     for place, column in enumerate(table.columns):
         cell = column.cells[row]
         text = escape(shown_cell(cell, column))
-        kind = "" if left[place] else ' class="number"'
+        kind = ' class="number"' if not left[place] else ' class="short"' if len(text) <= SHORT else ""
         if values and isinstance(cell, float) and cell == cell:
             kind += f' data-value="{cell:.6g}"'
         shown = f"<strong>{text}</strong>" if row in column.best else text

@@ -86,6 +86,8 @@ function rowsOfData(columns) {
   }));
 }
 
+const SHORT = 19; // characters that are not broken into lines, as in html.py
+
 function elementOf(row, columns) {
   if (row.element) return row.element;
   const line = document.createElement("tr");
@@ -93,6 +95,7 @@ function elementOf(row, columns) {
     const cell = document.createElement(place ? "td" : "th");
     if (!place) cell.scope = "row";
     if (!columns[place].left) cell.className = "number";
+    else if (text && text.length <= SHORT) cell.className = "short";
     cell.textContent = text;
     line.append(cell);
   });

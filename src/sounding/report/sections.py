@@ -183,7 +183,7 @@ def _pairs(report: Report) -> Iterator[Shown]:
     if isinstance(comparison, MissingPart):
         return
     found = comparison.columns(comparison.by_rank())
-    whole = _paired(comparison_tables.people_pairs(comparison, ALL_ROWS, found=found))
+    whole = ungrouped(_paired(comparison_tables.people_pairs(comparison, ALL_ROWS, found=found)))
     whole = replace(whole, columns=[column for column in whole.columns if not _is_unknown(column)])
     whole = replace(whole, title=f"{plural(whole.height, 'row')}: a pair and a measure each")
     data = comparison_tables.tidy_pairs(comparison, found=found)
@@ -371,7 +371,7 @@ METHODS = (
 def _methods(report: Report) -> Iterator[Shown]:
     scores, comparison = report.scores, report.comparison
     measures = [(str(measure), measure.definition.summary) for measure in scores.measures]
-    yield _listing("measures", "Measures", ("measure", "what"), measures)
+    yield _listing("measures", "Measures", ("measure", "definition"), measures)
     chosen = [(name.replace("_", " "), str(value)) for name, value in scores.policies.in_force().items()]
     title = "Policies"
     notes = [] if scores.bounds is None else [sentences.BOUNDED]

@@ -130,6 +130,7 @@ TERMS: Mapping[str, str] = {
     "used as": "What the file was read as.",
     "bytes": "The size of the file.",
     "sha256": "A fingerprint: two files with the same one are the same.",
+    "definition": "What the measure computes.",
     "what": "The program or library.",
     "version": "The version that made this report.",
     "policy": "A choice that can change values.",

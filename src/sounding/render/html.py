@@ -42,7 +42,9 @@ def _row(table: Table, row: int, left: Sequence[bool], values: bool) -> str:
     for place, column in enumerate(table.columns):
         cell = column.cells[row]
         text = escape(shown_cell(cell, column))
-        kind = ' class="number"' if not left[place] else ' class="short"' if len(text) <= SHORT else ""
+        kind = (
+            ' class="number"' if not left[place] else ' class="short"' if place and len(text) <= SHORT else ""
+        )
         if values and isinstance(cell, float) and cell == cell:
             kind += f' data-value="{cell:.6g}"'
         shown = f"<strong>{text}</strong>" if row in column.best else text

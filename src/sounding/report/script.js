@@ -95,7 +95,7 @@ function elementOf(row, columns) {
     const cell = document.createElement(place ? "td" : "th");
     if (!place) cell.scope = "row";
     if (!columns[place].left) cell.className = "number";
-    else if (text && text.length <= SHORT) cell.className = "short";
+    else if (place && text && text.length <= SHORT) cell.className = "short";
     cell.textContent = text;
     line.append(cell);
   });

@@ -91,6 +91,7 @@ EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # fr
     "values_over_k": (over_k("value").with_columns(form=polars.lit("plain")), {"form"}, {}),
     "residuals_over_k": (over_k("residual"), set(), {}),
     "stability_over_k": (stability(), set(), {"reference": "AP@100"}),
+    "ranking_over_k": (stability().select("measure", "k", "tau"), set(), {"reference": "AP@100"}),
     "rank_weights": (
         polars.DataFrame(
             {"measure": ["P"] * 6, "k": [2, 2, 4, 4, 4, 4], "rank": [1, 2, 1, 2, 3, 4],

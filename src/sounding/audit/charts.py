@@ -83,7 +83,9 @@ def ties_and_values(
     )  # fmt: skip
     compared = "; ".join(f"τ between trec and {rule} {tau:.3f}" for rule, tau in (taus or {}).items())
     return style.titled(
-        alt.LayerChart(layer=[style.level_rule(0.0, "difference"), marks]).properties(width=460, height=280),
+        alt.LayerChart(layer=[style.level_rule(0.0, "difference"), marks]).properties(
+            width=style.COLUMN, height=style.COLUMN_HEIGHT
+        ),
         f"What the rule for tied scores changes in {plural(frame['run'].n_unique(), 'run')}",
         [f"Kendall's {compared}." if compared else ""],
     )
@@ -340,7 +342,8 @@ def title_words_by_pool_rank(frame: polars.DataFrame) -> style.Chart:
     x = style.depth_x(*style.span(long, "last"), "last", "pool rank (log scale)")
     pane = lines.series_pane(long, x, values, "documents", list(words.values()))
     return style.titled(
-        pane.properties(width=460, height=280), "Words of the title in judged documents, by pool rank"
+        pane.properties(width=style.COLUMN, height=style.COLUMN_HEIGHT),
+        "Words of the title in judged documents, by pool rank",
     )
 
 
@@ -367,7 +370,7 @@ def judged_share_by_depth(
     pane = lines.RunPane(
         column="share", column_title="judged share of the first k documents", words=lines.AMOUNT,
         domain=(0.0, 1.0), depths=style.span(frame), reference_k=reference, pool_depth=pool_depth,
-        width=460, height=300,
+        width=style.COLUMN, height=style.COLUMN_HEIGHT,
     )  # fmt: skip
     count = frame["run"].n_unique()
     return style.titled(
@@ -502,8 +505,8 @@ def _scatter(
     """A point for each run; kinds of run differ in color and shape."""
     columns = ["run", across[0], up[0], *(["kind"] if kinds else [])]
     # What stands across is a share, and no share is above 1.
-    low, high = style.value_domain(frame[across[0]], room=ROOM)
-    scale = alt.Scale(domain=[low, min(high, 1.0)], nice=False)
+    low, high = style.value_domain(frame[across[0]], from_zero=False, room=ROOM)
+    scale = alt.Scale(domain=[max(low, 0.0), min(high, 1.0)], nice=False)
     look = alt.Axis(format=style.PERCENT) if percent else alt.Axis()
     x = alt.X(f"{across[0]}:Q", title=across[1], axis=look, scale=scale)
     values = lines.Values(
@@ -516,7 +519,7 @@ def _scatter(
     if kinds:
         signs = lines.series_signs("kind", kinds, points=True, title="kind of run", top=False)
         encoded = encoded.encode(signs.color, signs.shape)
-    return encoded.properties(width=380, height=300)
+    return encoded.properties(width=style.COLUMN, height=240)
 
 
 # -- the charts of an audit -------------------------------------------------------------------------

@@ -31,16 +31,14 @@ def reliability_diagram(frame: polars.DataFrame) -> Chart:
         for scenario in names(frame, "scenario")
     ]
     chart = alt.ConcatChart(concat=panes, columns=PANES_IN_ROW, spacing=28)
-    note = (
-        "On the dotted line what was said came true as often as it said. The larger a point, the more pairs."
-    )
-    return titled(chart, "How often what was said came true", [note])
+    note = "On the dotted line both are equal. Larger points stand for more pairs."
+    return titled(chart, "Stated chance, and share that came true", [note])
 
 
 def _pane(frame: polars.DataFrame, order: list[str]) -> alt.LayerChart:
     drawn = alt.Chart(data(frame))
     unit = alt.Scale(domain=[0, 1], nice=False)
-    x = alt.X("chance:Q", title="chance that was said", scale=unit)
+    x = alt.X("chance:Q", title="stated chance", scale=unit)
     y = alt.Y("right:Q", title="share that came true", scale=unit)
     signs = series_signs("claim", order, points=True, title="claim", top=False)
     size = alt.Size("pairs:Q", scale=alt.Scale(type="sqrt", rangeMin=20, rangeMax=350), legend=None)

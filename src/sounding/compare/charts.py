@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sounding.render.style import Chart
 
 SHOWN = 30  # pairs of a measure that a chart has room for
-NAMED_TOPICS = 60  # more names than this do not fit below a pane
+NAMED_TOPICS = 40  # more names than this do not fit below a pane
 ROOM = 0.04  # beyond the ends of the intervals, so that none touches the frame
 STRENGTHS = {  # color and shape: both tell, so that neither is needed
     "strong": (COLORS[0], "circle"), "weak": (COLORS[1], "square"), "not known": (FAINT, "diamond"),
@@ -128,7 +128,7 @@ def _topic_pane(frame: polars.DataFrame, measure: str, runs: tuple[str, str]) ->
     mean = drawn["difference"].drop_nans().mean()
     line = alt.Chart(alt.InlineData(values=[{"difference": mean or 0.0}]))
     layers = [bars, line.mark_rule(color=RULE, strokeDash=[2, 3]).encode(alt.Y("difference:Q"))]
-    width = min(max(11 * len(topics), 160), 760)
+    width = min(max(11 * len(topics), 160), 440)
     return alt.LayerChart(layer=layers).properties(width=width, height=200, title=pane_title(measure))
 
 

@@ -125,6 +125,26 @@ def stability_over_k(
     )
 
 
+@style.needs("measure", "k", "tau")
+def ranking_over_k(frame: polars.DataFrame, *, reference: str, pool_depth: int | None = None) -> style.Chart:
+    """How far the ranking at each depth agrees with the reference, one line a measure.
+
+    Columns: `measure`, `k`, `tau`. `reference` names the ranking that all others are compared with.
+    """
+    kept, note = style.thinned(frame, keep=(pool_depth,), most=style.MOST_POINTS)
+    measures, depths = style.names(kept, "measure"), style.span(kept)
+    domain = style.value_domain(kept["tau"], from_zero=False, most=1.0)
+    values = lines.Values(column="tau", title=f"{style.TAU} with the reference", domain=domain)
+    shown = kept.select("measure", "k", "tau")
+    curves = lines.series_pane(shown, style.depth_x(*depths), values, "measure", measures, top=True)
+    pane = alt.LayerChart(layer=[curves, *style.pool_rule(pool_depth, *depths)])
+    return style.titled(
+        pane.properties(width=style.COLUMN, height=style.COLUMN_HEIGHT),
+        "Does the ranking depend on the depth?",
+        [f"Agreement of the ranking at each depth with {reference}.", note],
+    )
+
+
 @style.needs("measure", "k", "rank", "weight")
 def rank_weights(frame: polars.DataFrame) -> style.Chart:
     """Return how much the document at each rank counts when evaluation stops at k, one line a k.
@@ -323,7 +343,7 @@ def _agreement(frame: polars.DataFrame, across: str, x: alt.X, coefficient: str,
     curves = lines.series_pane(shown, x, values, "measure", style.names(shown, "measure"))
     chart = alt.LayerChart(layer=[curves, style.level_rule(style.VERY_CLOSE, "agreement")])
     note = f"The dotted line marks {style.VERY_CLOSE:g}."
-    return style.titled(chart.properties(width=480, height=300), title, [note])
+    return style.titled(chart.properties(width=style.COLUMN, height=style.COLUMN_HEIGHT), title, [note])
 
 
 def _one_column(frame: polars.DataFrame, columns: Sequence[str]) -> polars.Series:
@@ -517,6 +537,7 @@ def study_figures(
     order = [study.runs[run] for run in study.order]
     by = f"by AP@{EARLY}, best first"
     figures: dict[str, list[Callable[[], style.Chart]]] = {
+        "ranking": [lambda: ranking_over_k(study.frame, reference=named, pool_depth=pool)],
         "agreement": [lambda: stability_over_k(study.frame, reference=named, pool_depth=pool)],
         "each_run": [
             lambda: values_over_k(study.values_frame, reference_k=reference, pool_depth=pool),

@@ -108,8 +108,8 @@ def _next_command(study: DepthStudy, options: DepthOptions) -> str:
 def _draw(found: _Answer, options: DepthOptions) -> None:
     """Draw the figures of the chosen views; by default one: how far the ranking at each depth agrees."""
     figures = study_figures(found.study, found.pair, found.pools, found.subsets)
-    wanted = [make for view in options.views or ["agreement"] for make in figures.get(view, [])]
-    wanted = wanted or figures["agreement"]
+    wanted = [make for view in options.views or ["ranking"] for make in figures.get(view, [])]
+    wanted = wanted or figures["ranking"]
     if found.others:
         wanted = [lambda: collections_over_k(_collections(found, options))]
     drawn = [make() for make in wanted]

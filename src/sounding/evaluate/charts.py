@@ -61,15 +61,21 @@ def chart_of(scores: Scores, baseline: str | None = None) -> Chart:
         }
     )
     depth = f", top {measure.k:,}" if measure.k else ""
-    return leaderboard(frame, measure=str(measure), of=len(order), topics=int(counted.max()), depth=depth)
+    known = "listed" if scores.only_relevant else "judged"
+    return leaderboard(
+        frame, measure=str(measure), of=len(order), topics=int(counted.max()), depth=depth, known=known
+    )
 
 
 @needs("run", "value", "lower", "upper", "judged")
-def leaderboard(frame: polars.DataFrame, *, measure: str, of: int, topics: int, depth: str = "") -> Chart:
+def leaderboard(
+    frame: polars.DataFrame, *, measure: str, of: int, topics: int, depth: str = "", known: str = "judged"
+) -> Chart:
     """Return the means of runs with their confidence intervals, and beside them how much was judged.
 
     Runs stand in the order of the frame, which has the columns `run`, `value`, `lower`, `upper` (NaN: not
-    known) and `judged`. `of` is how many runs there are in all; `depth` ends the title of the shares.
+    known) and `judged`. `of` is how many runs there are in all; `depth` ends the title of
+    the shares, which begins with `known`.
     """
     runs = names(frame, "run")
     axis = alt.Axis(labelOverlap=False, grid=False, ticks=False, domain=False)
@@ -91,8 +97,9 @@ def leaderboard(frame: polars.DataFrame, *, measure: str, of: int, topics: int, 
         alt.X("lower:Q", scale=scale, title=f"mean {measure}"), alt.X2("upper:Q"), y, tooltip=tooltip
     )
     points = base.mark_point(filled=True, size=40, color=COLORS[0], opacity=1).encode(x, y, tooltip=tooltip)
+    shares_title = f"{known}{depth}"
     shares = alt.X(
-        "judged:Q", scale=alt.Scale(domain=[0, 1]), title=f"judged{depth}",
+        "judged:Q", scale=alt.Scale(domain=[0, 1]), title=shares_title,
         axis=alt.Axis(format="%", values=[0, 1], labelFlush=True),
     )  # fmt: skip
     bars = base.mark_bar(color=RULE, opacity=0.55, height=7).encode(shares, inner, tooltip=tooltip)

@@ -14,7 +14,6 @@ from sounding.render.lines import Values, series_pane
 from sounding.render.style import PERCENT, data, names, needs, titled, value_domain
 from sounding.selection.strategies import Replay
 
-WIDTH = 340  # pixels: a column of a paper
 MOST_ABOVE = 5  # names in a legend above a pane of this width
 LEAST_SIDE = 280  # pixels: of a square of tiles, so that legend and titles have room beside it
 
@@ -38,7 +37,8 @@ def pool_size_by_depth(frame: polars.DataFrame) -> style.Chart:
             line = alt.Chart(data(kept.select("depth", column))).mark_line(
                 strokeWidth=2, color=style.COLORS[0]
             )
-            panes.append(line.encode(x, values.y(), tooltip=tooltip).properties(width=WIDTH, height=220))
+            pane = line.encode(x, values.y(), tooltip=tooltip)
+            panes.append(pane.properties(width=style.COLUMN, height=style.COLUMN_HEIGHT))
     return titled(alt.hconcat(*panes, spacing=30), "Documents to judge by pool depth", [note])
 
 
@@ -55,7 +55,7 @@ def relevant_by_judgments(frame: polars.DataFrame) -> style.Chart:
     x = style.depth_x(*style.span(kept, "judgments"), "judgments", "judgments (log scale)")
     order = names(kept, "strategy")
     pane = series_pane(kept, x, values, "strategy", order, top=len(order) <= MOST_ABOVE)
-    return titled(pane.properties(width=WIDTH, height=240), "Relevant documents found")
+    return titled(pane.properties(width=style.COLUMN, height=style.COLUMN_HEIGHT), "Relevant documents found")
 
 
 @needs("group", "other", "overlap")

@@ -46,7 +46,8 @@ def expected_values(frame: polars.DataFrame, *, measure: str = "AP") -> style.Ch
         *([between] if bar else []),
         points.encode(alt.X("height:Q", scale=scale, title=title), y, signs.color, signs.shape),
     ]
-    pane = alt.LayerChart(layer=layers).properties(width=460, height=max(60, 17 * min(len(runs), NAMED_RUNS)))
+    height = max(60, 17 * min(len(runs), NAMED_RUNS))
+    pane = alt.LayerChart(layer=layers).properties(width=style.COLUMN, height=height)
     return style.titled(pane, f"Expected values of {plural(len(runs), 'run')}", BAR if bar else [])
 
 
@@ -80,4 +81,6 @@ def drawn_over(frame: polars.DataFrame, x: alt.X, column: str, title: str, level
     )
     values = Values(column=column, title=title, domain=(min(low, level), max(high, level)))
     lines = series_pane(kept, x, values, "strategy", style.names(kept, "strategy"))
-    return alt.LayerChart(layer=[lines, style.level_rule(level, column)]).properties(width=460, height=300)
+    return alt.LayerChart(layer=[lines, style.level_rule(level, column)]).properties(
+        width=style.COLUMN, height=style.COLUMN_HEIGHT
+    )

@@ -91,6 +91,7 @@ TAU = "Kendall's τ"
 VERY_CLOSE = 0.9  # orders with at least this tau count as the same
 PERCENT = ".3~%"  # 70% and 0.02%: digits as needed
 DEPTH_TITLE = "evaluation depth k (log scale)"
+COLUMN, COLUMN_HEIGHT = 300, 200  # pixels of a pane that, with its labels, fits the column of a paper
 
 
 def depth_domain(first: float, last: float) -> tuple[float, float]:

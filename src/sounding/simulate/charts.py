@@ -68,7 +68,8 @@ def judgments_by_difference(frame: polars.DataFrame) -> style.Chart:
     x = alt.X("difference:Q", title="true difference between the two lists", scale=ranges[0])
     y = alt.Y("judgments:Q", title="judgments until the order was sure", scale=ranges[1])
     tooltip = [alt.Tooltip("difference:Q", format=".4~f"), alt.Tooltip("judgments:Q"), alt.Tooltip("order:N")]
-    pane = points.encode(x, y, signs.color, signs.shape, tooltip=tooltip).properties(width=460, height=300)
+    drawn = points.encode(x, y, signs.color, signs.shape, tooltip=tooltip)
+    pane = drawn.properties(width=style.COLUMN, height=style.COLUMN_HEIGHT)
     note = f"{plural(reached.height, 'pair')} of lists separated, of {frame.height:,}."
     return titled(pane, "Judgments that separate two lists of a topic", [note])
 
@@ -98,7 +99,7 @@ def difference_histogram(frame: polars.DataFrame, *, p: float | None = None) -> 
         .encode(x, y, alt.X2("to:Q"), alt.Y2("foot:Q")),
         alt.Chart(data(curve)).mark_line(color=style.INK, strokeWidth=1.5).encode(x, y),
     ]
-    pane = alt.LayerChart(layer=layers).properties(width=460, height=300)
+    pane = alt.LayerChart(layer=layers).properties(width=style.COLUMN, height=style.COLUMN_HEIGHT)
     notes = [f"{plural(len(values), 'completion')}; the line is the normal distribution."]
     if p is not None:
         notes.append(f"Anderson-Darling test of normality: p = {p:.3f}.")

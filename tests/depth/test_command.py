@@ -715,7 +715,7 @@ def test_a_distance_is_of_the_means_and_its_volatility_is_not_drawn(call: Call, 
     )  # fmt: skip
     assert "rmse between the means by P at two depths" in out
     assert "no figure of volatility by rmse" in err
-    assert "change with evaluation depth" in path.read_text()
+    assert "ranking depend on the depth" in path.read_text()
     _, out, _ = call("qrels.txt", "runs", "-m", "P", "--depths", "5", "--volatility")
     assert "tau_b between the rankings by P at two depths" in out
 

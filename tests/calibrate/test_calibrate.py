@@ -198,7 +198,7 @@ def test_a_notebook_shows_the_tables_and_the_diagram(found: Calibration) -> None
     shown = found._repr_html_()
     assert shown.count("<table>") == 4  # two measures, two scenarios
     assert shown.count("<svg") == 1
-    assert "How often what was said came true" in shown
+    assert "share that came true" in shown
 
 
 def test_claims_are_asked_of_data_that_hurt() -> None:

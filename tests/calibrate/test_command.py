@@ -95,7 +95,7 @@ def test_the_reliability_diagram_is_written(calibrate: Call, tmp_path: Path) -> 
     status, _, err = calibrate(*FEW, "--claim", "holds", "--chart", str(chart))
     assert status == 0
     assert f"chart: {chart}" in err
-    assert "How often what was said came true" in chart.read_text()
+    assert "share that came true" in chart.read_text()
 
 
 def test_bins_with_few_pairs_are_not_drawn(inputs: tuple[str, ...]) -> None:

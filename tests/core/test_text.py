@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sounding.core.text import join_names, natural_order, natural_places, plural
+from sounding.core.text import format_p, join_names, natural_order, natural_places, p_phrase, plural
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,12 @@ from sounding.core.text import join_names, natural_order, natural_places, plural
 )
 def test_only_one_thing_is_singular_and_thousands_have_commas(count: int, words: str) -> None:
     assert plural(count, "pair") == words
+
+
+def test_a_p_value_is_marked_only_where_its_digits_are_shown() -> None:
+    """With few draws p cannot be smaller; below .001 nothing that a mark would explain is shown."""
+    assert (format_p(0.28, floor=True), p_phrase(0.28, floor=True)) == ("≤0.2800", "≤ 0.2800")
+    assert (format_p(0.0004, floor=True), p_phrase(0.0004, floor=True)) == ("<0.001", "< 0.001")
 
 
 @pytest.mark.parametrize(

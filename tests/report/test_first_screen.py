@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from tests.report.conftest import Gather, gathered
 
 from sounding.cli import cli
+from sounding.compare.holds import NEIGHBORS
 from sounding.compare.result import Comparison
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
@@ -184,6 +185,17 @@ def test_the_chance_that_a_lead_stays_is_that_of_the_comparison(gather_files: Ga
     shown = [int(number) for number in re.findall(r"(\d+)%", screen.reason)]
     assert shown
     assert min(abs(shown[0] - 100 * stays), abs(shown[0] - 100 * (1 - stays))) <= 1
+
+
+@pytest.mark.usefixtures("any_basis")
+def test_where_chances_are_stated_nearly_equal_runs_are_warned_of(gather_files: Gather) -> None:
+    second = {topic: ["u1", "rel"] if number % 3 else ["rel", "u1"] for number, topic in enumerate(TOPICS)}
+    found = gather_files({"a": same("rel", "non"), "b": second}, JUDGED, measures=("AP",)).comparison
+    assert isinstance(found, Comparison)
+    assert found.holds is not None
+    assert NEIGHBORS in list(sentences.pairs(found))
+    declined = replace(found, holds=replace(found.holds, reason="2 runs"))
+    assert NEIGHBORS not in list(sentences.pairs(declined))
 
 
 @pytest.mark.parametrize(

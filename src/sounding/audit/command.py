@@ -32,11 +32,7 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
         metavar="FILE",
         spelled="--labels",
     )
-    judges: tuple[str, ...] = declare.texts(
-        "Name the machine of a label file that does not (such as qrels), in their order.",
-        metavar="NAME",
-        spelled="--judge",
-    )
+    judges: tuple[str, ...] = declare.judges
     level: float = declare.number(
         "Count grades from this one up as relevant.", default=1, spelled="-l --level"
     )
@@ -72,12 +68,8 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
     corpus: tuple[str, ...] = declare.texts(
         "Read documents from FILE (TREC SGML or JSON lines); repeatable.", metavar="FILE"
     )
-    collections: tuple[tuple[str, str, str], ...] = declare.option(
-        nargs=3,
-        multiple=True,
-        metavar="NAME QRELS RUNS",
-        help="Add another collection to the sections growth and assessment; repeatable.",
-        spelled="--collection",
+    collections: tuple[tuple[str, str, str], ...] = declare.collections(
+        "Add another collection to the sections growth and assessment; repeatable."
     )
     collection_info: tuple[tuple[str, str], ...] = declare.option(
         nargs=2,

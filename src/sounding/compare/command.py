@@ -58,12 +58,8 @@ class CompareOptions(declare.PolicyOptions, declare.ReadingOptions):
     depths: tuple[str, ...] = declare.texts(
         "Count the cases at each depth D (for measures without a cutoff); repeatable.", metavar="D,D..."
     )
-    collections: tuple[tuple[str, str, str], ...] = declare.option(
-        nargs=3,
-        multiple=True,
-        metavar="NAME QRELS RUNS",
-        help="Add another collection to the counts of --depths; repeatable.",
-        spelled="--collection",
+    collections: tuple[tuple[str, str, str], ...] = declare.collections(
+        "Add another collection to the counts of --depths; repeatable."
     )
     _pool: ClassVar[declare.Declaration] = declare.pool
     top: int | None = declare.count(

@@ -51,11 +51,7 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
         metavar="FILE",
         spelled="--labels",
     )
-    judges: tuple[str, ...] = declare.texts(
-        "Name the machine of a label file that does not (such as qrels), in their order.",
-        metavar="NAME",
-        spelled="--judge",
-    )
+    judges: tuple[str, ...] = declare.judges
     measures: tuple[str, ...] = declare.measures(
         "Aim the sample at measure M (for for-estimate); repeatable.  [default: P@10, RBP, DCG@10]"
     )

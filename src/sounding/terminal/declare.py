@@ -261,11 +261,20 @@ def alpha(about: str = "Set the significance level.") -> Any:
     return number(about, default=0.05)
 
 
+def collections(help_text: str) -> Any:
+    """Declare the option that adds a collection, by its name, qrels and runs."""
+    return option(nargs=3, multiple=True, metavar="NAME QRELS RUNS", help=help_text, spelled="--collection")
+
+
 # Options of several commands with the same help text.
 
 qrels = argument()
 runs = argument(nargs=-1, required=True, metavar="RUN...")
 baselines = texts("Compare the other runs with RUN; repeatable.", metavar="RUN", spelled="--baseline")
+judges = texts(
+    "Name the machine of a label file that does not (such as qrels), in their order.",
+    metavar="NAME", spelled="--judge",
+)  # fmt: skip
 seconds = number("Estimate the work at this many seconds per document.", default=30)
 quiet = flag("Hide the progress bar and all remarks.")
 notes = flag("Show all notes, not only the first three.")

@@ -534,3 +534,33 @@ def test_few_runs_have_no_correlations_and_no_ties(gather_files: Gather) -> None
 def test_many_runs_have_correlations(found: Report) -> None:
     names = {block.name for section in page_of(found).sections for block in section.blocks}
     assert {"stability", "volatility", "assessment"} <= names
+
+
+# -- what may not stand --------------------------------------------------------------------------------
+
+
+def test_a_winner_whose_differences_may_not_stand_is_not_a_result_to_use(gather_files: Gather) -> None:
+    """Five runs on 12 topics; `holds` is set by hand, so that one of four conclusions is open."""
+    fillers = [f"n{number}" for number in range(9)]
+    runs = {name: same(*fillers[: 2 * place], "rel") for place, name in enumerate("abcd")}
+    runs["e"] = same(*(f"u{number}" for number in range(9)))  # nothing of it is judged
+    judged = {topic: {"rel": 1, **dict.fromkeys(fillers, 0)} for topic in TOPICS}
+    found = gather_files(runs, judged, measures=("RR",))
+    assert isinstance(found.comparison, Comparison)
+    assert found.comparison.holds is not None
+    chances = np.ones(found.comparison.holds.conclusion.shape)
+    sure, open_one = chances.copy(), chances.copy()
+    (pair,) = [
+        place for place in range(len(found.comparison.pairs))
+        if set(found.comparison.names(place)) == {"a", "e"}
+    ]  # fmt: skip
+    open_one[0, pair] = 0.9
+    screens = []
+    for conclusion in (sure, open_one):
+        held = replace(found.comparison.holds, conclusion=conclusion, sign=chances, reason="")
+        screens += first_screens(replace(found, comparison=replace(found.comparison, holds=held)))
+    assert [screen.tone for screen in screens] == ["sure", "likely"]
+    assert [screen.caution for screen in screens] == ["", sentences.may_not_stay(1, 4)]
+    assert screens[0].next_step.head == sentences.NOTHING
+    assert screens[1].next_step.head.startswith("Judge ")
+    assert "of a and e" in screens[1].next_step.why

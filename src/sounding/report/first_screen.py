@@ -229,6 +229,15 @@ class _Screen:
         return sum(self.differ(self.order[0], run) is True for run in self.order[1:])
 
     @cached_property
+    def shaky(self) -> list[int]:
+        """Return the runs whose significant difference from the leader may not stand if more is judged."""
+        holds = None if self.comparison is None else self.comparison.holds
+        if holds is None or self.reference is not None:
+            return []
+        worse = [run for run in self.order[1:] if self.differ(self.order[0], run)]
+        return [run for run in worse if holds.conclusion[self.row, self.pair_of[self.order[0], run]] < SURE]
+
+    @cached_property
     def focus(self) -> int | None:
         """Return the run that the page is about, or None."""
         name = self.report.request.about
@@ -391,6 +400,8 @@ class _Screen:
         else:
             first, tied = self.scores.runs[self.order[0]], len(self.tied) if self.reference is None else 0
             caution = sentences.do_not_rank(tied + 1, self.beaten, first)
+            if self.separated and self.shaky:
+                caution = sentences.may_not_stay(len(self.shaky), self.beaten)
         return f"{caution} {sentences.ONLY_RELEVANT}".strip() if self.only_relevant else caution
 
     def _undecided(self) -> str:
@@ -443,7 +454,7 @@ class _Screen:
             return "likely" if some else "open"
         stands = self.lead.settled or self.lead.stays >= SURE
         uneven = self.lead.weak if self.focus is None else bool(self._uneven())
-        return "sure" if stands and not uneven else "likely"
+        return "sure" if stands and not uneven and not self.shaky else "likely"
 
     # -- the leaderboard -----------------------------------------------------------------------------
 
@@ -633,11 +644,14 @@ class _Screen:
     def _judging(self) -> NextStep | None:
         """Judge the leaders' documents; None: that would very likely change nothing, or nothing is left."""
         known = self.lead
-        if known is None or self.in_question is None or known.settled or known.stays >= SURE:
+        shaky = self.shaky if self.separated else []
+        if known is None or self.in_question is None:
             return None
-        pair = runs = list(self.in_question)
+        if (known.settled or known.stays >= SURE) and not shaky:
+            return None
+        pair = runs = [self.order[0], shaky[0]] if shaky else list(self.in_question)
         if self.reference is None:
-            runs = [self.order[0], *(self.tied or self.order[1:2])][:LEADERS]
+            runs = [self.order[0], *(shaky or self.tied or self.order[1:2])][:LEADERS]
         if known.complete and not self.separated:
             return None  # more topics help more than documents below the cut-off
         names = [self.scores.runs[run] for run in runs]

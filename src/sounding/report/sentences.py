@@ -226,12 +226,15 @@ def lead(known: Lead, *, significant: bool) -> str:
     else:
         p = f"p {'> 0.99' if known.p > 0.99 else p_phrase(known.p, known.at_floor)}"
         size += f" ({p})." if significant else f", which is not significant ({p})."
-    return f"{size} {_after_judging(known)}".strip()
+    return f"{size} {_after_judging(known, significant=significant)}".strip()
 
 
-def _after_judging(known: Lead) -> str:
+OTHER_TOPICS = ", but other topics may."
+
+
+def _after_judging(known: Lead, *, significant: bool) -> str:
     if known.settled:
-        return "No further judgment can reverse that order."
+        return "No further judgment can reverse that order" + ("." if significant else OTHER_TOPICS)
     if known.complete:
         return judged_top(known.complete)
     if known.unstated:
@@ -243,7 +246,10 @@ def _after_judging(known: Lead) -> str:
         likely = "very likely" if 1 - known.stays >= SURE else "probably"
         return f"But {known.second} would {likely} lead {condition} (a chance of {_chance(1 - known.stays)})."
     if known.stays >= SURE:
-        return f"It would very likely stay ahead {condition} (a chance of {_chance(known.stays)})."
+        chance = f"(a chance of {_chance(known.stays)})"
+        if significant:
+            return f"It would very likely stay ahead {condition} {chance}."
+        return f"On these topics it would very likely stay ahead {condition} {chance}; on others it may not."
     return f"It may lose that lead {condition}: its chance to stay ahead is {_chance(known.stays)}."
 
 
@@ -263,6 +269,12 @@ def do_not_rank(tied: int, beaten: int, first: str) -> str:
     return (
         f"The order of the {tied:,} tied runs means nothing yet. {others} significantly worse than {first}."
     )
+
+
+def may_not_stay(shaky: int, differences: int) -> str:
+    """Say how many significant differences from the leader are not sure to remain."""
+    which = "That difference" if differences == 1 else f"{shaky:,} of the {differences:,} differences"
+    return f"{which} may no longer be significant once more is judged."
 
 
 def judged_unevenly(known: Lead) -> str:
@@ -337,7 +349,7 @@ def duration(documents: int) -> str:
 def judge_why(runs: Sequence[str], depth: int) -> str:
     """Say which documents to judge, and why."""
     which = "the first document" if depth == 1 else f"the top {depth}"
-    return f"What is unjudged in {which} of {names_of(runs)} can still change who leads."
+    return f"What is unjudged in {which} of {names_of(runs)} can still change this."
 
 
 def judge_first(runs: Sequence[str], depth: int) -> str:

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.e2e.calling import Call, caller, check_refused, sampled
+from tests.e2e.calling import Call, caller, check_refused, next_command, sampled
 
 import sounding
 from sounding.compare.result import Comparison
@@ -141,6 +141,13 @@ def test_a_baseline_is_compared_whatever_it_is(folder: Path, call: Call) -> None
     assert {row["run_b"] for row in found} == {other}
     shown = rows(call, "evaluate", "qrels.txt", "runs", "--baseline", other, *GIVEN, "unpooled")
     assert {row["run"] for row in shown} == names(folder) | {other}
+
+
+def test_the_command_to_type_next_works(call: Call) -> None:
+    _, out, _ = call("compare", "qrels.txt", "runs", "-m", "P@10", "--test", "t", *GIVEN, "pooled")
+    words = next_command(out)
+    assert "--pair" in words
+    assert call(*words)[0] == 0
 
 
 def test_the_pool_that_is_shown_is_that_of_all_runs(folder: Path, call: Call) -> None:

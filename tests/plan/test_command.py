@@ -451,7 +451,9 @@ def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -
         (("some", "one", "two", "--prior", "1.5"), 1, "1.5"),
         (("some", "one", "two", "--selection", "best"), 2, "unknown selection 'best'"),
         (("some", "one", "two", "--confidence", "full"), 2, "unknown confidence 'full'"),
-        (("some", "one", "two", "-m", "ERR"), 2, "ERR is not a sum over documents"),
+        (("some", "one", "two", "-m", "Q"), 2, "Q: what its ranks weigh depends on how many documents are"),
+        (("some", "one", "two", "-m", "ERR", "--confidence", "normal"), 2, "use confidence draws"),
+        (("some", "one", "two", "-m", "RR", "--selection", "faithful"), 2, "is no sum over documents"),
         (("some", "one", "two", "-m", "P@200"), 2, "P@200 looks deeper than the depth of 100"),
         (("some", "one", "two", "-m", "AP", "-m", "P@10"), 2, "-m AP P@10: runs are compared by one measure"),
         (("some", "one", "two", "--info", "i"), 2, "--info has an effect only with --pool-depth"),
@@ -504,3 +506,20 @@ def test_without_a_stated_confidence_neither_draws_nor_a_forecast_table_are_show
     assert "confidence by draws" not in said
     assert "Judgments to a confidence" not in said
     assert "no forecast" in said
+
+
+@pytest.mark.parametrize("measure", ["ERR@10", "RR", "R@10", "AP(norm='b')@10"])
+def test_measures_that_are_no_plain_sums_are_planned_for_and_replayed(
+    measure: str, call: Call, trial: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("qrels.txt", "runs", "-m", measure, "--depth", "10")
+    status, out, err = call(*words, "--format", "json", "--view", "ranking")
+    assert status == 0, err
+    assert {row["run"] for row in json.loads(out)["rows"]} == {
+        path.stem for path in (trial / "runs").iterdir()
+    }
+    replayed = ("--strategy", "mtc", "--judgments", "999", "--at", "999", "--format", "csv", "--quiet")
+    status, out, err = caller(capsys, "simulate")(*words, *replayed)
+    assert status == 0, err
+    (last,) = list(csv.DictReader(out.splitlines()))
+    assert float(last["tau_expected"]) == 1  # once all is judged

@@ -42,13 +42,41 @@ def rank_biased_precision(ranking: Sequence[int], relevant: Relevant, elsewhere:
     return sum(0.2 * 0.8**rank * relevant[document] for rank, document in enumerate(ranking))
 
 
+def recall_at_3(ranking: Sequence[int], relevant: Relevant, elsewhere: int) -> float:
+    total = sum(relevant) + elsewhere
+    return sum(relevant[document] for document in ranking[:3]) / total if total else 0.0
+
+
+def average_precision_b_at_3(ranking: Sequence[int], relevant: Relevant, elsewhere: int) -> float:
+    total = min(3, sum(relevant) + elsewhere)
+    near = [relevant[document] for document in ranking[:3]]
+    return sum(near[rank] * sum(near[: rank + 1]) / (rank + 1) for rank in range(len(near))) / max(total, 1)
+
+
+def reciprocal_rank(ranking: Sequence[int], relevant: Relevant, elsewhere: int) -> float:
+    return next((1 / rank for rank, document in enumerate(ranking, start=1) if relevant[document]), 0.0)
+
+
+def expected_reciprocal_rank_at_4(ranking: Sequence[int], relevant: Relevant, elsewhere: int) -> float:
+    total, reads = 0.0, 1.0
+    for rank, document in enumerate(ranking[:4], start=1):
+        total += reads * relevant[document] / 2 / rank
+        reads *= 1 - relevant[document] / 2
+    return total
+
+
 DEFINITIONS: dict[str, Callable[[Sequence[int], Relevant, int], float]] = {
     "AP": average_precision,
     "P@3": precision_at_3,
     "DCG@4": dcg_at_4,
     "nDCG@4": ndcg_at_4,
     "RBP(p=0.8)": rank_biased_precision,
+    "R@3": recall_at_3,
+    "AP(norm='b')@3": average_precision_b_at_3,
+    "RR": reciprocal_rank,
+    "ERR@4": expected_reciprocal_rank_at_4,
 }
+EXACT = ("AP", "P@3", "DCG@4", "nDCG@4", "RBP(p=0.8)", "R@3")  # those with moments in closed form
 
 
 def draw_lists(rng: np.random.Generator, *, runs: int = 4, depth: int = 5, documents: int = 8) -> TopicLists:

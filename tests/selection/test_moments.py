@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.selection.small import DEFINITIONS, draw_lists, draw_probability, enumerated, lists_of
+from tests.selection.small import (
+    DEFINITIONS,
+    EXACT,
+    draw_lists,
+    draw_probability,
+    enumerated,
+    lists_of,
+    rankings_in,
+)
 
 from sounding.core.errors import DataError
-from sounding.measures.forms import Form, form_of
+from sounding.measures.forms import Form, form_of, values_of_draws
 from sounding.runs.topic_lists import TopicLists
 from sounding.selection.mtc.moments import (
     approximate_moments,
@@ -33,7 +41,7 @@ def terms_by_definition(lists: TopicLists, weights: np.ndarray, spread: np.ndarr
     return result
 
 
-@pytest.mark.parametrize("measure", DEFINITIONS)
+@pytest.mark.parametrize("measure", EXACT)
 @given(seed=SEEDS, elsewhere=st.integers(0, 2))
 def test_exact_moments_are_those_of_all_assignments(measure: str, seed: int, elsewhere: int) -> None:
     rng = np.random.default_rng(seed)
@@ -49,7 +57,7 @@ def test_exact_moments_are_those_of_all_assignments(measure: str, seed: int, els
 def test_exact_moments_hold_where_every_document_is_a_toss_up(documents: int) -> None:
     lists = lists_of([list(range(documents)), [documents - 1]], 5)
     probability = np.append(np.full(documents, 0.5), 0)
-    for measure in DEFINITIONS:
+    for measure in EXACT:
         mean, covariance = enumerated(measure, lists, probability)
         ours = exact_moments(form_of(measure, 5), lists, probability, 0)
         np.testing.assert_allclose(ours.mean, mean, atol=1e-10)
@@ -170,9 +178,15 @@ def _ap_of_draws(ranking: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     return found / np.maximum(drawn.sum(axis=1), 1)
 
 
-@pytest.mark.parametrize("measure", ["RR", "R@3", "Bpref", "nDCG", "AP(norm='b')@3"])
-def test_a_measure_that_is_no_such_sum_is_refused(measure: str) -> None:
-    with pytest.raises(DataError, match="not a sum over documents or pairs"):
+@pytest.mark.parametrize(
+    ("measure", "reason"),
+    [
+        ("nDCG", "not a sum over documents or pairs"), ("AP(norm='b')", "not a sum over documents or pairs"),
+        ("Q@3", "depends on how many documents are relevant"), ("Bpref", "ignores unjudged documents"),
+    ],
+)  # fmt: skip
+def test_a_measure_that_has_no_form_is_refused_with_the_reason(measure: str, reason: str) -> None:
+    with pytest.raises(DataError, match=reason):
         form_of(measure, 5)
 
 
@@ -193,3 +207,34 @@ def test_divisors_lie_on_straight_lines_between_whole_numbers() -> None:
         (0.5, 0.5, 1), (1.5, 1 + second / 2, second), (2.0, 1 + second, 0), (7.5, 1 + second, 0),
     ):  # fmt: skip
         np.testing.assert_allclose(form.divisor(relevant), [divisor, slope])
+
+
+@pytest.mark.parametrize("measure", ["RR", "ERR@4"])
+@given(seed=SEEDS)
+def test_readers_who_stop_have_the_mean_of_all_assignments_and_gain_what_a_document_adds(
+    measure: str, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    lists = draw_lists(rng, runs=3, depth=5, documents=7)
+    probability = draw_probability(rng, lists)
+    sums = expected_sums(form_of(measure, 5), lists, probability, 2)
+    np.testing.assert_allclose(sums.total, enumerated(measure, lists, probability)[0], atol=1e-12)
+    gains = lists.by_document(sums.growth)
+    for document in range(lists.size):
+        sure, out = probability.copy(), probability.copy()
+        sure[document], out[document] = 1, 0
+        gain = enumerated(measure, lists, sure)[0] - enumerated(measure, lists, out)[0]
+        np.testing.assert_allclose(gains[:, document], gain, atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", DEFINITIONS)
+@given(seed=SEEDS)
+def test_values_of_draws_are_those_of_the_definitions(measure: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lists = draw_lists(rng, runs=3, depth=5, documents=8)
+    drawn = np.vstack([rng.random((lists.size, 6)) < rng.random(), np.zeros((1, 6))]).astype(np.float64)
+    ours = values_of_draws(form_of(measure, 5), lists, drawn, 1.0)
+    for draw in range(6):
+        known = drawn[:-1, draw].astype(int).tolist()
+        wanted = [DEFINITIONS[measure](ranking, known, 1) for ranking in rankings_in(lists)]
+        np.testing.assert_allclose(ours[:, draw], wanted, atol=1e-12)

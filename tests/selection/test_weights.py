@@ -93,7 +93,7 @@ def scopes(runs: int) -> list[tuple[Scope, list[tuple[int, int]]]]:
     ]
 
 
-@pytest.mark.parametrize("measure", ["AP", "AP@3", "P@3", "nDCG@4", "RBP(p=0.8)"])
+@pytest.mark.parametrize("measure", ["AP", "AP@3", "P@3", "nDCG@4", "RBP(p=0.8)", "R@3", "AP(norm='b')@3"])
 @pytest.mark.parametrize("name", WEIGHINGS)
 @given(seed=SEEDS)
 def test_weights_are_those_of_the_definition(name: str, measure: str, seed: int) -> None:

@@ -79,6 +79,7 @@ KEPT = (  # options of this command that the next one repeats
     "measures", "info", "only", "test", "correction", "assessment", "alpha", "permutations", "pool_depth",
     "qrels_format", "run_format", "policy", "unjudged", "universe", "at_most", "depth", "seed",
 )  # fmt: skip
+FOR_A_PAIR = tuple(name for name in KEPT if name != "only")
 
 
 class Source(NamedTuple):
@@ -512,7 +513,7 @@ def _next(found: Results, request: CompareRequest) -> str | None:
     if options.matrix:
         return suggest("compare", "--for", tables.best_run(comparison), keep=KEPT)
     _, pair = _most_doubtful(comparison)
-    return suggest("compare", "--pair", *comparison.names(pair), keep=KEPT)
+    return suggest("compare", "--pair", *comparison.names(pair), keep=FOR_A_PAIR)
 
 
 def _most_doubtful(comparison: Comparison) -> tuple[int, int]:
@@ -583,7 +584,7 @@ def _slices_answer(sliced: SlicedPairs, request: CompareRequest) -> Answer:
         shown = tables.tidy_slices(sliced, options.top)
     notes = [*sentences.slice_notes(sliced), *sentences.notes(comparison, every=options.notes)]
     _, pair = _most_doubtful(comparison)
-    following = suggest("compare", "--pair", *comparison.names(pair), keep=KEPT)
+    following = suggest("compare", "--pair", *comparison.names(pair), keep=FOR_A_PAIR)
     return Answer(headlines.slices_headline(sliced), [shown], notes, following)
 
 

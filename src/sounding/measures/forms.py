@@ -1,4 +1,4 @@
-"""Write measures as sums over documents and pairs of documents, and evaluate them on drawn relevance."""
+"""Write measures as sums over documents and pairs of them, or as cascades, and evaluate drawn relevance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from sounding.relevance.model import generator, logistic
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 from sounding.runs.topic_lists import TopicLists
 
-KNOWN = "AP, P@k, DCG@k, nDCG@k, RBP(p=...) or another sum over ranks"
+KNOWN = "AP, R@k, P@k, DCG@k, nDCG@k, RBP(p=...) or another sum over ranks, RR or ERR"
+REASONS = {  # why a measure has no form
+    "Q": "what its ranks weigh depends on how many documents are relevant; AP is its form for one grade",
+    "Bpref": "it ignores unjudged documents, so which are judged changes it as well; use AP",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,11 +33,9 @@ class Form:
     weights: Values  # (rank,) what a relevant document adds by itself
     divided_by: Literal["nothing", "relevant", "best"]
     best: Values  # (number of relevant documents,) the best sum; the last applies to larger numbers
-
-    @property
-    def pairs(self) -> bool:
-        """Return whether two relevant documents also add the weight of the lower one, as in AP."""
-        return self.divided_by == "relevant"
+    pairs: bool = False  # two relevant documents also add the weight of the lower one, as in AP
+    # Chance that a reader stops at a relevant document, so that it counts only if none above did: RR and ERR.
+    stops: float | None = None
 
     @property
     def most(self) -> float:
@@ -73,7 +75,15 @@ def form_of(measure: str | Measure, depth: int, longest: int | None = None) -> F
     near = rank <= (asked.k or depth)
     none = np.zeros(2)
     if asked.name == "AP" and asked.get("norm") == "a":
-        return Form(str(asked), level_of(asked), np.where(near, 1 / rank, 0), "relevant", none)
+        return Form(str(asked), level_of(asked), np.where(near, 1 / rank, 0), "relevant", none, pairs=True)
+    if asked.name == "AP" and asked.get("norm") == "b" and asked.k is not None:
+        best = np.arange(asked.k + 1.0)  # divided by the relevant documents, but by no more than k
+        return Form(str(asked), level_of(asked), np.where(near, 1 / rank, 0), "best", best, pairs=True)
+    if asked.name == "R":
+        return Form(str(asked), level_of(asked), np.where(near, 1.0, 0.0), "relevant", none)
+    if asked.name in ("RR", "ERR"):
+        alone = _lone_documents(asked, len(rank))
+        return Form(str(asked), level_of(asked), alone / alone[0], "nothing", none, stops=float(alone[0]))
     if asked.name == "nDCG" and asked.get("norm") == "a" and asked.k is not None:
         discount = DcgForm(asked.get("dcg")).discount
         weights = np.where(near, discount(rank), 0)
@@ -81,6 +91,8 @@ def form_of(measure: str | Measure, depth: int, longest: int | None = None) -> F
         return Form(str(asked), level_of(asked), weights, "best", best)
     if asked.additive and asked.definition.basis == "utility":
         return Form(str(asked), level_of(asked), _lone_documents(asked, len(rank)), "nothing", none)
+    if asked.name in REASONS:
+        raise DataError(f"{asked}: {REASONS[asked.name]}")
     raise DataError(f"{asked} is not a sum over documents or pairs of them; use {KNOWN}")
 
 
@@ -115,9 +127,13 @@ def values_of_draws(form: Form, lists: TopicLists, relevant: Draws, elsewhere: f
     longer = np.searchsorted(np.sort(-left), -np.arange(places.shape[1]), side="left").tolist()
     places, weights = places[by_length].T.copy(), weights[by_length].T[:, :, np.newaxis].copy()
     number = np.zeros((len(left), relevant.shape[1]), relevant.dtype)
+    reads = np.ones_like(number)  # chance that a reader comes so far
     total = np.zeros_like(number)
     for column, runs in enumerate(longer):
         found = relevant.take(places[column, :runs], axis=0)
+        if form.stops is not None:
+            found *= form.stops * reads[:runs]
+            reads[:runs] -= found
         if form.pairs:
             number[:runs] += found
             found *= number[:runs]
@@ -168,7 +184,15 @@ def known_values(
         found = known[topic.places]
         if form.pairs:
             found *= np.cumsum(found, axis=1)
+        if form.stops is not None:
+            found = form.stops * found * reading(form.stops, found)
         divisor = float(form.divisors(np.array([known.sum() + more]))[0])
         if divisor > 0:
             values[number] = np.matmul(form.weights, found[:, :, np.newaxis])[:, 0] / divisor
     return values
+
+
+def reading(stops: float, relevant: Values) -> Values:
+    """(run, rank) Return the chance that a reader comes so far; `relevant` holds chances of relevance."""
+    past = np.cumprod(1 - stops * relevant, axis=1)
+    return np.concatenate([np.ones((len(past), 1)), past[:, :-1]], axis=1)

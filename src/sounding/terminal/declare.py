@@ -590,7 +590,8 @@ session = joined(
     together(
         measure=option(
             spelled="-m --measure", multiple=True, default=("AP",), show_default=True, metavar="M",
-            callback=_only_one, help="Rank the runs by this measure: AP, P@k, nDCG@k, DCG@k or RBP.",
+            callback=_only_one,
+            help="Rank the runs by this measure: AP, P@k, R@k, nDCG@k, DCG@k, RBP, RR or ERR.",
         ),
         depth=count("Cut each ranking at this depth.", default=100),
         prior=text(

@@ -8,7 +8,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.measures.expected.ratio import integral_nodes
-from sounding.measures.forms import Form
+from sounding.measures.forms import Form, reading
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.topic_lists import ByRank, TopicLists, rows_below
 
@@ -35,6 +35,8 @@ class Sums:
 def expected_sums(form: Form, lists: TopicLists, probability: Values, elsewhere: float) -> Sums:
     """Return E[Z], its growth and E[R]; `probability` ends with an extra 0, `elsewhere` adds to R."""
     relevant = float(probability.sum()) + elsewhere
+    if form.stops is not None:
+        return _sums_of_readers(form, form.stops, lists, probability, relevant)
     if not form.pairs:
         growth = form.weights * lists.filled
         return Sums((growth * probability[lists.places]).sum(axis=1), growth, relevant)
@@ -48,6 +50,23 @@ def expected_sums(form: Form, lists: TopicLists, probability: Values, elsewhere:
     growth += rows_below(chance)
     growth *= lists.filled
     return Sums(total, growth, relevant)
+
+
+def _sums_of_readers(
+    form: Form, stops: float, lists: TopicLists, probability: Values, relevant: float
+) -> Sums:
+    """Return the same where a document counts only for readers who did not stop above it.
+
+    V_i = s p_i w_i + (1 - s p_i) V_(i+1) is what a reader who comes to rank i gets from there on, with s the
+    chance to stop at a relevant document; its relevance adds s (w_i - V_(i+1)) for each who comes.
+    """
+    chance = stops * probability[lists.places]
+    below = np.zeros((len(chance), chance.shape[1] + 1))
+    for rank in range(chance.shape[1] - 1, -1, -1):
+        own = chance[:, rank]
+        below[:, rank] = own * form.weights[rank] + (1 - own) * below[:, rank + 1]
+    growth = stops * reading(stops, probability[lists.places]) * (form.weights - below[:, 1:]) * lists.filled
+    return Sums(below[:, 0], growth, relevant)
 
 
 def covariance_of_sums(lists: TopicLists, growth: ByRank, spread: Values) -> tuple[Matrix, Values]:
@@ -212,7 +231,8 @@ def _by_integral(
         spread = chance * (1 - chance)
         sums = expected_sums(form, lists, chance, elsewhere)
         covariance, with_number = covariance_of_sums(lists, sums.growth, spread)
-        covariance += pair_terms(lists, form.weights, spread)
+        if form.pairs:
+            covariance += pair_terms(lists, form.weights, spread)
         cross = np.outer(center, with_number - (spread.sum() / 2) * center)
         mean = sums.total - center * sums.relevant
         first += weight * mean

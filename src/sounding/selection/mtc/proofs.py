@@ -60,7 +60,7 @@ def proven_pairs(
         at_least += _divided(known[topic][run] - most[topic][other], of_topic)
         at_most += _divided(known[topic][run] - known[topic][other], of_topic)
     proven = at_least > ROUNDING
-    unclear = (~proven & (at_most > ROUNDING)).nonzero()[0]
+    unclear = (~proven & (at_most > ROUNDING) & (form.stops is None)).nonzero()[0]
     run, other = pairs[unclear].T
     gap = np.zeros(len(unclear))
     for topic, of_topic in enumerate(divisors):

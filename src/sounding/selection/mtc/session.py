@@ -93,9 +93,18 @@ def session_parameters(
     By default, confidence is computed by draws for the prior `runs`, otherwise by a normal distribution.
     """
     measure = measure if isinstance(measure, str) else str(*parse_measures(measure))
-    form_of(measure, depth, 1)
+    form = form_of(measure, depth, 1)
     prior = DEFAULT if prior == "model" else prior
-    way: Any = confidence or ("draws" if prior == DEFAULT else "normal")
+    readers = form.stops is not None
+    way: Any = confidence or ("draws" if prior == DEFAULT or readers else "normal")
+    if readers and way != "draws":
+        raise DataError(f"{form.name} has no closed form of its variance; use confidence draws, not {way}")
+    if readers and selection in ("faithful", "scaled"):
+        raise DataError(
+            f"{form.name} is no sum over documents, which selection {selection} needs; use informed"
+        )
+    if form.pairs and form.divided_by == "best" and way == "exact":
+        raise DataError(f"{form.name}: its variance has no exact form here; use confidence draws or normal")
     return SessionParameters(
         measure=measure, depth=depth, prior=prior, selection=selection, confidence=way, draws=draws,
         pair=pair, baseline=baseline, top=top, open_below=open_below,

@@ -31,10 +31,11 @@ bench: $(VENV)/benched
 	$(BIN)/python -m benchmarks.scale $(SCALE)
 
 # How often the chances of `holds` are right, in cells that benchmarks/README.md describes (needs SOUNDING_DATA).
-# CELLS=0.3: fewer draws; MODEL=--candidate: another relevance model.
+# and how often minimal test collections are. CELLS=0.3: fewer draws.
 CELLS ?= 1
 calibration: $(VENV)/developed
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibration --scale $(CELLS) $(MODEL)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibration --scale $(CELLS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.sessions --scale $(CELLS)
 
 docs: $(VENV)/developed
 	$(BIN)/python -m sounding.explain.layers docs/how-it-works.md

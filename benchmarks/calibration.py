@@ -1,6 +1,6 @@
 """How often the chances of `holds` are right, over collections, sets of runs, pools and topics.
 
-    python -m benchmarks.calibration [--scale S] [--candidate] > table
+    python -m benchmarks.calibration [--scale S] [--few] > table
 
 Every cell hides judgments of a collection, asks `holds` about all pairs, and compares with all judgments.
 """
@@ -11,11 +11,11 @@ import argparse
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from benchmarks.relevance_candidate import drawn_values
 
 from sounding import sample
 from sounding.core.arrays import NDArray
@@ -27,7 +27,6 @@ from sounding.measures.completions import draw_completions
 from sounding.measures.regrading import GONE, Regrading, regrade
 from sounding.runs.pairs import all_pairs
 from sounding.runs.retrieved import Retrieved, read_retrieved
-from sounding.statistics import conclusions
 from sounding.statistics.conclusions import Statistics, pair_chances
 from sounding.statistics.forecasts import (
     SURE,
@@ -39,13 +38,19 @@ DATA = Path(os.environ.get("SOUNDING_DATA", "../shared/data"))
 MEASURES = parse_measures(["AP", "nDCG@10", "P@10"])
 DEPTH = 100  # of full judging
 TOPICS = (50, 25, 10)
-HIDING = ("pool 10", "pool 5", "half of the groups")
+HIDING = ("pool 10", "pool 5", "half of the groups", "pool 1", "pool 2")
+DEPTHS = {"pool 1": 1, "pool 2": 2, "pool 5": 5}  # of the others: 10
 SETS = ("random", "neighbors")
 CELLS = (  # collection, runs, draws
     ("TREC-8", 5, 9), ("TREC-8", 10, 6), ("TREC-8", 20, 3), ("TREC-8", 60, 1),
     ("Robust 2003", 5, 9), ("Robust 2003", 10, 6), ("Robust 2003", 17, 3),
     ("simulated", 5, 6), ("simulated", 20, 3), ("simulated, graded", 5, 6), ("simulated, graded", 20, 3),
 )  # fmt: skip
+FEW = tuple(  # with --few: few runs and shallow pools
+    (name, runs, draws)
+    for name in ("TREC-8", "Robust 2003")
+    for runs, draws in ((2, 30), (3, 18), (4, 12), (5, 9), (8, 6))
+)
 BOOTSTRAP = 200  # perfect forecasters
 COLUMNS = (
     "collection", "runs", "set", "measure", "pairs",
@@ -53,7 +58,9 @@ COLUMNS = (
 )  # fmt: skip
 
 
-class _Collection(NamedTuple):
+class Collection(NamedTuple):
+    """A collection whose judgments are the truth."""
+
     qrels: Qrels
     retrieved: Retrieved  # of the runs that contributed
     groups: tuple[str, ...]
@@ -72,36 +79,31 @@ class _Answers:
     same: NDArray[np.bool_]
 
 
-def collections(names: set[str]) -> dict[str, _Collection]:
-    """Read these collections, with the runs that contributed to the pool: all of their top 100 is known."""
-    found = {}
-    for name in sorted(names):
-        if name.startswith("simulated"):
-            made = (
-                sample(seed=11) if name == "simulated" else sample(seed=12, grades=3, manual=0.4, groups=16)
-            )
-            kept = [place for place, run in enumerate(made.info) if run.pooled]
-            qrels = made.qrels
-            runs: list[Any] = [made.runs[place] for place in kept]
-            groups = tuple(made.info[place].group for place in kept)
-        elif name == "TREC-8":
-            info = read_run_info(DATA / "trec8" / "info.tsv")
-            pooled = sorted(run for run, row in info.items() if row.pooled)
-            qrels = read_qrels(DATA / "trec8" / "qrels.trec8.txt.gz")
-            runs = [DATA / "trec8" / "runs" / f"input.{run}.gz" for run in pooled]
-            groups = tuple(info[run].group for run in pooled)
-        else:
-            qrels = read_qrels(DATA / "robust03" / "qrels.robust03.txt.gz")
-            runs = sorted((DATA / "robust03" / "runs").glob("*.gz"))
-            groups = tuple(run.name for run in runs)
-        retrieved = read_retrieved(runs, topics=qrels.topics)
-        whole = regrade(qrels, retrieved)
-        values = np.nanmean(whole.values(MEASURES, whole.view()), axis=2)
-        found[name] = _Collection(qrels, retrieved, groups, values)
-    return found
+@cache
+def read_collection(name: str) -> Collection:
+    """Read a collection, with the runs that contributed to the pool: all of their top 100 is known."""
+    if name.startswith("simulated"):
+        made = sample(seed=11) if name == "simulated" else sample(seed=12, grades=3, manual=0.4, groups=16)
+        kept = [place for place, run in enumerate(made.info) if run.pooled]
+        qrels = made.qrels
+        runs: list[Any] = [made.runs[place] for place in kept]
+        groups = tuple(made.info[place].group for place in kept)
+    elif name == "TREC-8":
+        info = read_run_info(DATA / "trec8" / "info.tsv")
+        pooled = sorted(run for run, row in info.items() if row.pooled)
+        qrels = read_qrels(DATA / "trec8" / "qrels.trec8.txt.gz")
+        runs = [DATA / "trec8" / "runs" / f"input.{run}.gz" for run in pooled]
+        groups = tuple(info[run].group for run in pooled)
+    else:
+        qrels = read_qrels(DATA / "robust03" / "qrels.robust03.txt.gz")
+        runs = sorted((DATA / "robust03" / "runs").glob("*.gz"))
+        groups = tuple(run.name for run in runs)
+    retrieved = read_retrieved(runs, topics=qrels.topics)
+    whole = regrade(qrels, retrieved)
+    return Collection(qrels, retrieved, groups, np.nanmean(whole.values(MEASURES, whole.view()), axis=2))
 
 
-def of_topics(whole: _Collection, topics: int, rng: np.random.Generator) -> Regrading:
+def of_topics(whole: Collection, topics: int, rng: np.random.Generator) -> Regrading:
     """Return some of the topics, drawn at random."""
     count = len(whole.qrels.topics)
     chosen = np.sort(rng.choice(count, min(topics, count), replace=False))
@@ -115,9 +117,7 @@ def of_topics(whole: _Collection, topics: int, rng: np.random.Generator) -> Regr
     return regrade(qrels, whole.retrieved.narrowed(topics=names))
 
 
-def answers(
-    whole: _Collection, cell: tuple[str, int, str, str], draw: int, candidate: bool
-) -> Iterator[_Answers]:
+def answers(whole: Collection, cell: tuple[str, int, str, str], draw: int) -> Iterator[_Answers]:
     """Hide judgments once, and compare what `holds` says with all judgments."""
     _, count, kind, hiding = cell
     rng = np.random.default_rng([draw, count, SETS.index(kind), HIDING.index(hiding)])
@@ -133,14 +133,11 @@ def answers(
         names = sorted(set(own))
         stay = set(rng.permutation(names)[: max(1, round(len(names) / 2))].tolist())
         contributing = np.array([name in stay for name in own])
-    near = regrading.retrieved.pick(contributing).cut(5 if hiding == HIDING[1] else 10).best_ranks() > 0
+    near = regrading.retrieved.pick(contributing).cut(DEPTHS.get(hiding, 10)).best_ranks() > 0
     states = np.where(np.append(near, False)[regrading.row_document], regrading.full, GONE).astype(np.int8)
     view, considered = regrading.under(states), regrading.retrieved.cut(DEPTH).best_ranks() > 0
     measures = MEASURES if kind == "random" else [MEASURES[lead]]
-    if candidate:
-        drawn = drawn_values(regrading, view, considered, measures, seed=draw)
-    else:
-        drawn = draw_completions(regrading, view, considered, seed=draw).values(measures)
+    drawn = draw_completions(regrading, view, considered, seed=draw).values(measures)
     present, truth = regrading.values(measures, view), regrading.values(measures, regrading.view())
     pairs = all_pairs(count)
     for number, measure in enumerate(measures):
@@ -172,26 +169,25 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scale", type=float, default=1.0, help="more or fewer draws (1: some minutes)")
-    parser.add_argument("--candidate", action="store_true", help="with the candidate for the relevance model")
+    parser.add_argument("--few", action="store_true", help="few runs and shallow pools")
     asked = parser.parse_args()
-    if asked.candidate:
-        conclusions.WIDENING = 1.0  # its draws need none
-    whole = collections({name for name, _, _ in CELLS})
+    cells, ways = (FEW, (*HIDING[3:], *HIDING[1::-1])) if asked.few else (CELLS, HIDING[:3])
     found = [
         answer
-        for name, count, draws in CELLS
-        for kind in (SETS if count < len(whole[name].groups) else SETS[:1])
-        for hiding in HIDING
+        for name, count, draws in cells
+        for kind in (SETS if count < len(read_collection(name).groups) else SETS[:1])
+        for hiding in ways
         for draw in range(max(1, round(asked.scale * draws)))
-        for answer in answers(whole[name], (name, count, kind, hiding), draw, asked.candidate)
+        for answer in answers(read_collection(name), (name, count, kind, hiding), draw)
     ]
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
-    keys = dict.fromkeys((*one.cell[:3], one.measure) for one in found)
+    own_row = [(*one.cell[:3], one.cell[3] if asked.few else one.measure) for one in found]
     rows: list[tuple[tuple[Any, ...], list[_Answers]]] = [
-        (key, [one for one in found if (*one.cell[:3], one.measure) == key]) for key in keys
+        (key, [one for one, row in zip(found, own_row, strict=True) if row == key])
+        for key in dict.fromkeys(own_row)
     ]
     for kind in SETS:
-        for hiding in HIDING:
+        for hiding in ways:
             rows.append((("all", "", kind, hiding), [one for one in found if one.cell[2:] == (kind, hiding)]))
         for measure in MEASURES:
             chosen = [one for one in found if (one.cell[2], one.measure) == (kind, str(measure))]

@@ -10,7 +10,6 @@ from tests.docs_examples import run_page
 from sounding.calibrate.claims import CLAIMS
 from sounding.calibrate.hiding import COUNTS, DEFAULT_SCENARIOS, SHARES
 from sounding.calibrate.result import COLUMNS
-from sounding.statistics.conclusions import WIDENING
 from sounding.statistics.forecasts import FIGURES
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -28,8 +27,3 @@ def test_every_claim_way_of_hiding_and_column_is_explained() -> None:
         assert f"`{name}`" in page, name
     for name in (*SHARES, *COUNTS):
         assert f"| `{name}:" in page, name
-
-
-def test_the_widening_is_the_one_that_the_page_names() -> None:
-    assert "(1.5 s)^2" in (DOCS / "holds.md").read_text()
-    assert WIDENING == 1.5

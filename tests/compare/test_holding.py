@@ -20,10 +20,8 @@ from sounding.runs.pairs import all_pairs
 from sounding.runs.pool import parse_until
 from sounding.sample.result import Collection
 from sounding.sample.simulation import sample
-from sounding.statistics import conclusions as module
 from sounding.statistics.conclusions import (
     FARTHEST,
-    WIDENING,
     Statistics,
     borders,
     chance_of_conclusion,
@@ -73,9 +71,9 @@ def test_a_difference_without_spread_is_as_far_as_it_can_be() -> None:
 
 
 def test_the_chance_of_a_conclusion_by_hand() -> None:
-    # Draws 1 and 3: mean 2, deviation the root of 2, widened.
+    # Draws 1 and 3: mean 2, deviation the root of 2.
     drawn = np.array([[1.0] * 3, [3.0] * 3])
-    law = NormalDist(2, WIDENING * 2**0.5)
+    law = NormalDist(2, 2**0.5)
     found = chance_of_conclusion(np.array([1, 0, -1], np.int8), drawn, np.full(3, 2.5))
     assert found == pytest.approx([1 - law.cdf(2.5), law.cdf(2.5) - law.cdf(-2.5), law.cdf(-2.5)])
     assert found.sum() == pytest.approx(1)
@@ -83,7 +81,7 @@ def test_the_chance_of_a_conclusion_by_hand() -> None:
 
 def test_the_chance_of_a_sign_by_hand() -> None:
     drawn = np.array([[0.1, 0.1, 0.0, 0.0], [0.3, 0.3, 0.0, 0.2]])
-    law = NormalDist(0.2, WIDENING * 0.02**0.5)
+    law = NormalDist(0.2, 0.02**0.5)
     found = chance_of_sign(np.array([0.5, -0.5, 0.0, 0.0]), drawn)
     assert found == pytest.approx([1 - law.cdf(0), law.cdf(0), 1.0, 0.5])
 
@@ -94,8 +92,7 @@ def test_a_pair_on_which_all_draws_agree_is_certain() -> None:
     assert chance_of_sign(np.array([0.2, -0.2]), drawn).tolist() == [1, 0]
 
 
-def test_without_widening_the_chance_is_about_the_share_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "WIDENING", 1.0)
+def test_the_chance_is_about_the_share_of_draws() -> None:
     rng = np.random.default_rng(1)
     present = rng.random((4, 20))
     drawn = present[:, np.newaxis] + rng.normal(0, 0.3, (4, 4000, 20))

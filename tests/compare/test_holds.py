@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from sounding.compare.holds import NEIGHBORS, Holds
+from sounding.compare.holds import Holds
 
 
 def holds(*, concluded: int, conclusion: float, sign: float) -> Holds:
@@ -48,9 +46,3 @@ def test_a_conclusion_of_a_better_run_is_said_to_be_what_the_test_still_does() -
 def test_a_pair_without_a_test_has_no_chances() -> None:
     told = holds(concluded=0, conclusion=np.nan, sign=np.nan).tell(0, 0, ("x", "y"), np.nan)
     assert told == "not known: the pair could not be tested"
-
-
-def test_nearly_equal_runs_are_warned_of_wherever_chances_are_stated_and_only_there() -> None:
-    stated = holds(concluded=1, conclusion=0.97, sign=0.99)
-    assert stated.describe().count(NEIGHBORS) == 1
-    assert NEIGHBORS not in replace(stated, reason="2 runs; 5 are needed").describe()

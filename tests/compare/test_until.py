@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from sounding import holds
 from sounding.core.errors import DataError
 from sounding.data.tables import Run
+from sounding.measures.regrading import read_regrading
 from sounding.runs.pool import parse_until
 from sounding.runs.retrieved import Retrieved, read_retrieved
+from sounding.sample.simulation import sample
 
 
 def two_runs() -> Retrieved:
@@ -40,6 +45,42 @@ def test_it_is_told_in_words_and_as_it_was_typed() -> None:
         "the first 100 documents of every run that contributes to the pool"
     )
     assert parse_until("runs:1").describe() == "the first document of every run"
+
+
+def test_a_file_names_documents_whatever_their_grades(tmp_path: Path) -> None:
+    path = tmp_path / "next.qrels"
+    path.write_text("1 0 a -1\n1 0 y 0\n1 0 z 1\n2 0 b -1\n")
+    until, retrieved = parse_until(str(path), files=True), two_runs()
+    chosen = until.considered(retrieved, np.array([True, False]))
+    assert "".join(retrieved.docs.text(int(place)) for place in chosen.nonzero()[0]) == "ay"
+    assert str(until) == str(path)
+    assert until.describe() == f"the documents in {path}"
+
+
+def test_a_file_without_documents_of_the_runs_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "other.qrels"
+    path.write_text("1 0 p 1\n3 0 a 1\n")
+    with pytest.raises(DataError, match=r"the runs retrieved none of these 2 documents; expected [^\n]*$"):
+        parse_until(str(path), files=True).considered(two_runs(), np.array([True, False]))
+    with pytest.raises(DataError, match=r"^until '.*'; expected pool:D or runs:D"):
+        parse_until(str(path))
+
+
+def test_judging_what_a_file_lists_leaves_all_else_unjudged(tmp_path: Path) -> None:
+    made = sample(topics=12, groups=5, systems=2, documents=300, length=60, pool_depth=10, seed=2)
+    regrading = read_regrading(made.qrels, made.runs)
+    top = regrading.retrieved.cut(12)
+    rows = [
+        f"{regrading.topics[topic]} 0 {regrading.retrieved.docs.text(document)} -1"
+        for topic in range(12)
+        for document in np.unique(top.lists[:, topic]).tolist()
+    ]
+    path = tmp_path / "next.qrels"
+    path.write_text("\n".join(rows) + "\n")
+    by_file, by_depth = (holds(made.qrels, made.runs, ["P@10"], until=one) for one in (str(path), "runs:12"))
+    assert by_file.open_documents == by_depth.open_documents > 0
+    np.testing.assert_array_equal(by_file.conclusion, by_depth.conclusion)
+    assert f"once the documents in {path} are judged" in by_file.describe()
 
 
 @pytest.mark.parametrize(

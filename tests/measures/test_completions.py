@@ -16,7 +16,8 @@ from sounding.measures import completions as module
 from sounding.measures import parse_measures
 from sounding.measures.completions import BY_RELEVANT_ALONE, Completions, draw_completions
 from sounding.measures.regrading import GONE, JUDGED, Regrading, read_regrading
-from sounding.relevance.model import Evidence, Features, RunWeights, logistic
+from sounding.relevance.model import Evidence, Features, RunWeights
+from sounding.relevance.regression import logistic
 from sounding.runs.topic_lists import topic_lists
 from sounding.sample.simulation import sample
 
@@ -39,7 +40,7 @@ def drawn(regrading: Regrading, *, draws: int = 4, seed: int = 0, share: float =
 
 
 def written_out(found: Completions, draw: int, kept: Qrels) -> Qrels:
-    """One draw as qrels: every document of it with its grade, and judged ones that no run has."""
+    """One draw as qrels: every document of it with its grade, and those that no run has."""
     retrieved = found.regrading.retrieved
     topic_of = np.repeat(np.arange(len(retrieved.topics)), retrieved.sizes)
     grades: dict[str, dict[str, float]] = {topic: {} for topic in retrieved.topics}
@@ -48,6 +49,12 @@ def written_out(found: Completions, draw: int, kept: Qrels) -> Qrels:
         grades[topic][retrieved.docs.text(document)] = float(found.scale[found.grades[draw, column]])
     for topic, doc, grade in kept.frame.iter_rows():
         grades[topic].setdefault(doc, max(grade, 0.0))
+    lowest = float(found.scale[1])
+    columns = np.split(found.grades[draw], found.starts[1:-1])
+    for number, topic in enumerate(retrieved.topics):
+        wanted = np.count_nonzero(columns[number] == 1) + found.elsewhere[draw, number, 1]
+        count = list(grades[topic].values()).count(lowest)
+        grades[topic] |= {f"unseen {place}": lowest for place in range(wanted - count)}
     return replace(Qrels.from_dict(grades), highest=2.0)
 
 
@@ -130,16 +137,41 @@ def test_documents_are_relevant_as_often_as_the_model_says() -> None:
     assert share[~seen].mean() == pytest.approx(chance[~seen].mean(), rel=0.1)
 
 
-def test_drawn_relevant_documents_have_grades_as_often_as_judged_ones() -> None:
-    regrading = collection(2)
-    found = draw_completions(
-        regrading, regrading.view(), np.ones(len(regrading.retrieved.docs), np.bool_), draws=2000
+def test_drawn_grades_follow_the_topic() -> None:
+    # Topic 0 has only documents of grade 1, topic 1 only of grade 2, both on half of the judged documents.
+    runs = [
+        Run.from_dict(
+            {t: {f"d{n}": 60.0 - (n * step) % 61 for n in range(60)} for t in "ab"}, name=f"r{step}"
+        )
+        for step in (1, 7, 11)
+    ]
+    qrels = Qrels.from_dict(
+        {
+            t: {f"d{n}": float(grade * (n % 4 == 0)) for n in range(0, 60, 2)}
+            for t, grade in (("a", 1), ("b", 2))
+        }
     )
-    judged = regrading.judgments.grades[regrading.judgments.grades > 0]
-    open_columns = np.isnan(regrading.view().grades[found.documents])
-    drawn_grades = found.scale[found.grades[:, open_columns]]
-    share = np.mean(drawn_grades[drawn_grades > 0] == 2)
-    assert share == pytest.approx(np.mean(judged == 2), abs=0.01)
+    regrading = read_regrading(qrels, runs)
+    found = draw_completions(regrading, regrading.view(), np.ones(120, np.bool_), draws=300)
+    fresh = np.isnan(regrading.view().grades[found.documents])
+    for topic, own in enumerate((slice(0, 60), slice(60, 120))):
+        grades = found.scale[found.grades[:, own][:, fresh[own]]]
+        assert np.mean(grades[grades > 0] == topic + 1) > 0.8
+
+
+def test_more_relevant_documents_that_no_run_has_come_with_more_new_ones() -> None:
+    made = sample(topics=4, groups=3, systems=2, documents=200, length=40, pool_depth=5, seed=3)
+    regrading = read_regrading(made.qrels, made.runs)
+    found = draw_completions(
+        regrading, regrading.view(), np.ones(len(regrading.retrieved.docs), np.bool_), draws=400
+    )
+    fresh = np.isnan(regrading.view().grades[found.documents])
+    edges = zip(found.starts[:-1].tolist(), found.starts[1:].tolist(), strict=True)
+    new = np.array([(found.grades[:, a:b][:, fresh[a:b]] > 0).sum(axis=1) for a, b in edges]).T
+    least = found.elsewhere[:, :, 1].min(axis=0)
+    more = found.elsewhere[:, :, 1] - least
+    assert (more[new == 0] == 0).all()
+    assert np.corrcoef(new.ravel(), more.ravel())[0, 1] > 0.1
 
 
 def test_without_a_relevant_document_drawn_ones_have_the_highest_grade() -> None:

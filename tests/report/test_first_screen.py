@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from tests.report.conftest import Gather, gathered
 
 from sounding.cli import cli
-from sounding.compare.holds import NEIGHBORS
 from sounding.compare.result import Comparison
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
@@ -61,6 +60,28 @@ def test_intervals_are_corrected_for_skewness(found: Report) -> None:
         (low,), (high,) = mean_intervals(values)
         assert one.low == pytest.approx(max(low, 0.0))
         assert one.high == pytest.approx(min(high, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("stays", "settled", "doubtful"),
+    [
+        (0.99, False, False),
+        (0.95, None, False),
+        (0.94, False, True),
+        (float("nan"), None, True),
+        (0.5, True, False),
+    ],
+)
+def test_uneven_judging_makes_a_lead_doubtful_only_if_judging_may_reverse_it(
+    stays: float, settled: bool | None, doubtful: bool
+) -> None:
+    known = sentences.Lead(
+        first="a", second="b", difference=0.1, p=0.001, at_floor=False, alone=True, settled=settled,
+        stays=stays, unstated="", until="the rest", weak=True, judged=(0.9, 0.5), complete=0,
+    )  # fmt: skip
+    assert known.doubtful == doubtful
+    assert not replace(known, weak=False).doubtful
+    assert ("a was judged more completely" in sentences.judged_unevenly(known)) == doubtful
 
 
 def test_a_winner_that_was_judged_more_completely_is_not_called_one(two: FirstScreen) -> None:
@@ -188,14 +209,14 @@ def test_the_chance_that_a_lead_stays_is_that_of_the_comparison(gather_files: Ga
 
 
 @pytest.mark.usefixtures("any_basis")
-def test_where_chances_are_stated_nearly_equal_runs_are_warned_of(gather_files: Gather) -> None:
+def test_where_no_chance_is_stated_the_pairs_say_why(gather_files: Gather) -> None:
     second = {topic: ["u1", "rel"] if number % 3 else ["rel", "u1"] for number, topic in enumerate(TOPICS)}
     found = gather_files({"a": same("rel", "non"), "b": second}, JUDGED, measures=("AP",)).comparison
     assert isinstance(found, Comparison)
     assert found.holds is not None
-    assert NEIGHBORS in list(sentences.pairs(found))
+    assert not any("not known" in said for said in sentences.pairs(found))
     declined = replace(found, holds=replace(found.holds, reason="2 runs"))
-    assert NEIGHBORS not in list(sentences.pairs(declined))
+    assert sentences.holds_not_known("2 runs") in list(sentences.pairs(declined))
 
 
 @pytest.mark.parametrize(

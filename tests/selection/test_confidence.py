@@ -56,24 +56,6 @@ def test_drawn_chances_count_equal_values_half() -> None:
     assert ours[0, 2] == 0.5
 
 
-def test_equal_draws_count_half_however_far_draws_are_spread() -> None:
-    # The first run is ahead in one draw of four and never behind: 1/4 + 3/4 * 1/2 that it is above.
-    values = np.array([[0.4, 0.4], [0.2, 0.2], [0.5, 0.1], [0.3, 0.3]])
-    for wider in (1.0, 1.5, 3.0):
-        ours = drawn_chances(values, wider)
-        assert ours[0, 1] == 1 - (1 / 4 + 3 / 4 / 2)
-        assert ours[1, 0] == 1 / 4 + 3 / 4 / 2
-
-
-def test_draws_that_differ_are_spread_about_their_mean() -> None:
-    # Differences 1/8, 1/8, 1/8 and 1/2 have the mean 7/32. 1.5 times as far from it the small ones are 5/64,
-    # still above 0; three times as far they are -1/16: then three of four are below.
-    values = np.array([[0.25, 0.125], [0.375, 0.25], [0.125, 0.0], [0.75, 0.25]])
-    assert drawn_chances(values)[0, 1] == 0
-    assert drawn_chances(values, 1.5)[0, 1] == 0
-    assert drawn_chances(values, 3.0)[0, 1] == 3 / 4
-
-
 def test_confidence_is_taken_in_the_direction_of_the_order() -> None:
     not_above = np.array([[0.5, 0.9, 0.2], [0.1, 0.5, 0.4], [0.8, 0.6, 0.5]])
     ours = confidence_with([0.2, 0.3, 0.1], not_above)

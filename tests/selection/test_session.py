@@ -264,18 +264,18 @@ def test_draws_agree_with_the_exact_moments_where_chances_are_known() -> None:
     np.testing.assert_allclose(drawn.deviations, exact.deviations, rtol=0.06)
 
 
-@pytest.mark.parametrize(("prior", "wider"), [("runs", (1 + 20 / 320) ** 0.5), ("0.4", 1.0), ("rate", 1.0)])
-def test_the_draws_of_a_model_are_spread_further_than_they_fall(prior: str, wider: float) -> None:
+@pytest.mark.parametrize("prior", ["runs", "0.4", "rate"])
+def test_confidence_is_the_share_of_the_draws(prior: str) -> None:
     retrieved = draw_runs(13, topics=8)
     session = begin(retrieved, {"prior": prior}, draws=50)
     judge_some(session, draw_grades(13, retrieved), 20)
     values = session.drawn_values().mean(axis=0, dtype=np.float64)
     sure = session.confidence()
     np.testing.assert_allclose(sure.values, values.mean(axis=1))
-    np.testing.assert_allclose(sure.deviations, wider * values.std(axis=1, ddof=1))
-    gap = values[0] - values[1]
-    spread = gap.mean() + wider * (gap - gap.mean())
-    assert sure.not_above[0, 1] == pytest.approx((spread < 0).mean() + (spread == 0).mean() / 2)
+    np.testing.assert_allclose(sure.deviations, values.std(axis=1, ddof=1))
+    if prior != "runs":  # which also draws relevant documents that no run has
+        gap = values[0] - values[1]
+        assert sure.not_above[0, 1] == pytest.approx((gap < 0).mean() + (gap == 0).mean() / 2)
 
 
 def test_the_prior_is_fitted_anew_when_judgments_have_doubled() -> None:

@@ -74,8 +74,8 @@ class CompareOptions(declare.PolicyOptions, declare.ReadingOptions):
         "Show the chance that each conclusion, and its sign, would hold after full judging (see --until)."
     )
     until: str | None = declare.text(
-        "Set what full judging means: the top D of all runs (runs:D) or of pooled runs (pool:D);"
-        " default: runs:100.",
+        "Set what full judging means: the top D of all runs (runs:D) or of pooled runs (pool:D), or the"
+        " documents in FILE; default: runs:100.",
         metavar="U",
     )
     matrix: bool = declare.flag("Show a matrix of all runs, with one sign per pair.")

@@ -132,7 +132,7 @@ def compare(
     check_procedure(how)
     baselines = [baselines] if isinstance(baselines, str) else baselines
     check_named(baselines, pair)
-    wanted = None if until is None else parse_until(until)
+    wanted = None if until is None else parse_until(until, files=True)
     whole = replace(policies, universe="runs") if policies.universe == "run" else policies
     bounded = settled and has_pair_bounds(policies)
     reading = Reading(qrels_format=qrels_format, run_format=run_format, jobs=jobs, bars=bars)

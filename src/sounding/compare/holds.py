@@ -16,20 +16,15 @@ from sounding.core.text import format_chance, likelihood, plural
 from sounding.core.workers import Progress, processes_for
 from sounding.data.run_info import RunInfo
 from sounding.measures import Measure, parse_measures
-from sounding.measures.completions import DRAWS, draw_completions, refuse_samples
+from sounding.measures.completions import DRAWS, basis_of, draw_completions, refuse_samples
 from sounding.measures.regrading import Regrading, View, read_regrading
 from sounding.measures.summaries import check_comparable
-from sounding.relevance.basis import Basis
 from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.pool import Flags, Until, parse_until, pool_of_lists
 from sounding.statistics.conclusions import Statistics, pair_chances
 
 CONCLUSIONS = {1: "better", -1: "worse", 0: "not distinguished"}  # run_a of the pair is ...
 FOUND = {1: "finds {run} better", -1: "finds {run} worse", 0: "finds no difference"}
-NEIGHBORS = (
-    "Do not rely on 0.95 among nearly equal runs: in trials with few judgments, 46% to 94% of such claims"
-    " about sets of 5 to 10 neighbors were right."
-)
 STILL = {1: "does", -1: "does", 0: "finds none"}  # that it ... once more is judged
 
 
@@ -98,7 +93,7 @@ class Holds:
         return (
             f"Holds: the chance that a paired t test of the pair alone ({self.alpha:g}) concludes the same"
             f" once {self.until_in_words} are judged ({self.open_documents:,} are not yet); sign: that the"
-            f" same run is ahead. {self.draws} draws, seed {self.seed}. {NEIGHBORS}{beyond}"
+            f" same run is ahead. {self.draws} draws, seed {self.seed}.{beyond}"
         )
 
 
@@ -149,16 +144,6 @@ def holding(
     )  # fmt: skip
 
 
-def basis_of(regrading: Regrading, view: View, considered: Flags) -> Basis:
-    """What a chance would rest on where `considered` documents would be judged."""
-    ranks, judged = regrading.retrieved.best_ranks(), np.isfinite(view.grades)
-    seen = judged & (ranks > 0)
-    return Basis.of(
-        len(regrading.runs), ranks[seen], view.grades[seen] > 0,
-        int(np.count_nonzero(considered & (ranks > 0) & ~judged)),
-    )  # fmt: skip
-
-
 def judged_beyond(regrading: Regrading, view: View, considered: Flags) -> int:
     """How many documents of the runs are judged that would not be; 0 where they are few."""
     judged = np.isfinite(view.grades) & (regrading.retrieved.best_ranks() > 0)
@@ -185,13 +170,14 @@ def holds(
     """The chance that what is concluded of each pair of runs, and its sign, is what full judging would give.
 
     `until` says which documents full judging means: `runs:100`, the first 100 of every run, or `pool:100`,
-    those of the runs that contribute to the pool (as `info` lists them, or guessed from the judgments).
+    those of the runs that contribute to the pool (as `info` lists them, or guessed from the judgments), or
+    a file of documents, in any format of judgments.
     `pairs` None: all. Draws are made from the seed of the policies. `progress` counts runs. Chances are NaN,
     and `reason` says why, where runs and judgments are too few to state any.
     """
     wanted = parse_measures(measures)
     check_comparable(wanted, policies)
-    whole = parse_until(until)
+    whole = parse_until(until, files=True)
     check_count("draws", draws, 2)
     if policies.unjudged in ("bounds", "expected"):  # what stands beside a value does not change it
         policies = replace(policies, unjudged="nonrelevant")

@@ -42,7 +42,9 @@ class Policies:
     depth: int | None = None  # only this many documents of every topic count
     universe: str = "runs"  # what may still be relevant: the run's documents, all runs', or +N more
     at_most: str | None = None  # limit on new relevant documents of a topic: N, 2x the known, growth
-    prior: str = "rate"  # how likely an unjudged document is to be relevant: a number, rate, rank, a file
+    prior: str = (
+        "rate"  # how likely an unjudged document is to be relevant: a number, rate, rank, runs, a file
+    )
     moments: Moments = "best"  # exact if known; ratio and paper: approximations of AP and recall
     draws: int = 1000  # completions drawn if no exact form is known
     seed: int = 0
@@ -75,7 +77,7 @@ class Policies:
         self._refuse_too_many()
         if not _is_text(self.prior, r".+"):
             raise DataError(
-                f"prior {self.prior!r} is not valid; give a text such as '0.3', 'rate', 'rank' or a file name"
+                f"prior {self.prior!r} is not valid; give a text such as '0.3', 'rate', 'runs' or a file name"
             )
 
     def _refuse_too_many(self) -> None:

@@ -150,8 +150,12 @@ def evaluate(
     if not uncertain:
         return scores
     # Bounds and expected forms of all measures, which an evaluation without them need not load.
-    from sounding.evaluate.unjudged import expected_values, value_bounds
+    from sounding.evaluate.unjudged import MODEL, expected_values, modeled_values, value_bounds
 
+    if policies.unjudged == "expected" and policies.prior == MODEL:
+        tables = [read(source) for source in sources]
+        modeled = modeled_values(judgments, tables, wanted, policies, processes)
+        return replace(scores, expected=modeled)
     kept = [row.ranking for row in rows if row.ranking is not None]
     rankings = PackedRankings(kept, whole.judgments)
     others = _outside_each(rows, rankings, policies)

@@ -262,9 +262,11 @@ class ExpectedValues:
     deviation: NDArray[np.float64]  # (run, measure, topic)
     error: NDArray[np.float64]  # (run, measure, topic) of the mean, where it was drawn; 0: exact
     methods: tuple[str, ...]  # (measure,)
+    # (run, measure) deviation and error of the value over all topics; None: topics are independent
+    overall: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     def over_topics(self, measures: Sequence[Measure]) -> ExpectedValues:
-        """The same for each measure's mean or sum over topics, which are independent: (run, measure).
+        """The same for each measure's mean or sum over topics: (run, measure).
 
         NaN for geometric means: what is expected of them does not follow from the topics' means.
         """
@@ -272,20 +274,29 @@ class ExpectedValues:
         kinds = [measure.definition.aggregate for measure in measures]
         share = np.where(np.array(kinds) == "sum", 1, counted)
         blank = np.where(np.isin(kinds, ("geometric", "text")), np.nan, 0.0)
+        deviation, error = self.overall or (
+            np.sqrt(np.nansum(each**2, axis=-1)) / share for each in (self.deviation, self.error)
+        )
         return replace(
             self,
             mean=np.nansum(self.mean, axis=-1) / share + blank,
-            deviation=np.sqrt(np.nansum(self.deviation**2, axis=-1)) / share + blank,
-            error=np.sqrt(np.nansum(self.error**2, axis=-1)) / share + blank,
-        )
+            deviation=deviation + blank, error=error + blank, overall=None,
+        )  # fmt: skip
 
     def pick(self, axis: int, places: list[int]) -> ExpectedValues:
         """Some runs, measures or topics."""
         names = ("mean", "deviation", "error")
         methods = tuple(self.methods[place] for place in places) if axis == MEASURE else self.methods
+        overall = self.overall
+        if overall is not None:  # of other topics it is not known
+            first, second = (
+                np.full_like(one, np.nan) if axis == TOPIC else _along(one, axis, places) for one in overall
+            )
+            overall = first, second
         return replace(
-            self, methods=methods, **{name: _along(getattr(self, name), axis, places) for name in names}
-        )
+            self, methods=methods, overall=overall,
+            **{name: _along(getattr(self, name), axis, places) for name in names},
+        )  # fmt: skip
 
 
 class OpenPairs(NamedTuple):

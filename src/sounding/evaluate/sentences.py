@@ -29,6 +29,10 @@ ONLY_RELEVANT = (
     "The qrels list only relevant documents, so nobody knows what else was judged; listed: the share of the"
     " documents that they list."
 )
+MODELED = (
+    "Expected: means over draws of complete judgments of the first 100 documents of every run, from what the"
+    " judgments show of each run and topic."
+)
 MOST_NAMED = 2  # runs that share the first place and are named
 
 
@@ -284,7 +288,7 @@ def _unknown_notes(scores: Scores) -> Iterator[str]:
             f" {max(width for _, width, _ in silent):.3f}). Use P@10 or RBP to see guaranteed differences."
         )
     if scores.expected is not None:
-        yield NO_INTERVALS
+        yield NO_INTERVALS if scores.expected.overall is None else MODELED
     open_pairs = [
         f"{found.pairs:,} of {found.of_pairs:,} by {scores.measures[number]}"
         f" ({found.neighbors:,} of {found.of_neighbors:,} neighbors)"

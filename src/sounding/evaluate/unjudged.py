@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,21 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.policies import Moments, Policies
 from sounding.core.workers import map_items
-from sounding.data.tables import Run
+from sounding.data.tables import Qrels, Run
 from sounding.evaluate.result import BOUNDS, ExpectedValues, ValueBounds
 from sounding.measures import Measure
 from sounding.measures.bounds import Bounds, Unknowns, bounds
+from sounding.measures.completions import basis_of, draw_completions
 from sounding.measures.expected import Expected, as_judged, expected, is_drawn, is_known, level_of
 from sounding.measures.expected.ratio import is_ratio
+from sounding.measures.regrading import regrade
+from sounding.measures.summaries import summaries
 from sounding.measures.universe import cap
-from sounding.relevance.priors import chances, parse_prior
+from sounding.relevance.priors import DEFAULT, chances, parse_prior
 from sounding.runs.align import Judged
+from sounding.runs.pool import parse_until
 from sounding.runs.ranking import Counts, Ranking
+from sounding.runs.retrieved import read_retrieved
 
 MOST_DRAWN = 10_000  # documents of one topic that can be drawn in each completion
 
@@ -122,7 +128,56 @@ def expected_values(
         return [one(place, measure) for place, measure in enumerate(measures)]
 
     found = map_items(work, range(len(rankings)), processes=processes)
+    mean, deviation, error = (
+        _table(found, name, rankings, policies) for name in ("mean", "deviation", "error")
+    )
     return ExpectedValues(
-        **{name: _table(found, name, rankings, policies) for name in ("mean", "deviation", "error")},
+        mean=mean,
+        deviation=deviation,
+        error=error,
         methods=tuple("none" if one is None else one.method for one in found[0]),
     )
+
+
+MODEL = DEFAULT  # the prior that learns from all runs at once
+FULL_JUDGING = "runs:100"  # the documents that may be relevant under the model of the runs
+MOST_DRAWS = 200  # of complete judgments; each serves all runs
+
+
+def modeled_values(
+    qrels: Qrels, runs: Sequence[Run], measures: Sequence[Measure], policies: Policies, processes: int = 1
+) -> ExpectedValues:
+    """Mean and deviation of every value under the model of all runs, from draws of complete judgments.
+
+    Errors about a run are common to its topics, so the deviation over topics comes from the draws as well.
+    """
+    plain = replace(policies, unjudged="nonrelevant")
+    lists = read_retrieved(runs, topics=qrels.topics, judged=True, policies=plain)
+    regrading = regrade(qrels, lists, plain)
+    view, everyone = regrading.view(), np.ones(len(regrading.runs), np.bool_)
+    considered = parse_until(FULL_JUDGING).considered(regrading.retrieved, everyone)
+    if reason := basis_of(regrading, view, considered).shortfall():
+        raise DataError(f"prior runs: {reason}; use --prior rate, or a number")
+    uncertain = [m for m in measures if not (_is_text(m) or is_known(m))]
+    draws = min(policies.draws, MOST_DRAWS)
+    completions = draw_completions(regrading, view, considered, draws=draws, seed=policies.seed, unseen=False)
+    drawn = completions.values(uncertain, processes=processes)
+    shape = (len(regrading.runs), len(measures), len(regrading.topics))
+    mean, deviation = np.full(shape, np.nan), np.zeros(shape)
+    overall = np.zeros(shape[:2])
+    for number, measure in enumerate(measures):
+        if measure in uncertain:
+            own = drawn[:, uncertain.index(measure)]
+            mean[:, number], deviation[:, number] = own.mean(axis=1), own.std(axis=1, ddof=1)
+            overall[:, number] = summaries(own, [measure] * own.shape[1]).std(axis=1, ddof=1)
+        elif is_known(measure):
+            mean[:, number] = regrading.values([measure], view)[:, 0]
+    root = np.sqrt(draws)
+    return ExpectedValues(
+        mean=mean, deviation=deviation, error=deviation / root, overall=(overall, overall / root),
+        methods=tuple(_word(measure, uncertain) for measure in measures),
+    )  # fmt: skip
+
+
+def _word(measure: Measure, uncertain: Sequence[Measure]) -> str:
+    return "model" if measure in uncertain else "none" if _is_text(measure) else "known"

@@ -2,8 +2,8 @@
 
 The relevance of an unjudged document is drawn from the run-weighted model of `sounding.relevance.model`,
 fitted to the judgments. The model's weights are drawn too, so errors about documents of one run, or of one
-topic, are correlated. A document drawn as relevant gets one of the grades of relevant documents, with their
-frequencies.
+topic, are correlated. The grade of a relevant document depends on its topic and on how likely it was to be
+relevant. Some relevant documents are in none of the runs; their number varies with that of the drawn ones.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.workers import Progress, map_items
 from sounding.measures import Measure
-from sounding.measures.forms import drawn_relevance
+from sounding.measures.forms import drawn_relevance, new_elsewhere
 from sounding.measures.regrading import Regrading, View
+from sounding.relevance.basis import Basis
+from sounding.relevance.grades import DrawnGrades
 from sounding.relevance.model import Evidence, Features, RunWeights, generator
 from sounding.runs.align import treat_unjudged
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
@@ -53,7 +55,7 @@ class Completions:
     starts: Counts  # (topic + 1,) the columns of topic t are starts[t] to starts[t + 1]
     scale: Values  # the existing grades, from 0 upwards
     grades: GradeNumbers  # (draw, column)
-    elsewhere: Counts  # (topic, grade) judged documents that no run has
+    elsewhere: Counts  # (draw, topic, grade) documents that no run has: judged ones, and drawn relevant ones
 
     @property
     def draws(self) -> int:
@@ -97,6 +99,7 @@ class _DrawPart:
     def __init__(self, whole: Completions, draws: slice) -> None:
         regrading = whole.regrading
         self.regrading, self.scale, self.grades = regrading, whole.scale, whole.grades[draws]
+        self.elsewhere = whole.elsewhere[draws]
         self.topics = len(regrading.topics)
         self.judgments = {every: self._judgments(whole, every) for every in (False, True)}
         self.column = np.full(len(regrading.retrieved.docs) + 1, NONE)
@@ -125,7 +128,7 @@ class _DrawPart:
         for level in range(0 if every else 1, levels):
             found = np.zeros((draws, len(whole.documents) + 1), np.int64)
             np.cumsum(self.grades == level, axis=1, out=found[:, 1:])
-            counts[:, :, level] = np.diff(found[:, whole.starts], axis=1) + whole.elsewhere[:, level]
+            counts[:, :, level] = np.diff(found[:, whole.starts], axis=1) + self.elsewhere[:, :, level]
         best_first = counts[:, :, ::-1]
         return Judgments(
             topics=self.regrading.topics * draws,
@@ -154,11 +157,18 @@ class _DrawPart:
 
 
 def draw_completions(
-    regrading: Regrading, view: View, considered: Flags, *, draws: int = DRAWS, seed: int = 0
+    regrading: Regrading,
+    view: View,
+    considered: Flags,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    unseen: bool = True,
 ) -> Completions:
     """Draw the outcome of full judging: keep the judgments of a view, draw the considered documents.
 
-    All other documents stay unjudged. A document is relevant if its grade is above 0.
+    All other documents stay unjudged. A document is relevant if its grade is above 0. `unseen`: also draw
+    relevant documents that no run has.
     """
     refuse_samples(regrading)
     held = regrading.retrieved.holders() > 0
@@ -171,17 +181,29 @@ def draw_completions(
             " give a smaller --until"
         )
     known = view.grades[documents]
-    scale, shares = _scale(view.judgments.grades, regrading.judgments.highest)
+    scale = _scale(view.judgments.grades, regrading.judgments.highest)
     grades = np.zeros((draws, len(documents)), np.uint8)
     seen = np.isfinite(known)
     grades[:, seen] = np.searchsorted(scale, known[seen])
     topic = np.repeat(np.arange(len(lists)), [one.size for one in lists])
     starts = np.searchsorted(topic, np.arange(len(lists) + 1))
+    elsewhere = np.repeat(_elsewhere(view, known[seen], topic[seen], scale)[np.newaxis], draws, axis=0)
     if not seen.all():
-        _draw(grades, lists, starts, known, shares, seed)
+        more = _draw(grades, elsewhere.shape[2] - 1, lists, seen, seed)
+        elsewhere[:, :, 1] += more if unseen else 0
     return Completions(
         regrading=regrading, documents=documents, starts=starts, scale=scale, grades=grades,
-        elsewhere=_elsewhere(view, known[seen], topic[seen], scale),
+        elsewhere=elsewhere,
+    )  # fmt: skip
+
+
+def basis_of(regrading: Regrading, view: View, considered: Flags) -> Basis:
+    """Return what a probability would rest on if `considered` documents were judged."""
+    ranks, judged = regrading.retrieved.best_ranks(), np.isfinite(view.grades)
+    seen = judged & (ranks > 0)
+    return Basis.of(
+        len(regrading.runs), ranks[seen], view.grades[seen] > 0,
+        int(np.count_nonzero(considered & (ranks > 0) & ~judged)),
     )  # fmt: skip
 
 
@@ -195,33 +217,32 @@ def refuse_samples(regrading: Regrading) -> None:
         )
 
 
-def _draw(
-    grades: GradeNumbers,
-    lists: Sequence[TopicLists],
-    starts: Counts,
-    known: Values,
-    shares: Values,
-    seed: int,
-) -> None:
-    """Fill in the grades of unjudged documents."""
-    seen = np.isfinite(known)
-    evidence = Evidence(seen.nonzero()[0], known[seen] > 0)
-    odds = RunWeights(Features.of(lists)).fitted(evidence).drawn(len(grades), (seed,))
-    for topic in range(len(lists)):
-        own = slice(int(starts[topic]), int(starts[topic + 1]))
+def _draw(grades: GradeNumbers, levels: int, lists: Sequence[TopicLists], seen: Flags, seed: int) -> Counts:
+    """Fill in the grades of unjudged documents; return how many relevant ones no run has, (draw, topic).
+
+    `levels` is the number of relevant grades.
+    """
+    draws, judged = len(grades), seen.nonzero()[0]
+    number = grades[0, judged].astype(np.int64)
+    features = Features.of(lists)
+    belief = RunWeights(features).fitted(Evidence(judged, number > 0))
+    odds, shape = belief.drawn(draws, (seed,)), (len(lists), levels)
+    better = DrawnGrades.of(number, judged, belief.log_odds, features.topic, shape, draws, (seed,))
+    unseen = np.zeros((draws, len(lists)), np.int64)
+    for topic, own in enumerate(features.places()):
         relevant = drawn_relevance(odds.of_topic(own, topic), seed, topic).T
         relevant[:, seen[own]] = False
         draw, place = relevant.nonzero()
         rng = generator("relevance", seed, topic, 1)
-        grades[draw, own.start + place] = 1 + rng.choice(len(shares), len(draw), p=shares)
+        grades[draw, own.start + place] = better.of_topic(topic, own.start + place, draw, rng)
+        unseen[:, topic] = new_elsewhere(odds, topic, np.bincount(draw, minlength=draws))
+    return unseen
 
 
-def _scale(grades: Values, highest: float) -> tuple[Values, Values]:
-    """Return the existing grades from 0, and the share of each above 0 among relevant documents."""
-    relevant, counts = np.unique(grades[grades > 0], return_counts=True)
-    if not len(relevant):
-        return np.array([0.0, highest]), np.ones(1)
-    return np.concatenate([[0.0], relevant]), counts / counts.sum()
+def _scale(grades: Values, highest: float) -> Values:
+    """Return the existing grades from 0."""
+    relevant = np.unique(grades[grades > 0])
+    return np.concatenate([[0.0], relevant if len(relevant) else [highest]])
 
 
 def _elsewhere(view: View, known: Values, topic: Counts, scale: Values) -> Counts:

@@ -13,7 +13,8 @@ from sounding.core.errors import DataError
 from sounding.measures import Measure, parse
 from sounding.measures.expected import level_of
 from sounding.measures.graded import DcgForm
-from sounding.relevance.model import generator, logistic
+from sounding.relevance.model import DrawnOdds, generator
+from sounding.relevance.regression import logistic
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 from sounding.runs.topic_lists import TopicLists
 
@@ -114,9 +115,12 @@ def _lone_documents(measure: Measure, depth: int) -> Values:
 Draws = NDArray[np.floating]  # (document + 1, draw) 1 if relevant; the last row, for no document, is 0
 
 
-def values_of_draws(form: Form, lists: TopicLists, relevant: Draws, elsewhere: float) -> Draws:
+def values_of_draws(
+    form: Form, lists: TopicLists, relevant: Draws, elsewhere: float | NDArray[np.floating]
+) -> Draws:
     """(run, draw) Evaluate every run in every draw; 0 if nothing is relevant.
 
+    `elsewhere` counts relevant documents that no run has, (draw,) or the same number in all draws.
     Rankings are added up from the top, so that runs with relevant documents at the same ranks have the same
     value to the last bit. Documents that are relevant in no draw are skipped.
     """
@@ -172,6 +176,11 @@ def drawn_relevance(
     size = len(log_odds) if of is None else len(of)
     chance = generator("relevance", *seed).random((size, log_odds.shape[1]), dtype=np.float32)
     return (chance if of is None else chance[of]) < logistic(log_odds)
+
+
+def new_elsewhere(odds: DrawnOdds, topic: int, found: NDArray[np.integer]) -> Counts:
+    """(draw,): Return how many relevant documents no run has if `found` new ones are in the runs."""
+    return np.rint(odds.unseen(topic) * found).astype(np.int64)
 
 
 def known_values(

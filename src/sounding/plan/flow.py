@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import click
 
-from sounding.compare.holds import NEIGHBORS
 from sounding.core.errors import DataError
 from sounding.data.finding import find_runs
 from sounding.data.formats import read_qrels
@@ -123,7 +122,7 @@ def _notes(result: JudgingPlan, options: PlanOptions) -> list[str]:
     notes += [] if result.cut is None else [result.cut]
     # The caveat was measured with the model of runs.
     if len(result.retrieved.runs) > 2 and result.parameters.prior == DEFAULT and _probable(result, options):
-        notes.append(NEIGHBORS)
+        notes.append(sentences.NEIGHBORS)
     notes += missing_notes(result.retrieved)
     notes += sentences.outlook_notes(result)
     if result.unsaid is not None:

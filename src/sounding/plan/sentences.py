@@ -15,6 +15,10 @@ from sounding.selection.mtc.confidence import Confidence
 from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN
 
 NOTHING_JUDGED = "Nothing judged yet: this order is only what the runs agree on."
+NEIGHBORS = (
+    "Do not rely on 95% among nearly equal runs: in trials, 78% of such orders were right after 128"
+    " judgments, and 86% after 512."
+)
 AGAINST = (
     "conclusion worse: with unjudged documents counted as nonrelevant the run is behind; by expected values"
     " it is ahead."

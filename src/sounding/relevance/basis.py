@@ -49,7 +49,8 @@ class Basis:
     def shortfall(self) -> str:
         """Return why no probability can be stated, to continue a sentence; empty if it can.
 
-        If nothing is left to judge, everything is known, even with few judgments.
+        Only what is missing is named. If nothing is left to judge, everything is known, even with few
+        judgments.
         """
         if not self.unjudged:
             return ""

@@ -415,10 +415,6 @@ class Independent:
             odds = np.log(self.probability) - np.log1p(-self.probability)
         return _SameOdds(odds.astype(np.float32), draws)
 
-    def wider(self, judgments: int) -> float:
-        """Return 1, because the probabilities are taken as exact."""
-        return 1.0
-
     def level_precision(self, topic: int) -> float:
         """Return infinity, because nothing is left to learn about a level."""
         return math.inf
@@ -431,6 +427,9 @@ class _SameOdds:
 
     def of_topic(self, documents: slice | Counts, topic: int) -> NDArray[np.float32]:
         return np.repeat(self.odds[documents][:, np.newaxis], self.draws, axis=1)
+
+    def unseen(self, topic: int) -> Values:
+        return np.zeros(self.draws)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

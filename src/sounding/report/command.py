@@ -35,7 +35,8 @@ class ReportOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
     )
     _pool: ClassVar[declare.Declaration] = declare.pool
     until: str = declare.text(
-        "Set what full judging means: the top D of all runs (runs:D) or of pooled runs (pool:D).",
+        "Set what full judging means: the top D of all runs (runs:D) or of pooled runs (pool:D), or the"
+        " documents in FILE.",
         metavar="U",
         default="runs:100",
     )

@@ -356,7 +356,7 @@ class _Screen:
             return self._place() + " " + sentences.beats(worse, better, tied)
         if not self.tied and not self.beaten:
             return self._highest()
-        biased = self.lead is not None and self.lead.weak and not self.lead.settled
+        biased = self.lead is not None and self.lead.doubtful
         return sentences.winner(first, len(self.tied), self.beaten, len(runs), str(self.measure), biased)
 
     def _place(self) -> str:
@@ -427,7 +427,7 @@ class _Screen:
         runs = []
         for run in (*self.outcomes["better"], *self.outcomes["worse"]):
             known = self.lead_of(run, self.focus or 0)
-            if known is not None and known.weak and not known.settled:
+            if known is not None and known.doubtful:
                 runs.append(self.scores.runs[run])
         return sentences.uneven(runs) if runs else ""
 
@@ -453,7 +453,7 @@ class _Screen:
                 some = bool(self.outcomes["better"] or self.outcomes["worse"])
             return "likely" if some else "open"
         stands = self.lead.settled or self.lead.stays >= SURE
-        uneven = self.lead.weak if self.focus is None else bool(self._uneven())
+        uneven = self.lead.doubtful if self.focus is None else bool(self._uneven())
         return "sure" if stands and not uneven and not self.shaky else "likely"
 
     # -- the leaderboard -----------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def run(options: ReportOptions) -> None:
         check_comparable(measures, policies)
         runs = find_runs(options.runs)
         info = read_info(options.info, options.only)
-        parse_until(options.until)
+        parse_until(options.until, files=True)
         check_about(options.about, options.baselines)
         if options.sections is not None and "slices" in sections and options.by is None:
             raise DataError("--sections slices needs a file of topics and groups: --by FILE")

@@ -98,7 +98,8 @@ def report(
         qrels=qrels, runs=runs, measures=wanted, baselines=tuple(baselines), about=about or "", by=by or "",
         info_files=tuple(info_files),
         info=info, only=tuple(only), policies=policies, procedure=procedure or Procedure(seed=policies.seed),
-        pool_depth=pool_depth, until=str(parse_until(until)), draws=draws, qrels_format=qrels_format,
+        pool_depth=pool_depth, until=str(parse_until(until, files=True)), draws=draws,
+        qrels_format=qrels_format,
         run_format=run_format, jobs=jobs, command=command,
         sections=known_sections(sections),
     )  # fmt: skip

@@ -9,7 +9,6 @@ from math import isnan
 
 import numpy as np
 
-from sounding.compare.holds import NEIGHBORS
 from sounding.compare.result import Comparison
 from sounding.core.text import first_few, hours, join_names, p_phrase, plural, sentence, whole_percent
 from sounding.depth.result import DepthStudy
@@ -76,6 +75,11 @@ class Lead:
     def equal(self) -> bool:
         """Say whether both have the same mean."""
         return self.difference < SAME
+
+    @property
+    def doubtful(self) -> bool:
+        """Say whether uneven judging may explain the lead: not if it would very likely survive judging."""
+        return self.weak and not self.settled and not self.stays >= SURE
 
 
 def names_of(runs: Sequence[str]) -> str:
@@ -278,8 +282,8 @@ def may_not_stay(shaky: int, differences: int) -> str:
 
 
 def judged_unevenly(known: Lead) -> str:
-    """Say which of two runs was judged more completely; "" if neither was."""
-    if not known.weak:
+    """Say which of two runs was judged more completely; "" if that raises no doubt."""
+    if not known.doubtful:
         return ""
     more, less = (known.first, known.second)[:: 1 if known.judged[0] >= known.judged[1] else -1]
     shares = [whole_percent(share) for share in sorted(known.judged, reverse=True)]
@@ -478,8 +482,8 @@ def pairs(comparison: Comparison) -> Iterator[str]:
                 f" {holds.until_in_words} were judged."
             )
         yield " ".join(parts)
-    if holds is not None:
-        yield f"Whether conclusions would stand is not known: {holds.reason}." if holds.reason else NEIGHBORS
+    if holds is not None and holds.reason:
+        yield holds_not_known(holds.reason)
     yield from comparison.notes
 
 
@@ -492,7 +496,7 @@ def _open_orders(reversible: int, pairs: int) -> str:
 
 def holds_not_known(reason: str) -> str:
     """Say that no chances are known."""
-    return f"Whether conclusions hold is not known: {reason}."
+    return f"Whether conclusions would stand is not known: {reason}."
 
 
 def stable(study: DepthStudy) -> str:

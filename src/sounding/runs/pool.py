@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from sounding.data.finding import RunIndex
 from sounding.data.formats import read_qrels
 from sounding.data.run_info import RunInfo, info_remarks, listed_rows, reported_runs
 from sounding.data.tables import Qrels
-from sounding.runs.align import hold_judgments
+from sounding.runs.align import hold_judgments, prepare
 from sounding.runs.pairs import Pairs
 from sounding.runs.ranking import Counts, Ranking, Values, pad_rows
 from sounding.runs.retrieved import Retrieved, read_retrieved
@@ -462,16 +463,19 @@ def cut_pool(qrels: Qrels, contributors: Retrieved | None, depth: int) -> Qrels:
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """Whose documents would be judged, and how deep."""
+    """The documents that would be judged: the first of some runs, or those that a file lists."""
 
-    whose: Literal["pool", "runs"]
-    depth: int
+    whose: Literal["pool", "runs", "file"]
+    depth: int  # 0 for a file
+    listed: Qrels | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        return f"{self.whose}:{self.depth}"
+        return f"{self.whose}:{self.depth}" if self.listed is None else self.listed.source
 
     def describe(self) -> str:
         """Describe the documents in words that continue a sentence."""
+        if self.listed is not None:
+            return f"the documents in {self.listed.source}"
         count = "first document" if self.depth == 1 else f"first {self.depth:,} documents"
         whose = "run that contributes to the pool" if self.whose == "pool" else "run"
         return f"the {count} of every {whose}"
@@ -481,6 +485,8 @@ class Until:
 
         `contributing` marks the pooled runs, (run,).
         """
+        if self.listed is not None:
+            return _documents_in(self.listed, retrieved)
         if self.whose == "runs":
             return retrieved.cut(self.depth).best_ranks() > 0
         if not contributing.any():
@@ -491,11 +497,29 @@ class Until:
         return retrieved.pick(contributing).cut(self.depth).best_ranks() > 0
 
 
-def parse_until(text: str) -> Until:
-    """Parse `pool:100` or `runs:100`."""
+def _documents_in(listed: Qrels, retrieved: Retrieved) -> Flags:
+    """Return which documents of the runs are listed, (document,)."""
+    here, _ = retrieved.find(prepare(listed))
+    if not len(here):
+        raise DataError(
+            f"{listed.source}: the runs retrieved none of these {len(listed.docs):,} documents;"
+            " expected documents of the runs, such as 'sounding pool -o FILE' lists"
+        )
+    considered = np.zeros(len(retrieved.docs), np.bool_)
+    considered[here] = True
+    return considered
+
+
+def parse_until(text: str, *, files: bool = False) -> Until:
+    """Parse `pool:100` or `runs:100`; with `files` also the name of a file of judgments, or to judge."""
     found = re.fullmatch(r"(pool|runs):(\d{1,4000})", text) if isinstance(text, str) else None
     if found is None or int(found[2]) < 1:
-        raise DataError(f"until {text!r}; expected pool:D or runs:D with a depth from 1, such as pool:100")
+        if files and isinstance(text, str) and Path(text).is_file():
+            return Until("file", 0, read_qrels(text, fractional="accept"))
+        more = " or a file of documents" if files else ""
+        raise DataError(
+            f"until {text!r}; expected pool:D or runs:D with a depth from 1, such as pool:100{more}"
+        )
     if int(found[2]) > most("k"):  # it becomes the cut-off of a measure
         raise DataError(f"until {found[1]}: the depth is too large; give at most {most('k'):,}")
     return Until("pool" if found[1] == "pool" else "runs", int(found[2]))

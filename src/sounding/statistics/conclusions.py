@@ -15,7 +15,6 @@ from sounding.statistics.testing import critical, ratio
 Floats = NDArray[np.float64]
 
 ALPHA = 0.05
-WIDENING = 1.5  # factor for the standard deviation over draws
 FARTHEST = 50.0  # a larger t counts as this
 _LEAST_SPREAD = 1e-9  # of a t, or of a difference relative to its size; less is rounding error
 
@@ -64,9 +63,9 @@ def chance_of_sign(difference: Values, drawn: Floats) -> Floats:
 
 
 def _normal_between(drawn: Floats, low: Floats, high: Floats | float, size: Floats | float) -> Floats:
-    """Return the probability of lying within limits, by a normal distribution with widened spread."""
+    """Return the probability of lying within limits, by a normal distribution with the draws' moments."""
     center = drawn.mean(axis=0)
-    spread = np.maximum(WIDENING * drawn.std(axis=0, ddof=1), _LEAST_SPREAD * np.maximum(size, _LEAST_SPREAD))
+    spread = np.maximum(drawn.std(axis=0, ddof=1), _LEAST_SPREAD * np.maximum(size, _LEAST_SPREAD))
     return np.asarray(
         special.ndtr((high - center) / spread) - special.ndtr((low - center) / spread), np.float64
     )

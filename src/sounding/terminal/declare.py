@@ -347,7 +347,7 @@ _OPTIONS: Mapping[str, Any] = {  # the policies that have an option of their own
         metavar="N",
     ),
     "prior": text(
-        "Set the chance that an unjudged document is relevant: a number, rate, rank or a file.",
+        "Set the chance that an unjudged document is relevant: a number, rate, rank, runs or a file.",
         metavar="P", default=DEFAULT.prior,
     ),
     "draws": count(

@@ -95,22 +95,14 @@ def normal_chances(mean: Values, covariance: Matrix) -> Matrix:
     return result
 
 
-def drawn_chances(values: NDArray[np.floating], wider: float = 1.0) -> Matrix:
-    """Return the share of draws (draw, run) in which each value is below each other one; ties count half.
-
-    Differences are moved away from their mean by the factor `wider`; a draw in which two runs are equal stays
-    equal.
-    """
+def drawn_chances(values: NDArray[np.floating]) -> Matrix:
+    """Return the share of draws (draw, run) in which each value is below each other one; ties count half."""
     draws, runs = values.shape
-    middle = values.mean(axis=0)
     result = np.full((runs, runs), 0.5)
     for run in range(runs - 1):
         difference = values[:, run : run + 1] - values[:, run + 1 :]
-        expected = middle[run] - middle[run + 1 :]
-        # Moving an equal draw with the others would always count against the leading run.
-        equal = difference == 0
-        below = np.count_nonzero((expected + wider * (difference - expected) < 0) & ~equal, axis=0)
-        chance = (below + np.count_nonzero(equal, axis=0) / 2) / draws
+        below = np.count_nonzero(difference < 0, axis=0)
+        chance = (below + np.count_nonzero(difference == 0, axis=0) / 2) / draws
         result[run, run + 1 :] = chance
         result[run + 1 :, run] = 1 - chance
     return result

@@ -29,7 +29,7 @@ from sounding.selection.mtc.proofs import proven_pairs
 from sounding.selection.mtc.topic_state import (
     NOTHING_DUE,
     NOTHING_LEFT,
-    Drawn,
+    DrawnTopic,
     KeptDraws,
     Moments,
     TopicState,
@@ -351,9 +351,9 @@ class Session:
         values = self._expected().mean(axis=0)
         return [(self.retrieved.runs[run], float(values[run])) for run in np.argsort(-values, kind="stable")]
 
-    def drawn_values(self) -> Drawn:
+    def drawn_values(self) -> NDArray[np.floating]:
         """(topic, run, draw) Return values when the relevance of all unjudged documents is drawn."""
-        return self._drawing()()
+        return self._drawing()().values
 
     def completion(self, seed: int) -> NDArray[np.bool_]:
         """(document,) Draw the relevance of all unjudged documents once.
@@ -422,14 +422,15 @@ class Session:
         Judging may go on meanwhile. Topics that do not change until the next call are not drawn again.
         """
         runs, judgments, version, drawn = self.retrieved.runs, self.judgments, self.version, self._drawing()
-        wider = self._fits[-1].belief.wider(judgments)
 
         def work() -> Confidence:
-            values = drawn().mean(axis=0, dtype=np.float64)
+            of_topics = drawn()
+            values = of_topics.values.mean(axis=0, dtype=np.float64)
+            # Relevant documents that no run has say how sure the order is; they are no part of the values.
+            lowered = np.einsum("trd,td->rd", of_topics.values, of_topics.left) / len(of_topics.left)
             return Confidence(
                 runs=runs, judgments=judgments, version=version, values=values.mean(axis=1),
-                deviations=wider * values.std(axis=1, ddof=1), not_above=drawn_chances(values.T, wider),
-                method="draws",
+                deviations=values.std(axis=1, ddof=1), not_above=drawn_chances(lowered.T), method="draws",
             )  # fmt: skip
 
         return work
@@ -620,7 +621,7 @@ class Session:
         self._moved.add(topic.number)
         self._due[topic.number] = topic.due(self._scope)
 
-    def _drawing(self) -> Callable[[], Drawn]:
+    def _drawing(self) -> Callable[[], DrawnTopic]:
         return self._draws.drawing(self._fits[-1], self._topics, (self.seed, self.version))
 
     def _moments(self, method: Moments) -> tuple[Values, Matrix]:

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.measures.forms import Form, drawn_relevance, values_of_draws
+from sounding.measures.forms import Form, drawn_relevance, new_elsewhere, values_of_draws
 from sounding.relevance.model import DrawnOdds, Fit
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.topic_lists import TopicLists
@@ -157,17 +157,23 @@ class TopicState:
         other.probability, other.unjudged = self.probability.copy(), self.unjudged.copy()
         return other
 
-    def drawn_values(self, odds: DrawnOdds, draws: int, seed: Sequence[int]) -> NDArray[np.floating]:
-        """(run, draw) Return values when the relevance of all unjudged documents is drawn."""
+    def drawn_values(self, odds: DrawnOdds, draws: int, seed: Sequence[int]) -> DrawnTopic:
+        """Return values when the relevance of all unjudged documents is drawn."""
         unjudged = self.unjudged[:-1]
         if not unjudged.any():  # then all draws are alike
             relevant = self.probability[:, np.newaxis].astype(np.float32)
-            return np.repeat(values_of_draws(self.form, self.lists, relevant, self.elsewhere), draws, axis=1)
+            values = values_of_draws(self.form, self.lists, relevant, self.elsewhere)
+            return DrawnTopic(np.repeat(values, draws, axis=1), np.ones(draws))
         relevant = np.repeat(self.probability.astype(np.float32)[:, np.newaxis], draws, axis=1)
         documents = self.places.start + unjudged.nonzero()[0]
         odds_of_unjudged = odds.of_topic(documents, self.number)
-        relevant[:-1][unjudged] = drawn_relevance(odds_of_unjudged, *seed, self.number, of=unjudged)
-        return values_of_draws(self.form, self.lists, relevant, self.elsewhere)
+        new = drawn_relevance(odds_of_unjudged, *seed, self.number, of=unjudged)
+        relevant[:-1][unjudged] = new
+        known = relevant.sum(axis=0, dtype=np.float64) + self.elsewhere
+        more = new_elsewhere(odds, self.number, new.sum(axis=0))
+        divisor, larger = (self.form.divisors(count) for count in (known, known + more))
+        left = np.divide(divisor, larger, out=np.ones(draws), where=larger > 0)
+        return DrawnTopic(values_of_draws(self.form, self.lists, relevant, self.elsewhere), left)
 
     def _begin_terms(self) -> None:
         """Discard the terms of pairs of documents after probabilities changed.
@@ -201,7 +207,12 @@ def if_not_relevant(beliefs: Beliefs, place: int) -> Beliefs:
     return Beliefs(probability, unjudged, beliefs.precision, (*beliefs.since, chance * (1 - chance)))
 
 
-Drawn = NDArray[np.floating]  # (run, draw) of a topic, or (topic, run, draw) of all
+class DrawnTopic(NamedTuple):
+    """Drawn values of a topic, or of all topics."""
+
+    values: NDArray[np.floating]  # ([topic,] run, draw)
+    # ([topic,] draw) what is left of the values if there are relevant documents that no run has
+    left: Values
 
 
 class KeptDraws:
@@ -210,11 +221,13 @@ class KeptDraws:
     def __init__(self, draws: int) -> None:
         self._draws = draws
         # the fit and number of changes they are based on
-        self._by_topic: dict[int, tuple[Fit, int, Drawn]] = {}
+        self._by_topic: dict[int, tuple[Fit, int, DrawnTopic]] = {}
         self._odds: tuple[Fit, DrawnOdds] | None = None
 
-    def drawing(self, fit: Fit, topics: Sequence[TopicState], seed: tuple[int, int]) -> Callable[[], Drawn]:
-        """Return a function that computes values (topic, run, draw); it may run in another thread."""
+    def drawing(
+        self, fit: Fit, topics: Sequence[TopicState], seed: tuple[int, int]
+    ) -> Callable[[], DrawnTopic]:
+        """Return a function that computes the values of all topics; it may run in another thread."""
         values = {
             number: drawn
             for number, (of_fit, changes, drawn) in self._by_topic.items()
@@ -222,13 +235,14 @@ class KeptDraws:
         }
         others = [topic.as_it_stands() for topic in topics if topic.number not in values]
 
-        def work() -> Drawn:
+        def work() -> DrawnTopic:
             if others:
                 odds = self._odds_of(fit, seed)
                 for topic in others:
                     values[topic.number] = topic.drawn_values(odds, self._draws, seed)
                     self._by_topic[topic.number] = fit, topic.changes, values[topic.number]
-            return np.stack([values[number] for number in range(len(values))])
+            every = [values[number] for number in range(len(values))]
+            return DrawnTopic(np.stack([one.values for one in every]), np.stack([one.left for one in every]))
 
         return work
 

@@ -154,6 +154,4 @@ def command(options: AgreeOptions) -> None:
     sounding agree first.qrels second.qrels --combine union union.qrels --adjudicate differ.tsv
     sounding agree first.qrels --secondary-pool to-judge.tsv
     """  # noqa: D301 - click wants the control character
-    from sounding.agree.flow import run  # NumPy and the engine, which --help does without
-
-    run(options)
+    declare.run_flow(options)

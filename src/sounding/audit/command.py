@@ -117,6 +117,4 @@ def command(options: AuditOptions) -> None:
     sounding audit qrels.txt runs/ --info info.tsv --section leave-out --top 50
     sounding audit qrels.txt runs/ --labels labels.tsv
     """  # noqa: D301 - click wants the control character
-    from sounding.audit.flow import run  # NumPy and the engine, which --help does without
-
-    run(options)
+    declare.run_flow(options)

@@ -67,6 +67,4 @@ def command(options: CalibrateOptions) -> None:
     sounding calibrate qrels.txt runs/ --info info.tsv
     sounding calibrate qrels.txt runs/ -m nDCG@20 --hide pool:10 --hide mtc:1000 --chart reliability.html
     """  # noqa: D301 - click wants the control character
-    from sounding.calibrate.flow import run  # NumPy and the engine, which --help does without
-
-    run(options)
+    declare.run_flow(options)

@@ -35,6 +35,4 @@ def command(options: CheckOptions) -> None:
 
     Exit status: 0: no problem; 1: problem or bad input; 2: wrong usage.
     """
-    from sounding.check.flow import run  # NumPy, which --help does without
-
-    run(options)
+    declare.run_flow(options)

@@ -113,6 +113,4 @@ def command(options: CompareOptions) -> int:
     Exit status: 0: done; 1: bad input; 2: wrong usage.
     With --fail-on also 3: worse; 4: weak; 5: unsettled; 6: beyond a threshold.
     """  # noqa: D301 - click wants the control character
-    from sounding.compare.flow import run  # NumPy and the tests, which --help does without
-
-    return run(options)
+    return declare.run_flow(options)

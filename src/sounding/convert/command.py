@@ -69,6 +69,4 @@ def command(options: ConvertOptions) -> None:
     sounding convert book.json -o products.json --to rank_eval
     sounding convert pool.qrels -o tasks.json --to label-studio --corpus docs.jsonl --topics topics.txt
     """  # noqa: D301 - click wants the control character
-    from sounding.convert.flow import run  # NumPy, which --help does without
-
-    run(options)
+    declare.run_flow(options)

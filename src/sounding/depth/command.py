@@ -97,6 +97,4 @@ def command(options: DepthOptions) -> None:
     sounding depth qrels.txt runs/ -m nDCG --pool-depth 10 --reference 10
     sounding depth qrels.txt runs/ -m AP --pair bm25 dense --chart depth.html
     """  # noqa: D301 - click wants the control character
-    from sounding.depth.flow import run  # NumPy and the engine, which --help does without
-
-    run(options)
+    declare.run_flow(options)

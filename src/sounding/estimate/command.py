@@ -55,6 +55,4 @@ def command(options: EstimateOptions) -> None:
     sounding estimate prels.txt runs/ --labels labels.tsv
     sounding estimate prels.txt runs/ --labels umbrela.qrels --judge gpt-4 -m 'P(rel=2)@10' --all-pairs
     """  # noqa: D301 - click wants the control character
-    from sounding.estimate.flow import run  # NumPy and the engine, which --help does without
-
-    run(options)
+    declare.run_flow(options)

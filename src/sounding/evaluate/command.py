@@ -72,6 +72,4 @@ def command(options: EvaluateOptions) -> None:
     sounding evaluate qrels.txt bm25.txt dense.txt -m AP -m nDCG@20 -m 'RBP(p=0.8)'
     sounding evaluate qrels.txt runs/ -m official --per-topic --format trec
     """  # noqa: D301 - click wants the control character
-    from sounding.evaluate.flow import run  # NumPy and the engine, which --help does without
-
-    run(options)
+    declare.run_flow(options)

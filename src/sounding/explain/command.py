@@ -35,6 +35,4 @@ def command(options: MeasuresOptions) -> None:
     """  # noqa: D301 - click wants the control character
     if options.max_residual and not options.names:
         raise click.UsageError("--max-residual asks for a MEASURE, such as 'RBP(p=0.95)' or ERR")
-    from sounding.explain.flow import run  # NumPy and the measures, which --help does without
-
-    run(options)
+    declare.run_flow(options)

@@ -306,12 +306,6 @@ class VerifyOptions(ProjectOptions):
     quiet: bool = declare.quiet
 
 
-def _run(options: ProjectOptions) -> None:
-    from sounding.judge.flow import run  # imported late: --help needs no NumPy, engine or database
-
-    run(options)
-
-
 @click.group("judge", short_help="Run the server on which people judge documents.")
 def command() -> None:
     """Run the server on which people judge documents, and manage its projects.
@@ -350,13 +344,13 @@ def _subcommand(
 @declare.taking(InitOptions)
 def init(options: InitOptions) -> None:
     """Create a project in DIR, which must be new or empty."""
-    _run(options)
+    declare.run_flow(options)
 
 
 @_subcommand("serve", ServeOptions)
 def serve(options: ServeOptions) -> None:
     """Serve the project in DIR until you stop it."""
-    _run(options)
+    declare.run_flow(options)
 
 
 @_subcommand("user", UserOptions, short_help="List, add or change users.")
@@ -367,7 +361,7 @@ def user(options: UserOptions) -> None:
     A new user gets a one-time link to set a password. Without --format only the link is printed; with it,
     a table row for NAME that contains the link.
     """
-    _run(options)
+    declare.run_flow(options)
 
 
 @_subcommand("topics", TopicsOptions, short_help="List the topics, or change which are judged and by whom.")
@@ -383,7 +377,7 @@ def topics(options: TopicsOptions) -> None:
     sounding judge topics DIR --assign 301=ann,bob --assign 302=
     sounding judge topics DIR --choose all --share-out --each 2
     """  # noqa: D301 - click wants the control character
-    _run(options)
+    declare.run_flow(options)
 
 
 @_subcommand("order", OrderOptions, short_help="Show or set the order in which documents are judged.")
@@ -398,7 +392,7 @@ def order(options: OrderOptions) -> None:
     sounding judge order DIR mtc --batch 10
     sounding judge order DIR uniform-sample -P rate=0.2 --topic 301,302
     """  # noqa: D301 - click wants the control character
-    _run(options)
+    declare.run_flow(options)
 
 
 @_subcommand(
@@ -414,7 +408,7 @@ def settings(options: SettingsOptions) -> None:
     sounding judge settings DIR --overlap 2 --feed majority
     sounding judge settings DIR --instructions instructions.txt
     """  # noqa: D301 - click wants the control character
-    _run(options)
+    declare.run_flow(options)
 
 
 @_subcommand(
@@ -432,7 +426,7 @@ def differences(options: DifferencesOptions) -> None:
     sounding judge differences DIR --open
     sounding judge differences DIR --settle settled.txt --organizer jane
     """  # noqa: D301 - click wants the control character
-    _run(options)
+    declare.run_flow(options)
 
 
 @_subcommand("audit", ExpertAuditOptions, short_help="Draw samples of judgments for experts to grade again.")
@@ -447,13 +441,13 @@ def audit(options: ExpertAuditOptions) -> None:
     sounding judge audit DIR ann --expert jane --size 20
     sounding judge audit DIR
     """  # noqa: D301 - click wants the control character
-    _run(options)
+    declare.run_flow(options)
 
 
 @_subcommand("import", ImportOptions, short_help="Add judgments, runs or topics.")
 def import_files(options: ImportOptions) -> None:
     """Add judgments, runs or topics to the project in DIR, even while people judge."""
-    _run(options)
+    declare.run_flow(options)
 
 
 @_subcommand(
@@ -461,14 +455,14 @@ def import_files(options: ImportOptions) -> None:
 )
 def export(options: ExportOptions) -> None:
     """Export judgments and more; see `EXPORT_HELP`."""
-    _run(options)
+    declare.run_flow(options)
 
 
 @_subcommand("status", StatusOptions, short_help="Show progress, and how certain the ranking is.")
 @declare.output_options()
 def status(options: StatusOptions) -> None:
     """Show the progress of judging, and how certain the ranking of the runs is."""
-    _run(options)
+    declare.run_flow(options)
 
 
 @_subcommand("backup", BackupOptions, short_help="Copy the database to a file.")
@@ -478,7 +472,7 @@ def backup(options: BackupOptions) -> None:
     To restore, replace DIR/judging.sqlite with FILE (SQLite) or use pg_restore (PostgreSQL). The corpus in
     DIR never changes and is not copied.
     """
-    _run(options)
+    declare.run_flow(options)
 
 
 @_subcommand("verify", VerifyOptions, short_help="Replay the log and check that the results are the same.")
@@ -489,4 +483,4 @@ def verify(options: VerifyOptions) -> None:
 
     Exit status: 0: all the same; 1: a difference (one line each) or bad input; 2: wrong usage.
     """
-    _run(options)
+    declare.run_flow(options)

@@ -66,6 +66,4 @@ def command(options: LabelOptions) -> None:
         --model M --max-cost 5 --prices 0.15,0.60 -o labels.tsv
     sounding label pool.txt --corpus docs.jsonl --topics topics.tsv --model M --batch-out batch.jsonl
     """  # noqa: D301 - click wants the control character
-    from sounding.label.flow import run  # NumPy and the engine, which --help does without
-
-    run(options)
+    declare.run_flow(options)

@@ -67,6 +67,4 @@ def command(options: PlanOptions) -> None:
     sounding plan qrels.txt runs/ --pair bm25 dense --to 0.95
     sounding plan none runs/ --budget 100 -o next.qrels
     """  # noqa: D301 - click wants the control character
-    from sounding.plan.flow import run  # NumPy and the engine, which --help does without
-
-    run(options)
+    declare.run_flow(options)

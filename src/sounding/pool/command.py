@@ -107,6 +107,4 @@ def command(options: PoolingOptions) -> None:
     sounding pool runs/ --strategy for-estimate --budget 300 --labels labels.tsv -o sample.tsv
     sounding pool runs/ --qrels qrels.txt --simulate --strategy depth,rank,mtf
     """  # noqa: D301 - click wants the control character
-    from sounding.pool.flow import run  # NumPy and the engine, which --help does without
-
-    run(options)
+    declare.run_flow(options)

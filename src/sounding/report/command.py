@@ -82,6 +82,4 @@ def command(options: ReportOptions) -> None:
     sounding report qrels.txt runs/ --for my-run -m nDCG@10 -o report.html
     sounding report qrels.txt runs/ --sections summary,pairs -o report.md
     """  # noqa: D301 - click wants the control character
-    from sounding.report.flow import run  # NumPy and the engine, which --help does without
-
-    run(options)
+    declare.run_flow(options)

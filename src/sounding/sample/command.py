@@ -64,6 +64,4 @@ def command(options: SampleOptions) -> None:
     sounding sample trial --topics 30 --groups 8 --pool-depth 20 --seed 7
     sounding evaluate trial/qrels.txt trial/runs
     """  # noqa: D301 - click looks for this sign, not for a backslash
-    from sounding.sample.flow import run  # NumPy, which --help does without
-
-    run(options)
+    declare.run_flow(options)

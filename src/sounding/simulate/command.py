@@ -67,6 +67,4 @@ def command(options: SimulateOptions) -> None:
     sounding simulate qrels.txt runs/ --prior 0.5 --selection faithful --judgments 2200 --tables
     sounding simulate qrels.txt runs/ --judgments 2000 --leave-out
     """  # noqa: D301 - click wants the control character
-    from sounding.simulate.flow import run  # NumPy and the engine, which --help does without
-
-    run(options)
+    declare.run_flow(options)

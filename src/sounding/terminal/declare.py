@@ -6,6 +6,7 @@ import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce, wraps
+from importlib import import_module
 from inspect import get_annotations
 from pathlib import Path
 from typing import Any, TypeVar, dataclass_transform, get_args
@@ -147,6 +148,14 @@ def taking(kind: type[Kind]) -> Callable[[Callable[[Kind], Given]], Callable[...
         return joined(*_DECLARED[kind])(called)
 
     return take
+
+
+def run_flow(options: Any) -> Any:
+    """Hand a command's options to `run` in the `flow.py` beside it, and return its result.
+
+    That file is loaded only now: it needs NumPy and the engine, which --help does without.
+    """
+    return import_module(f"{type(options).__module__.rpartition('.')[0]}.flow").run(options)
 
 
 # Functions that declare one option. Its name is that of its field, such as --name, unless `spelled` gives

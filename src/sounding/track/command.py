@@ -48,6 +48,4 @@ def command(options: TrackOptions) -> None:
     sounding track history.parquet qrels.txt runs/ -m nDCG@10
     sounding track history.parquet --since v1.0 --chart history.html
     """  # noqa: D301 - click wants the control character
-    from sounding.track.flow import run  # NumPy and the engine, which --help does without
-
-    run(options)
+    declare.run_flow(options)

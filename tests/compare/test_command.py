@@ -172,7 +172,11 @@ def test_a_run_in_focus_is_compared_with_the_others_alone(call: Call, trial: Pat
     headline = answer_of(out)
     rank = 1 + sum(row["mean_b"] > row["mean_a"] for row in rows)
     assert headline.startswith(f"{name} ranks {rank} of 8 by P@5 ")
-    assert f"beats {won or 'none'}, loses to {lost or 'none'}; {7 - won - lost} undecided" in headline
+    beaten, better = (f"{count} run{'s' * (count > 1)}" if count else "no run" for count in (won, lost))
+    assert f"significantly beats {beaten} and loses to {better}" in headline
+    open_ones = 7 - won - lost
+    assert ("undecided" in headline) == bool(open_ones)
+    assert not open_ones or f"; {open_ones} comparison" in headline
     results = [line.split()[1] for line in table_of(out, "against")[2:9]]
     assert [results.count(word) for word in ("better", "worse", "undecided")] == [won, lost, 7 - won - lost]
     few = json.loads(call(*asked, "--against", f"{b},{c}", "--format", "json")[1])["rows"]

@@ -240,8 +240,7 @@ def _write(found: Audit, extras: Extras, wanted: Sequence[str], options: AuditOp
         text = tables.verdict_text(found, statements, width, every=options.notes, bold=marks)
         if shown:
             text += "\n" + render(shown, "table", width=width, marks=marks)
-        else:
-            text += f"\nNext: {_next_command(found, statements, options)}\n"
+        text += f"\nNext: {_next_command(found, statements, options)}\n"
         write_text(text, output)
     elif format_name in PEOPLE:
         top = [tables.verdict_table(found, statements, rounded=True)] if statements else []
@@ -266,7 +265,7 @@ def _next_command(found: Audit, statements: Sequence[Statement], options: AuditO
             if options.info
             else suggest("check", "--write-info", "info.tsv")
         )
-    for one in statements:
+    for one in () if options.every else statements:
         if one.answer not in ("yes", "note") and one.about in SECTION_OF:
             keep = ("info", "pool_depth", "measures", "new")
             return suggest("audit", "--section", SECTION_OF[one.about], keep=keep)

@@ -235,7 +235,10 @@ def _qrels_remarks(qrels: Qrels) -> list[str]:
     remarks = []
     for count, text in (
         (int(np.count_nonzero(qrels.grades == -1)), "grade -1: pooled and not judged, by default"),
-        (int(np.count_nonzero(qrels.grades < -1)), "grade -2 or less: unjudged unless --policy negative"),
+        (
+            int(np.count_nonzero(qrels.grades < -1)),
+            "grade -2 or less: unjudged, unless --policy negative=split",
+        ),
     ):
         if count:
             remarks.append(f"{_counted(count, 'judgment has', 'judgments have')} {text}")
@@ -243,8 +246,8 @@ def _qrels_remarks(qrels: Qrels) -> list[str]:
     relevant = np.bincount(topic[qrels.grades >= 1], minlength=len(qrels.topics))
     barren = [name for name, count in zip(qrels.topics, relevant.tolist(), strict=True) if not count]
     if barren:
-        which = f"such as {shorten(barren[0])}" if len(barren) > 1 else shorten(barren[0])
-        remarks.append(f"{_counted(len(barren), 'topic has', 'topics have')} no relevant document: {which}")
+        which = f", such as {shorten(barren[0])}" if len(barren) > 1 else f": {shorten(barren[0])}"
+        remarks.append(f"{_counted(len(barren), 'topic has', 'topics have')} no relevant document{which}")
     if not np.count_nonzero(qrels.grades == 0):
         remarks.append("no document is judged non-relevant: judged shares and bpref say little")
     return remarks

@@ -186,9 +186,9 @@ def focus_headline(comparison: Comparison, ranks: Sequence[tuple[int, int]]) -> 
 def _record(comparison: Comparison, number: int) -> str:
     won, lost = (len(_places(comparison, number, side)) for side in (1, -1))
     undecided = len(comparison.pairs) - won - lost
-    parts = [f"significantly beats {won:,}" if won else "significantly beats none"]
-    parts.append(f"loses to {lost:,}" if lost else "loses to none")
-    return f"{', '.join(parts)}; {undecided:,} undecided"
+    beaten, better = (plural(count, "run") if count else "no run" for count in (won, lost))
+    rest = f"; {plural(undecided, 'comparison')} undecided" if undecided else ""
+    return f"significantly beats {beaten} and loses to {better}{rest}"
 
 
 def matrix_headline(comparison: Comparison) -> str:

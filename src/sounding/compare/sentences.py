@@ -38,8 +38,10 @@ EXAMPLES = (
     "For each case the pair that shows it best: both its tests, on performance and on assessment, are as"
     " far from the other answer as in any pair of that case."
 )
-POWER = "Power: chance to find the difference seen, were it the true one; topics needed for it."
-NO_CLAIMS = "Share of comparisons without a claim: equal, or less apart than the difference required."
+POWER = (
+    "Power: the chance of finding the observed difference if it is the true one; topics needed to find it."
+)
+NO_CLAIMS = "Share of comparisons without a claim: the runs are equal, or differ by less than required."
 
 # Why pairs move from case to case: as a table has it, and in full.
 CAUSE_NAMES = {

@@ -159,5 +159,6 @@ def judging_time(documents: int, seconds: float) -> str:
     if needed < 1:
         text = plural(math.ceil(60 * needed), "minute")
     else:
-        text = f"{needed:,.1f} hours" if needed < 9.95 else f"{needed:,.0f} hours"
+        shown = f"{needed:,.1f}".removesuffix(".0") if needed < 9.95 else f"{needed:,.0f}"
+        text = f"{shown} {'hour' if shown == '1' else 'hours'}"
     return f"about {text} at {seconds:g} s each"

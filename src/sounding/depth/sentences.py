@@ -73,7 +73,7 @@ def fixed_beforehand(
         return Finding(guideline=name, heed=False, text=text)
     low, high = discrimination[recall[0]]
     text = f"no plan file (--preregistered) fixes them, and {join_names(recall)} depends on k"
-    if not np.isnan(low):
+    if percent(low) != percent(high):
         text += (
             f": {percent(low)} to {percent(high)} of the pairs differ significantly by {recall[0]}, depending"
             " on the depth"

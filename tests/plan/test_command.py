@@ -306,7 +306,7 @@ def test_a_confidence_is_reached_after_so_many_judgments_and_hours(call: Call) -
     needed = sorted(row["judgments"] for row in body["rows"])
     said = words(call(*argument)[1])
     assert said.startswith(
-        f"About {needed[0]} more judgments (about {-(-needed[0] // 10)} minutes at 6 s each) bring the"
+        f"About {needed[0]} more judgments ({-(-needed[0] // 10)} minutes at 6 s each) bring the"
         " confidence to 97%."
     )
     assert f"All 2 simulations reached it, after {needed[0]} to {needed[1]} judgments." in said
@@ -380,13 +380,13 @@ def test_a_forecast_holds_what_each_completion_had_come_to() -> None:
 @pytest.mark.parametrize(
     ("needed", "said"),
     [
-        ((8, 8, 8), "At most 8 more judgments (4 minutes) bring the confidence to 90%. All 3 simulations reached it"
+        ((8, 8, 8), "At most 8 more judgments (4 minutes at 30 s each) bring the confidence to 90%. All 3 simulations reached it"
          " at the first check, after 8."),
-        ((8, 8, 20), "About 8 more judgments or fewer (4 minutes) bring the confidence to 90%. All 3 simulations"
+        ((8, 8, 20), "About 8 more judgments or fewer (4 minutes at 30 s each) bring the confidence to 90%. All 3 simulations"
          " reached it, after 8 or fewer to 20 judgments."),
-        ((30, 30, 30), "About 30 more judgments (15 minutes) bring the confidence to 90%. All 3 simulations reached"
+        ((30, 30, 30), "About 30 more judgments (15 minutes at 30 s each) bring the confidence to 90%. All 3 simulations reached"
          " it, after 30 judgments."),
-        ((11, 300, 400), "About 300 more judgments (2.5 hours) bring the confidence to 90%. All 3 simulations"
+        ((11, 300, 400), "About 300 more judgments (2.5 hours at 30 s each) bring the confidence to 90%. All 3 simulations"
          " reached it, after 11 to 400 judgments."),
     ],
 )  # fmt: skip

@@ -147,10 +147,8 @@ def forecast_answer(forecasts: Sequence[JudgingForecast], wanted: float, seconds
     early = 0 < middle <= FIRST_CHECK  # no simulation is checked before
     about = "At most" if early and needed[-1] <= FIRST_CHECK else "About"
     perhaps = " or fewer" if early and about == "About" else ""
-    return (
-        f"{about} {middle:,.0f} more judgments{perhaps} ({judging_time(int(middle), seconds)}) bring the"
-        f" confidence to {goal}."
-    )
+    time = judging_time(int(middle), seconds).removeprefix("about ")
+    return f"{about} {middle:,.0f} more judgments{perhaps} ({time}) bring the confidence to {goal}."
 
 
 def forecast_range(forecasts: Sequence[JudgingForecast]) -> list[str]:

@@ -223,7 +223,7 @@ def uses_color(output: Path | None) -> bool:
 def table_width(output: Path | None) -> int | None:
     """Return the largest width of a table: that of the terminal, or COLUMNS; None in a file or a pipe."""
     if output is None and sys.stdout.isatty():
-        return os.get_terminal_size().columns
+        return shutil.get_terminal_size().columns  # a terminal that does not know its size has 80
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdigit() and int(columns) else None
 

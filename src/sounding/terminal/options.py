@@ -48,6 +48,7 @@ NO_NOTES = ("csv", "jsonl", "parquet")  # formats that hold only rows
 
 PARAGRAPH_WIDTH = 88  # of prose
 REFRESH = 0.1  # seconds between two updates of the progress bar
+UNKNOWN_WIDTH = 80  # of a terminal that does not know its own
 PIPED_WIDTH = 110  # of prose in a pipe or a file, unless COLUMNS is set
 MOST_TYPED = 4  # runs that a suggested command names
 
@@ -222,10 +223,11 @@ def uses_color(output: Path | None) -> bool:
 
 def table_width(output: Path | None) -> int | None:
     """Return the largest width of a table: that of the terminal, or COLUMNS; None in a file or a pipe."""
+    known = os.environ.get("COLUMNS", "")
+    wanted = int(known) if known.isdigit() and int(known) else None
     if output is None and sys.stdout.isatty():
-        return shutil.get_terminal_size().columns  # a terminal that does not know its size has 80
-    columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdigit() and int(columns) else None
+        return os.get_terminal_size().columns or wanted or UNKNOWN_WIDTH
+    return wanted
 
 
 def prose_width(output: Path | None) -> int:

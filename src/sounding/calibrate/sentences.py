@@ -14,10 +14,10 @@ BY_T = ("holds", "draws", "margin")  # claims that are about the paired t test
 FEWEST = 5  # pairs of a bin that is drawn
 
 HOW_TO_READ = (
-    f"sure of: share of pairs with a chance of {SURE:g} or more, or with the label. right: share of these for"
-    " which it came true. of all: the same for all pairs. AUC: how well a claim separates right from wrong."
-    " ECE and Brier: distance of the chances from the outcomes. 95% intervals resample runs. unpooled: pairs"
-    " with a run that did not contribute to the remaining judgments."
+    f"sure of: the share of pairs with a chance of {SURE:g} or more, or with the label. right: the share of"
+    " these that came true. of all: the share of all pairs that came true. AUC: how well a claim separates"
+    " right from wrong. ECE and Brier: the distance of the chances from the outcomes. 95% intervals resample"
+    " runs. unpooled: pairs with a run that did not contribute to the remaining judgments."
 )
 
 
@@ -90,7 +90,7 @@ def _truth(calibration: Calibration) -> str:
     return (
         f"Truth: all {calibration.judgments:,} judgments of {len(calibration.topics)} topics. Conclusions:"
         f" better, worse or not distinguished by the test {procedure.test} at {procedure.alpha:g}, each pair"
-        f" by itself. Full judging, which holds and sign are about: {calibration.until.describe()}"
+        f" by itself. Full judging, for holds and sign, means {calibration.until.describe()}"
         f" ({calibration.contributing} of {len(calibration.runs)} runs contribute, {how})."
     )
 

@@ -373,10 +373,10 @@ def columns_explained(references: Sequence[str], p: float, residual: bool) -> st
     """Explain the columns of the table of measures by depth; `p` is that of RBO."""
     missing = "; open: what unjudged documents and deeper ranks could still add" if residual else ""
     return (
-        "means: worst to best run; differ: pairs that differ significantly; p: its median over pairs. Against"
-        f" the reference ({', '.join(references)}): confirmed and reversed, of the pairs that differ there;"
-        f" tau, tau_ap_b, RBO (p {p:g}) and Pearson's r of the runs' means{missing}. A_p: judged share of the"
-        " first k."
+        "means: worst to best run; differ: pairs that differ significantly; p: its median over pairs."
+        f" Compared with the reference ({', '.join(references)}): of the pairs that differ there, the shares"
+        f" confirmed and reversed here; tau, tau_ap_b, RBO (p {p:g}) and Pearson's r of the runs'"
+        f" means{missing}. A_p: judged share of the first k."
     )
 
 

@@ -117,9 +117,12 @@ def outlook_notes(plan: JudgingPlan) -> list[str]:
     if plan.outlook is None:
         return []
     after = plan.outlook.after
+    before = format_chance(plan.outlook.before)
+    if {format_chance(float(one)) for one in (after.min(), after.max())} == {before}:
+        return [f"Judging these documents is not expected to change the mean confidence ({before})."]
     return [
         f"Judging these documents is expected to bring the mean confidence from"
-        f" {format_chance(plan.outlook.before)} to {format_chance(float(after.mean()))}{_error(after)}"
+        f" {before} to {format_chance(float(after.mean()))}{_error(after)}"
         f" ({format_chance(float(after.min()))} to {format_chance(float(after.max()))} in"
         f" {plural(len(after), 'simulation')})."
     ]

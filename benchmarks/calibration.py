@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,8 +24,9 @@ from sounding.data.formats import read_qrels
 from sounding.data.run_info import read_run_info
 from sounding.data.tables import Qrels
 from sounding.measures import parse_measures
-from sounding.measures.completions import draw_completions
+from sounding.measures.completions import basis_of, draw_completions
 from sounding.measures.regrading import GONE, Regrading, regrade
+from sounding.relevance.basis import Basis
 from sounding.runs.pairs import all_pairs
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.statistics.conclusions import Statistics, pair_chances
@@ -51,6 +53,7 @@ FEW = tuple(  # with --few: few runs and shallow pools
     for name in ("TREC-8", "Robust 2003")
     for runs, draws in ((2, 30), (3, 18), (4, 12), (5, 9), (8, 6))
 )
+JUDGMENTS = (0, 20, 50, 100, 200, 10_000)
 BOOTSTRAP = 200  # perfect forecasters
 COLUMNS = (
     "collection", "runs", "set", "measure", "pairs",
@@ -73,6 +76,7 @@ class _Answers:
 
     cell: tuple[str, int, str, str]
     measure: str
+    basis: Basis
     conclusion: NDArray[np.float64]
     holds: NDArray[np.bool_]
     sign: NDArray[np.float64]
@@ -139,12 +143,12 @@ def answers(whole: Collection, cell: tuple[str, int, str, str], draw: int) -> It
     measures = MEASURES if kind == "random" else [MEASURES[lead]]
     drawn = draw_completions(regrading, view, considered, seed=draw).values(measures)
     present, truth = regrading.values(measures, view), regrading.values(measures, regrading.view())
-    pairs = all_pairs(count)
+    pairs, basis = all_pairs(count), basis_of(regrading, view, considered)
     for number, measure in enumerate(measures):
         concluded, conclusion, sign = pair_chances(present[:, number], drawn[:, number], pairs, 0.05)
         now, then = (Statistics(values[:, number], pairs) for values in (present, truth))
         yield _Answers(
-            cell, str(measure), conclusion, concluded == then.concluded(0.05),
+            cell, str(measure), basis, conclusion, concluded == then.concluded(0.05),
             sign, np.sign(now.difference) == np.sign(then.difference),
         )  # fmt: skip
 
@@ -192,6 +196,17 @@ def main() -> None:
         for measure in MEASURES:
             chosen = [one for one in found if (one.cell[2], one.measure) == (kind, str(measure))]
             rows.append((("all", "", kind, str(measure)), chosen))
+    if asked.few:
+        rows += [
+            (("all", runs, kind, f"{low} to {high - 1} judgments"), chosen)
+            for kind in SETS
+            for runs in sorted({count for _, count, _ in cells})
+            for low, high in pairwise(JUDGMENTS)
+            if (chosen := [
+                one for one in found
+                if one.cell[1:3] == (runs, kind) and low <= one.basis.judgments < high
+            ])
+        ]  # fmt: skip
     for key, own in rows:
         said, right, sign, same = (
             np.concatenate([getattr(one, name) for one in own])

@@ -62,6 +62,12 @@ def collections() -> Path:
 @pytest.fixture
 def any_basis(monkeypatch: pytest.MonkeyPatch) -> None:
     """State chances however few runs and judgments there are: for tests of how they are found and shown."""
-    for name in ("LEAST_RUNS", "LEAST_JUDGMENTS", "LEAST_OF_EACH"):
+    for name in (
+        "LEAST_RUNS",
+        "LEAST_JUDGMENTS",
+        "LEAST_RUNS_HOLDS",
+        "LEAST_JUDGMENTS_HOLDS",
+        "LEAST_OF_EACH",
+    ):
         monkeypatch.setattr(basis, name, 0)
     monkeypatch.setattr(basis, "SURPRISE", 1e9)

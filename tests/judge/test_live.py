@@ -560,7 +560,8 @@ def test_prospects_say_what_compare_and_plan_say(project: Project) -> None:
     ]
     courses = forecast_to(project.engine._replay.session, 0.95, range(5), most=3000)
     assert last["forecast"]["needed"] == [int(one.needed) if one.reached else None for one in courses]
-    assert last["forecast"]["note"] == forecast_note(courses, 0.95, 10)  # seconds, as `judge` says
+    # 10 seconds, as `judge` says; where too few documents are selected it says so as well.
+    assert last["forecast"]["note"].startswith(forecast_note(courses, 0.95, 10))
     assert LiveState.model_validate({**LiveFeed(project).current(), "prospects": last}).prospects is not None
 
 

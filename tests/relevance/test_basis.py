@@ -19,7 +19,8 @@ from sounding.sample.result import Collection
 from sounding.sample.simulation import sample
 from sounding.selection.mtc.session import Session, known_judgments
 
-SHAPES = ("pair", "team", "few", "clicks", "shop")  # none of which bears a chance
+SHAPES = ("pair", "team", "few", "clicks", "shop")  # none of which bears a confidence in the order
+DECLINED = ("pair", "few", "clicks", "shop")  # none of which bears a chance that conclusions hold
 
 
 def shape(name: str, seed: int = 3) -> tuple[Qrels, list[Run]]:
@@ -84,7 +85,7 @@ def test_labels_that_list_relevant_documents_from_elsewhere_are_recognized() -> 
     assert Basis.of(8, ranks, noise, 50).shortfall() == ""
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", DECLINED)
 def test_holds_declines_and_says_why(name: str) -> None:
     qrels, runs = shape(name)
     found = holds(qrels, runs, ["AP", "P@10"], until="runs:50")
@@ -94,6 +95,17 @@ def test_holds_declines_and_says_why(name: str) -> None:
     assert found.reason
     assert found.reason in found.describe()
     assert found.reason in found.tell(0, 0, ("a", "b"), 0.1)
+
+
+def test_three_runs_have_chances_that_conclusions_hold_and_are_asked_for_more() -> None:
+    qrels, runs = shape("team")
+    found, more = (holds(qrels, some, ["P@10"], until="runs:50") for some in (runs, shape("normal")[1]))
+    assert np.isfinite(found.conclusion).all()
+    assert "give them too" in found.describe()
+    assert not more.few_runs
+    assert basis(runs=2, nonrelevant=40).shortfall(holds=True) == ""
+    assert "2 runs" in basis(runs=1).shortfall(holds=True)
+    assert "50 judgments" in basis(nonrelevant=39).shortfall(holds=True)
 
 
 def test_a_normal_collection_still_has_chances() -> None:
@@ -124,7 +136,7 @@ def test_with_nothing_judged_the_number_of_runs_makes_nothing_sure() -> None:
     assert np.isnan(session.confidence().stated(session.basis()).of_ranking())
 
 
-@pytest.mark.parametrize("files", SHAPES, indirect=True)
+@pytest.mark.parametrize("files", DECLINED, indirect=True)
 def test_compare_shows_dashes_and_one_note(files: Path, sounding: Call) -> None:
     status, out, _ = sounding("compare", "qrels.txt", "runs", "-m", "AP", "--holds", "--notes")
     assert status == 0
@@ -148,7 +160,7 @@ def test_a_plan_has_documents_and_no_confidence(files: Path, sounding: Call) -> 
         assert "outlook" not in body
         for view, columns in (("ranking", ("above next",)), ("pairs", ("confidence", "holds"))):
             rows = json.loads(sounding(*plan, "--view", view, "--format", "json")[1])["rows"]
-            assert all(row.get(name) is None for row in rows for name in columns)
+            assert all(row.get(name) is None for row in rows for name in columns if name != "holds")
             assert not {"probable"} & {row["order"] for row in rows}
             assert not {"low", "high"} & set(rows[0])
         status, out, _ = sounding(*plan)

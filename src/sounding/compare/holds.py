@@ -19,6 +19,7 @@ from sounding.measures import Measure, parse_measures
 from sounding.measures.completions import DRAWS, basis_of, draw_completions, refuse_samples
 from sounding.measures.regrading import Regrading, View, read_regrading
 from sounding.measures.summaries import check_comparable
+from sounding.relevance.basis import LEAST_RUNS
 from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.pool import Flags, Until, parse_until, pool_of_lists
 from sounding.statistics.conclusions import Statistics, pair_chances
@@ -47,6 +48,7 @@ class Holds:
     sign: NDArray[np.float64]  # (measure, pair) that of the run that is ahead; NaN: no common topic
     reason: str = ""  # why no chance is stated, as a sentence goes on; empty: they are
     beyond: int = 0  # documents that are judged already, and are not among those that would be
+    few_runs: bool = False  # more runs would say much about the unjudged documents
 
     def in_words(self, measure: int, pair: int) -> str:
         """What is concluded of run_a: `better`, `worse` or `not distinguished`."""
@@ -93,10 +95,11 @@ class Holds:
         return (
             f"Holds: the chance that a paired t test of the pair alone ({self.alpha:g}) concludes the same"
             f" once {self.until_in_words} are judged ({self.open_documents:,} are not yet); sign: that the"
-            f" same run is ahead. {self.draws} draws, seed {self.seed}.{beyond}"
+            f" same run is ahead. {self.draws} draws, seed {self.seed}.{MORE_RUNS * self.few_runs}{beyond}"
         )
 
 
+MORE_RUNS = " If the collection has more runs, give them too: few runs make chances cautious."
 ALPHA = 0.05
 DEFAULT_UNTIL = "runs:100"
 MOST_BEYOND = 0.05  # share of the judged documents that may lie outside those that would be judged
@@ -125,7 +128,7 @@ def holding(
     refuse_samples(regrading)
     present = regrading.values(measures, seen)
     basis = basis_of(regrading, seen, considered)
-    reason = basis.shortfall()
+    reason = basis.shortfall(holds=True)
     if reason:
         concluded = np.array([Statistics(own, among).concluded(alpha) for own in present.swapaxes(0, 1)])
         conclusion = sign = np.full(concluded.shape, np.nan)
@@ -140,7 +143,7 @@ def holding(
     return Holds(
         until=str(until), until_in_words=until.describe(), open_documents=basis.unjudged, alpha=alpha,
         draws=draws, seed=seed, concluded=concluded, conclusion=conclusion, sign=sign, reason=reason,
-        beyond=judged_beyond(regrading, seen, considered),
+        beyond=judged_beyond(regrading, seen, considered), few_runs=len(regrading.runs) < LEAST_RUNS,
     )  # fmt: skip
 
 

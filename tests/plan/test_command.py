@@ -524,3 +524,24 @@ def test_measures_that_are_no_plain_sums_are_planned_for_and_replayed(
     assert status == 0, err
     (last,) = list(csv.DictReader(out.splitlines()))
     assert float(last["tau_expected"]) == 1  # once all is judged
+
+
+def test_the_fewest_judgments_that_prove_an_order_do_prove_it(
+    call: Call, trial: Path, tmp_path: Path
+) -> None:
+    runs = sorted(path.stem for path in (trial / "runs").iterdir())[:2]
+    words = ("--pair", *runs, "-m", "P@5", "--depth", "5")
+    status, out, err = call("none", "runs", *words, "--view", "proof", "--format", "json")
+    assert status == 0, err
+    rows = json.loads(out)["rows"]
+    judged = tmp_path / "proof.qrels"
+    judged.write_text(
+        "".join(f"{row['topic']} 0 {row['doc']} {int(row['proves if'] == 'relevant')}\n" for row in rows)
+    )
+    _, out, _ = call(str(judged), "runs", *words, "--view", "proof")
+    assert out.startswith("It is proven that")
+    lines = judged.read_text().splitlines(keepends=True)
+    judged.write_text("".join(lines[:-1]))
+    _, out, _ = call(str(judged), "runs", *words, "--view", "proof")
+    assert out.startswith("At best, 1 judgment ")
+    check_refused(call("none", "runs", "--view", "proof"), 2, "name them with --pair A B")

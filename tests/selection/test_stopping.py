@@ -15,7 +15,7 @@ from tests.selection.test_weights import coefficients
 from sounding.measures.forms import Form, form_of
 from sounding.runs.topic_lists import TopicLists
 from sounding.selection.mtc.confidence import best_documents
-from sounding.selection.mtc.proofs import proven_pairs
+from sounding.selection.mtc.proofs import fewest_judgments, proven_pairs
 from sounding.selection.mtc.weights import Beliefs
 
 SEEDS = st.integers(0, 10**6)
@@ -161,3 +161,54 @@ def test_no_set_has_a_larger_expected_sum_than_that_of_algorithm_1(
     assert len(set(ours.tolist())) == count
     best = max(map(expected_sum, itertools.combinations(range(lists.size), count)))
     assert expected_sum(tuple(ours.tolist())) == pytest.approx(best, abs=1e-12)
+
+
+def proves(form: Form, lists: TopicLists, beliefs: Beliefs, judged: dict[int, bool]) -> bool:
+    """Whether these further judgments prove the first run above the second."""
+    probability, unjudged = beliefs.probability.copy(), beliefs.unjudged.copy()
+    for place, relevant in judged.items():
+        probability[place], unjudged[place] = relevant, False
+    return bool(
+        proven_pairs(form, [lists], [Beliefs(probability, unjudged)], [0.0], np.array([[0, 1]]))[0, 1]
+    )
+
+
+@pytest.mark.parametrize("measure", ["AP", "P@3", "nDCG@4", "R@3"])
+@settings(max_examples=40)
+@given(seed=SEEDS, share=st.floats(0, 0.5))
+def test_few_judgments_prove_an_order_and_no_fewer_of_the_kind_do(
+    measure: str, seed: int, share: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    lists = draw_lists(rng, runs=3, depth=5, documents=5)
+    beliefs = judged_at_random(rng, lists.size, share)
+    form = form_of(measure, 5)
+    steps = fewest_judgments(form, [lists], [beliefs], [0.0], (0, 1))
+    free = beliefs.unjudged[:-1].nonzero()[0].tolist()
+    every = {
+        size: any(
+            proves(form, lists, beliefs, dict(zip(places, grades, strict=True)))
+            for places in itertools.combinations(free, size)
+            for grades in itertools.product((False, True), repeat=size)
+        )
+        for size in range(len(free) + 1)
+    }
+    fewest = next((size for size, found in every.items() if found), None)
+    assert (steps is None) == (fewest is None)
+    if steps is not None and fewest is not None:
+        judged = {step.place: step.relevant for step in steps}
+        assert proves(form, lists, beliefs, judged)
+        assert fewest <= len(judged) <= fewest + (measure in ("AP", "nDCG@4"))
+        assert len(judged) == len(steps)
+
+
+def test_topics_are_weighed_by_what_their_sums_are_divided_by() -> None:
+    # One judgment on topic 2 would do, but 9 relevant documents elsewhere make it small: topic 1 comes first.
+    form = form_of("P@1", 1)
+    topics = [lists_of([[0], [1]], 1), lists_of([[0], [1]], 1)]
+    beliefs = [Beliefs(np.array([0.5, 0.5, 0]), np.array([True, True, False]))] * 2
+    steps = fewest_judgments(form, topics, beliefs, [0.0, 0.0], (0, 1))
+    # Each run may still gain 1 on both topics: the first must be relevant on both, and the second not on one.
+    assert steps is not None
+    assert sorted(steps)[0].topic == 0
+    assert len(steps) == 3

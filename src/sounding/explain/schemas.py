@@ -375,7 +375,10 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "topic doc chance pool_rank weight completion judgments hours first last run other difference"
             " confidence order conclusion holds"
         ),
-        patterns={"^expected |^above next$": "n0 Expected value; confidence of ranking above the next run."},
+        patterns={
+            "^expected |^above next$": "n0 Expected value; confidence of ranking above the next run.",
+            "^proves if$": "s The grade of the document that proves the order: relevant or nonrelevant.",
+        },
         own={
             "outlook": "o What judging these documents would decide.",
             "forecast": "a0 Simulated judging: judgments and confidence.",
@@ -425,7 +428,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         ),
         rows=(
             "strategy seed judgments relevant confidence tau_expected tau_plain tau_bpref accuracy"
-            " claimed right"
+            " claimed right proven"
             " bins cost overlap run other order judgment topic doc grade judged bin expected rescaled place"
             " difference distance without tau true_place mean deviation draws p"
         ),
@@ -445,6 +448,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "bin": "The bin of the run; a new one begins with a run significantly worse than the bin's best.",
             "bins": "The share of the runs that expected values put into their bin.",
             "claimed": "The share of the pairs with a confidence of at least `sure`.",
+            "proven": "The share of the pairs whose order no judgment can reverse (Eq. 3).",
             "right": "The share of these claims that are right.",
             "cost": "The share of the whole pool that is judged.",
             "distance": "The rank distance of the two runs.",

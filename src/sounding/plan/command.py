@@ -12,7 +12,7 @@ from sounding.terminal.help import GroupedCommand
 
 NOTHING = "none"  # in place of QRELS: nothing is judged yet
 QRELS = "qrels"  # the format of a template to fill in
-VIEWS = ("documents", "ranking", "pairs", "forecast")
+VIEWS = ("documents", "ranking", "pairs", "forecast", "proof")
 
 
 @declare.options
@@ -44,7 +44,7 @@ class PlanOptions(declare.SessionOptions):
     )
     most: int = declare.count("End each simulation of --to after this many judgments.", default=10_000)
     seconds: float = declare.seconds
-    view: Literal["documents", "ranking", "pairs", "forecast"] | None = declare.choice(
+    view: Literal["documents", "ranking", "pairs", "forecast", "proof"] | None = declare.choice(
         VIEWS, "Show only this table; files contain documents by default."
     )
     chart: Path | None = declare.chart("Draw the ranking, and with --to the forecast")

@@ -88,6 +88,8 @@ def _begin(result: JudgingPlan, options: PlanOptions) -> bool:
 
 
 def _headline(result: JudgingPlan, options: PlanOptions) -> str:
+    if result.proof is not None:
+        return sentences.proof_headline(result, result.proof, options.seconds)
     proofs = bool({"ranking", "pairs"} & set(_views(options)))
     return sentences.headline(result, options.seconds, proofs=proofs)
 
@@ -148,6 +150,8 @@ def _following(result: JudgingPlan, options: PlanOptions) -> str | None:
         judged = options.qrels != NOTHING
         return suggest("compare", keep=("measure", "qrels_format", "run_format")) if judged else None
     pair = ("--pair", *options.pair) if options.pair else ()
+    if result.proof is not None:
+        return suggest("plan", *pair, keep=KEPT)
     return suggest("plan", *pair, "-o", TEMPLATE, keep=KEPT)
 
 
@@ -161,6 +165,8 @@ def _check(options: PlanOptions) -> None:
         raise click.UsageError(f"--to {options.wanted:g}: expected a confidence between 0.5 and 1")
     if options.seconds <= 0:
         raise click.UsageError(f"--seconds {options.seconds:g}: expected more than 0")
+    if options.view == "proof" and not options.pair:
+        raise click.UsageError("--view proof is of the order of two runs: name them with --pair A B")
     if options.view == "forecast" and options.wanted is None:
         raise click.UsageError("--view forecast needs a confidence: add --to C, such as --to 0.95")
     if options.open_below is not None and not 0.5 < options.open_below <= 1:
@@ -201,6 +207,7 @@ def _tables(result: JudgingPlan, options: PlanOptions, *only: View) -> list[Tabl
         "pairs": lambda: tables.pairs_table(result, brief=brief, people=people),
         "documents": lambda: tables.documents_table(result, brief=brief),
         "forecast": lambda: tables.forecast_table(result, options.seconds),
+        "proof": lambda: tables.proof_table(result),
     }
     views = only or _views(options)
     facts = tables.plan_facts(result, options.seconds)

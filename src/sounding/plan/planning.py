@@ -19,7 +19,7 @@ from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels
 from sounding.measures.forms import form_of
 from sounding.plan.forecast import JudgingForecast, Outlook, forecast_to, outlook
-from sounding.plan.result import JudgingPlan
+from sounding.plan.result import JudgingPlan, Proof
 from sounding.relevance.priors import DEFAULT
 from sounding.runs.pool import read_judged_lists
 from sounding.runs.retrieved import Retrieved
@@ -27,7 +27,7 @@ from sounding.selection.mtc.confidence import Confidence
 from sounding.selection.mtc.session import Session, SessionParameters, known_judgments, session_parameters
 from sounding.selection.strategies import Pick
 
-View = Literal["documents", "ranking", "pairs", "forecast"]
+View = Literal["documents", "ranking", "pairs", "forecast", "proof"]
 VIEWS: tuple[View, ...] = ("ranking", "pairs", "documents", "forecast")
 
 
@@ -97,10 +97,15 @@ def plan(
     believed = session.confidence()
     proven = _proven(session, believed, sure if {"ranking", "pairs"} & set(views) else np.inf, bars)
     stated = believed.stated(session.basis())
+    proof = None
+    if "proof" in views:
+        if pair is None:
+            raise DataError("a proof is of the order of two runs; give pair")
+        proof = _proof(session, believed, pair)
     result = JudgingPlan(
-        session=session, confidence=stated, picks=tuple(picks), proven=proven, sure=sure, outlook=None,
-        wanted=wanted, most=most, forecasts=None, holds=None, unsaid=None, cut=read.cut, policies=policies,
-        seed=seed,
+        proof=proof, session=session, confidence=stated, picks=tuple(picks), proven=proven, sure=sure,
+        outlook=None, wanted=wanted, most=most, forecasts=None, holds=None, unsaid=None, cut=read.cut,
+        policies=policies, seed=seed,
     )  # fmt: skip
     if first is not None:
         first(result)
@@ -158,6 +163,13 @@ def _proven(session: Session, confidence: Confidence, sure: float, bars: Bars) -
     pairs = pairs[confidence.of_pairs()[pairs[:, 0], pairs[:, 1]] >= sure]
     with bars(len(session.retrieved.topics), "looking for proofs") as progress:
         return session.proven(pairs, progress)
+
+
+def _proof(session: Session, confidence: Confidence, pair: tuple[str, str]) -> Proof:
+    """Return how few judgments would prove the order of two runs, the better one first."""
+    names = session.retrieved.runs
+    run, other = sorted((names.index(name) for name in pair), key=list(confidence.order).index)
+    return Proof(run=names[run], other=names[other], judgments=session.fewest_judgments(run, other))
 
 
 def _holds(

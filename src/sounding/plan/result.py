@@ -17,6 +17,15 @@ from sounding.selection.mtc.session import Session, SessionParameters
 from sounding.selection.strategies import Pick
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """The fewest judgments found that could prove one run above another by equation 3 of the paper."""
+
+    run: str
+    other: str
+    judgments: list[tuple[int, bool]] | None  # document, and relevant or not; None: none can prove it
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class JudgingPlan:
     """What is known about the order of some runs, and what to judge next."""
@@ -35,6 +44,7 @@ class JudgingPlan:
     cut: str | None  # how the judgments were cut, in a sentence
     policies: Policies
     seed: int
+    proof: Proof | None = None  # None: not asked for
 
     @property
     def retrieved(self) -> Retrieved:

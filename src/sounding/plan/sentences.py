@@ -9,7 +9,7 @@ import numpy as np
 from sounding.compare.holds import Holds
 from sounding.core.text import format_chance, judging_time, plural
 from sounding.plan.forecast import FIRST_CHECK, JudgingForecast
-from sounding.plan.result import JudgingPlan
+from sounding.plan.result import JudgingPlan, Proof
 from sounding.runs.ranking import Values
 from sounding.selection.mtc.confidence import Confidence
 from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN
@@ -45,6 +45,25 @@ def headline(plan: JudgingPlan, seconds: float, *, proofs: bool) -> str:
     if plan.forecasts is not None:
         return forecast_answer(plan.forecasts, plan.wanted or 0.0, seconds) + action
     return _certainty(plan, proofs=proofs) + action
+
+
+PROOF = (
+    "Algorithm 1 of Carterette et al. (2006), with the outcome that helps most; chance: that a document turns"
+    " out so. The best run of luck: expect to need more."
+)
+
+
+def proof_headline(plan: JudgingPlan, proof: Proof, seconds: float) -> str:
+    """Say how few judgments could prove that one run is above another."""
+    claim = f"{proof.run} is above {proof.other} by {plan.form.name}"
+    if proof.judgments is None:
+        return f"No judgments of these documents can prove that {claim}."
+    if not proof.judgments:
+        return f"It is proven that {claim}: no further judgment can reverse the order."
+    number = len(proof.judgments)
+    return (
+        f"At best, {plural(number, 'judgment')} ({judging_time(number, seconds)}) would prove that {claim}."
+    )
 
 
 def _certainty(plan: JudgingPlan, *, proofs: bool) -> str:

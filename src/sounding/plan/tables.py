@@ -42,6 +42,29 @@ def ranking_table(plan: JudgingPlan, *, people: bool) -> Table:
     )
 
 
+def proof_table(plan: JudgingPlan) -> Table:
+    """Return the documents whose judgments would prove the order of a pair, and the grades that do."""
+    names, proof = plan.retrieved, plan.proof
+    steps = [] if proof is None or proof.judgments is None else proof.judgments
+    documents = [document for document, _ in steps]
+    return Table(
+        [
+            Column("topic", [names.topics[names.topic[document]] for document in documents]),
+            Column("doc", [names.docs.text(document) for document in documents]),
+            Column("proves if", ["relevant" if relevant else "nonrelevant" for _, relevant in steps]),
+            Column("chance", [_chance_of(plan, *step) for step in steps], digits=3),
+        ],
+        title="Fewest judgments that could prove the order",
+        notes=[sentences.PROOF] if steps else [],
+        keys=2,
+    )
+
+
+def _chance_of(plan: JudgingPlan, document: int, relevant: bool) -> float | None:
+    chance = plan.session.chance(document)
+    return None if chance is None else chance if relevant else 1 - chance
+
+
 def pairs_table(plan: JudgingPlan, *, brief: bool, people: bool) -> Table:
     """Return one row per pair that matters, the better run first, the least certain pairs on top."""
     confidence, holds = plan.confidence, plan.holds

@@ -116,7 +116,8 @@ def columns_note(sure: float) -> str:
     """Explain the columns of the curves."""
     return (
         "tau: agreement with the truth of expected values, plain values (unjudged nonrelevant) and bpref."
-        f" claimed: pairs whose order is {100 * sure:g}% certain. in bin: runs in their bin of the truth."
+        f" claimed: pairs whose order is {100 * sure:g}% certain. proven: pairs whose order no"
+        " judgment can reverse (Eq. 3). in bin: runs in their bin of the truth."
         " as pool: share of the judged documents that a pool of the same size has."
     )
 

@@ -59,6 +59,7 @@ CURVES = {
     "of pool": ("cost", 3), "relevant": ("relevant", 0), "confidence": ("confidence", 3),
     "tau expected": ("tau_expected", 3), " plain": ("tau_plain", 3), " bpref": ("tau_bpref", 3),
     "pairs right": ("accuracy", 3), "claimed": ("claimed", 3), " of these right": ("right", 3),
+    "proven": ("proven", 3),
     "in bin": ("bins", 3), "as pool": ("overlap", 3),
 }  # fmt: skip
 

@@ -127,6 +127,7 @@ class Checkpoint(NamedTuple):
     accuracy: float  # share of the pairs that differ in truth which expected values have in the right order
     claimed: float  # share of these pairs whose order was at least `sure`
     right: float  # share of the claimed ones that are right; NaN: none was claimed
+    proven: float  # share of these pairs whose order equation 3 proves
     bins: float  # share of the runs that expected values put into their bin; NaN: there are no bins
     cost: float  # share of the whole pool that is judged
     overlap: float  # share of the judged documents that a pool of the same size has too
@@ -187,7 +188,8 @@ def trial_looks(
         if strategy is not None:  # a session that chooses nothing need not follow each judgment
             now = session.knowing([(one, float(truth.grades[one])) for one in documents], session.seed)
         confidence = now.confidence()
-        row = _row(session, confidence, truth, judged, name, len(documents), sure)
+        proven = _proven(now, confidence, truth.values)
+        row = _row(session, confidence, truth, judged, name, len(documents), sure, proven)
         return Look(row, list(documents), confidence)
 
     for pick in judging(strategy or session, truth.grades, last, progress):
@@ -208,6 +210,7 @@ def _row(
     name: str,
     number: int,
     sure: float,
+    proven: float,
 ) -> Checkpoint:
     plain, bpref = values_so_far(session, judged)
     accuracy, claimed, right = _scored(confidence, truth.values, sure)
@@ -218,10 +221,22 @@ def _row(
         tau_expected=kendall_tau(confidence.values, truth.values),
         tau_plain=kendall_tau(plain, truth.values),
         tau_bpref=kendall_tau(bpref, truth.values),
-        accuracy=accuracy, claimed=claimed, right=right,
+        accuracy=accuracy, claimed=claimed, right=right, proven=proven,
         bins=_in_their_bins(confidence, truth), cost=number / len(truth.pool),
         overlap=float(np.isfinite(judged[truth.pool[:number]]).mean()),
     )  # fmt: skip
+
+
+def _proven(session: Session, confidence: Confidence, truth: Values) -> float:
+    """Return the share of proven pairs among those that differ in truth; NaN: none differ."""
+    first, second = np.triu_indices(len(truth), 1)
+    differs = truth[first] != truth[second]
+    if not differs.any():
+        return np.nan
+    # Only the run with the larger expected value can be proven better.
+    swap = confidence.values[first] < confidence.values[second]
+    pairs = np.where(swap[:, np.newaxis], np.stack([second, first], 1), np.stack([first, second], 1))[differs]
+    return float(session.proven(pairs)[pairs[:, 0], pairs[:, 1]].mean())
 
 
 def _in_their_bins(confidence: Confidence, truth: Truth) -> float:

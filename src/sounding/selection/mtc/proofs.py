@@ -17,10 +17,13 @@ where "both" is a ranking that has each shared document at the lower of its two 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from sounding.core.arrays import NDArray
+from sounding.core.errors import DataError
 from sounding.core.workers import Progress
 from sounding.measures.forms import Form
 from sounding.runs.ranking import Counts, Values
@@ -126,3 +129,123 @@ def _divisors(
     most = known + np.array([float(one.unjudged.sum()) for one in beliefs])
     least = form.divisors(np.maximum(known, 1))
     return list(zip(least.tolist(), np.maximum(form.divisors(most), least).tolist(), strict=True))
+
+
+# -- how few judgments would prove an order ---------------------------------------------------------
+
+
+class ProofStep(NamedTuple):
+    """A document that is judged to prove an order, and the grade that helps most."""
+
+    topic: int
+    place: int  # in the lists of the topic
+    relevant: bool
+
+
+@dataclass(slots=True, eq=False)
+class _TopicGap:
+    """The gap of one topic, and what judging each of its unjudged documents could add to it.
+
+    With P and N the positive and negative parts of c_ij, the gap is the sum of N over pairs of documents that
+    may be relevant, plus the sum of P over pairs that are.
+    """
+
+    form: Form
+    documents: Counts  # (document,) places of the documents that one of the two runs has
+    gains: NDArray[np.float64]  # P, (document, document)
+    risks: NDArray[np.float64]  # N
+    relevant: NDArray[np.bool_]  # (document,)
+    possible: NDArray[np.bool_]  # (document,) relevant or unjudged
+    known: float  # relevant documents
+    unjudged: float  # documents of the topic, of other runs too
+
+    @staticmethod
+    def of(
+        form: Form, lists: TopicLists, beliefs: Beliefs, elsewhere: float, pair: tuple[int, int]
+    ) -> _TopicGap:
+        own, other = lists.by_document(form.weights * lists.filled)[list(pair)]
+        documents = ((own > 0) | (other > 0)).nonzero()[0]
+        own, other = own[documents], other[documents]
+        if form.pairs:
+            differences = np.minimum.outer(own, own) - np.minimum.outer(other, other)
+        else:
+            differences = np.diag(own - other)
+        unjudged = beliefs.unjudged[:-1]
+        relevant = (beliefs.probability[:-1] == 1) & ~unjudged
+        return _TopicGap(
+            form=form, documents=documents, gains=np.maximum(differences, 0),
+            risks=np.minimum(differences, 0), relevant=relevant[documents],
+            possible=(relevant | unjudged)[documents], known=float(relevant.sum()) + elsewhere,
+            unjudged=float(unjudged.sum()),
+        )  # fmt: skip
+
+    def share(self, gap: Values, relevant: float, unjudged: float) -> Values:
+        """Return what gaps count for the mean over topics, in the worst case."""
+        least = self.form.divisors(np.array([max(relevant, 1.0)]))[0]
+        most = max(self.form.divisors(np.array([relevant + unjudged]))[0], least)
+        return np.where(gap >= 0, gap / most, gap / least)
+
+    def gap(self) -> float:
+        """Return the gap; a pair of documents counts once."""
+        total = 0.0
+        for table, chosen in ((self.gains, self.relevant), (self.risks, self.possible)):
+            some = table[np.ix_(chosen, chosen)]
+            total += float(some.sum() + np.trace(some)) / 2
+        return total
+
+    def best(self) -> tuple[float, int, bool]:
+        """Return the largest growth of the share by one judgment, the document's row, and its grade."""
+        gap = self.gap()
+        now = float(self.share(np.array(gap), self.known, self.unjudged))
+        free = self.possible & ~self.relevant
+        if not free.any():
+            return -np.inf, -1, False
+        if_relevant = gap + self.gains.diagonal() + self.gains @ self.relevant
+        if_not = gap - self.risks @ self.possible
+        growth = np.array(
+            [
+                self.share(if_not, self.known, self.unjudged - 1) - now,
+                self.share(if_relevant, self.known + 1, self.unjudged - 1) - now,
+            ]
+        )
+        growth[:, ~free] = -np.inf
+        relevant, row = np.unravel_index(int(growth.argmax()), growth.shape)
+        return float(growth[relevant, row]), int(row), bool(relevant)
+
+    def judge(self, row: int, relevant: bool) -> None:
+        """Record a judgment."""
+        self.relevant[row], self.possible[row] = relevant, relevant
+        self.known += relevant
+        self.unjudged -= 1
+
+
+def fewest_judgments(
+    form: Form,
+    lists: Sequence[TopicLists],
+    beliefs: Sequence[Beliefs],
+    elsewhere: Sequence[float],
+    pair: tuple[int, int],
+) -> tuple[ProofStep, ...] | None:
+    """Return the fewest judgments found that could prove the first run of a pair above the second.
+
+    They prove it if each document turns out as listed. As in Algorithm 1 of the paper's appendix, the next
+    document is the one that adds most to the gap of equation 3; here it may also be one that favors the other
+    run, judged nonrelevant. None: no judgments can prove it.
+    """
+    if form.stops is not None:
+        raise DataError(f"{form.name} is no sum over documents, which equation 3 needs; use AP, for example")
+    topics = [_TopicGap.of(form, *one, pair) for one in zip(lists, beliefs, elsewhere, strict=True)]
+    shares = [float(topic.share(np.array(topic.gap()), topic.known, topic.unjudged)) for topic in topics]
+    best = [topic.best() for topic in topics]
+    steps: list[ProofStep] = []
+    while sum(shares) <= ROUNDING:
+        number = max(range(len(topics)), key=lambda one: best[one][0])
+        growth, row, relevant = best[number]
+        if not growth > 0:
+            return None
+        topic = topics[number]
+        steps.append(ProofStep(number, int(topic.documents[row]), relevant))
+        topic.judge(row, relevant)
+        shares[number] += growth
+        best[number] = topic.best()
+    return tuple(steps)

@@ -25,7 +25,7 @@ from sounding.runs.retrieved import NONE, Retrieved
 from sounding.runs.topic_lists import TopicLists, places_of, topic_lists
 from sounding.selection.mtc.confidence import Confidence, drawn_chances, normal_chances
 from sounding.selection.mtc.moments import Matrix
-from sounding.selection.mtc.proofs import proven_pairs
+from sounding.selection.mtc.proofs import fewest_judgments, proven_pairs
 from sounding.selection.mtc.topic_state import (
     NOTHING_DUE,
     NOTHING_LEFT,
@@ -446,6 +446,19 @@ class Session:
             [topic.elsewhere for topic in self._topics],
             np.concatenate([matter, matter[:, ::-1]]) if pairs is None else pairs, progress,
         )  # fmt: skip
+
+    def fewest_judgments(self, run: int, other: int) -> list[tuple[int, bool]] | None:
+        """Return the fewest judgments found that could prove a run above another; None: none can.
+
+        One row a document: its number, and whether it has to be relevant.
+        """
+        steps = fewest_judgments(
+            self.form, [topic.lists for topic in self._topics], [topic.beliefs for topic in self._topics],
+            [topic.elsewhere for topic in self._topics], (run, other),
+        )  # fmt: skip
+        if steps is None:
+            return None
+        return [(int(self._topics[step.topic].lists.documents[step.place]), step.relevant) for step in steps]
 
     def chance(self, document: int) -> float | None:
         """Return how likely a document is to be relevant, 0 or 1 if judged; None if it does not count."""

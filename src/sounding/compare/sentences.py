@@ -35,8 +35,8 @@ LEGEND = (
     " › ‹ ~ the same where the case is weak; ? not tested."
 )
 EXAMPLES = (
-    "For each case the pair that shows it best: both its tests, on performance and on assessment, are as"
-    " far from the other answer as in any pair of that case."
+    "For each case, the clearest pair: both its tests, on performance and on assessment, are farthest from"
+    " the other answer."
 )
 POWER = (
     "Power: the chance of finding the observed difference if it is the true one; topics needed to find it."

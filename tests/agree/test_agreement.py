@@ -67,7 +67,7 @@ def test_kappa_is_of_relevance_and_of_grades() -> None:
 def test_weighted_kappa_is_of_two() -> None:
     found = assessor_agreements(random_panel(1), bootstrap=Bootstrap(10))
     assert not any(np.isnan(group.estimates["kappa_weighted"].value) for group in found.groups[:-1])
-    assert found.everyone.estimates["kappa_weighted"].reason == "defined for two assessors"
+    assert "two assessors" in found.everyone.estimates["kappa_weighted"].reason
 
 
 def test_what_all_others_reject_by_hand() -> None:

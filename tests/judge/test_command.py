@@ -517,6 +517,8 @@ def test_exports_go_to_a_file_or_to_standard_output(
     assert len(read_qrels(tmp_path / "qrels.txt").docs) == 6
     call("judge", "export", project, "qrels")
     assert capfdbinary.readouterr().out == (tmp_path / "qrels.txt").read_bytes()
+    call("judge", "export", project, "qrels", "-o", "-", "--quiet")  # prints, and makes no file "-"
+    assert capfdbinary.readouterr() == ((tmp_path / "qrels.txt").read_bytes(), b"")
     call("judge", "export", project, "qrels", "--event", 8)
     assert len(capfdbinary.readouterr().out.splitlines()) == 2
     call("judge", "export", project, "log", "-o", tmp_path / "log.jsonl", "--quiet")
@@ -528,6 +530,21 @@ def test_exports_go_to_a_file_or_to_standard_output(
     call("judge", "export", project, "qrels", "-o", tmp_path / "no" / "where", expect=1)
     assert b"cannot be written" in capfdbinary.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["files", "log.jsonl", "project", "qrels.txt"]
+
+
+def test_only_tables_for_people_cut_a_title(
+    project: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    title = "how the flutter of a long wing behaves " * 5
+    (files / "long.tsv").write_text(f"301\t{title}\n")
+    call("judge", "import", project, "--topics", files / "long.tsv")
+    capsys.readouterr()
+    for words in (["topics", project], ["status", project, "--view", "topics"]):
+        call("judge", *words)
+        assert title.strip() not in " ".join(capsys.readouterr().out.split())
+        for form in ("csv", "json", "jsonl"):
+            call("judge", *words, "--format", form)
+            assert title.strip() in capsys.readouterr().out
 
 
 def test_runs_topics_and_judgments_are_added_later(

@@ -277,7 +277,10 @@ class ExportOptions(ProjectOptions):
     event: int | None = declare.count("Export the state after event N of the log.", metavar="N")
     all_topics: bool = declare.flag("Include judgments of candidate and dropped topics.")
     output: Path | None = declare.option(
-        type=click.Path(dir_okay=False, path_type=Path), help="Write to FILE.", spelled="-o --output"
+        type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+        callback=declare.writable,
+        help="Write to FILE; - means standard output.",
+        spelled="-o --output",
     )
     quiet: bool = _NO_REMARKS
 

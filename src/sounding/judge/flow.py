@@ -238,7 +238,7 @@ def status(options: command.StatusOptions) -> None:
     if view is None and layout in ("csv", "jsonl", "parquet"):
         raise click.UsageError(f"{layout} holds one table; give --view topics or --view runs")
     with open_project(options.folder) as project:
-        views = tables.status_tables(project)
+        views = tables.status_tables(project, brief=layout in PEOPLE)
     if view is not None and view not in views:
         raise DataError(views["topics"].notes[0])  # the reason why the runs are not ranked
     if view is None and layout == "json":
@@ -457,7 +457,7 @@ def topics(options: command.TopicsOptions) -> None:
                 why = organizing.why_no_more(project, options.each)
                 done.append(f"{plural(given, 'assignment')} made: {why}")
         _say(options, "; ".join(done))
-        _write(options, tables.topic_table(project))
+        _write(options, tables.topic_table(project, brief=options.format_name in PEOPLE))
 
 
 def _listed(store: Store, given: Iterable[str]) -> list[str]:

@@ -10,7 +10,7 @@ from sounding.core.text import natural_order, plural
 from sounding.judge.organizing import instructions_of, named_topics, notes_of, topic_states
 from sounding.judge.progress import FEWEST, Live, TopicCounts
 from sounding.judge.project import Project
-from sounding.judge.records import User
+from sounding.judge.records import Topic, User
 from sounding.judge.review import DifferingDocument, JudgmentAudit, agreement_of, audits_of
 from sounding.judge.search import shortened
 from sounding.judge.settings import Order, Settings
@@ -42,8 +42,11 @@ def user_table(store: Store, number: int | None = None, link: str | None = None)
     )
 
 
-def status_tables(project: Project) -> dict[str, Table]:
-    """Return the table `topics` with its progress and, if the runs can be ranked, the table `runs`."""
+def status_tables(project: Project, *, brief: bool = True) -> dict[str, Table]:
+    """Return the table `topics` with its progress and, if the runs can be ranked, the table `runs`.
+
+    `brief` cuts long titles, for people.
+    """
     if reason := project.engine.why_no_ranking():
         remedy = (
             "choose topics with: sounding judge topics DIR --choose ID,..."
@@ -57,7 +60,7 @@ def status_tables(project: Project) -> dict[str, Table]:
         ]
         return {"topics": Table(columns, notes=[f"{reason} There is nothing to judge; {remedy}"])}
     live = project.engine.live()
-    return {"topics": _topics(project, live), "runs": _runs(live)}
+    return {"topics": _topics(project, live, brief), "runs": _runs(live)}
 
 
 def waiting_columns(settings: Settings, rows: Sequence[TopicCounts]) -> list[Column]:
@@ -68,7 +71,12 @@ def waiting_columns(settings: Settings, rows: Sequence[TopicCounts]) -> list[Col
     ]
 
 
-def _topics(project: Project, live: Live) -> Table:
+def _title(topic: Topic | None, brief: bool) -> str:
+    title = "" if topic is None else topic.title
+    return shortened(title, TITLE) if brief else title
+
+
+def _topics(project: Project, live: Live, brief: bool) -> Table:
     assessors = Counter(topic for topic, _ in project.store.assigned())
     known = {topic.id: topic for topic in project.store.topics()}
     names = sorted({*live.topics, *known}, key=natural_order)
@@ -82,7 +90,7 @@ def _topics(project: Project, live: Live) -> Table:
     return Table(
         [
             Column("topic", names),
-            Column("title", [shortened(known[name].title, TITLE) if name in known else "" for name in names]),
+            Column("title", [_title(known.get(name), brief) for name in names]),
             Column("status", [known[name].status if name in known else "no text" for name in names]),
             Column("order", [project.engine.order(name).policy for name in names]),
             Column("assessors", [assessors[name] for name in names]),
@@ -146,15 +154,15 @@ def sign_in(user: User) -> str:
     return "invited" if user.password_hash is None else "yes"
 
 
-def topic_table(project: Project) -> Table:
-    """List every topic with status, order, assessors and progress."""
+def topic_table(project: Project, *, brief: bool) -> Table:
+    """List every topic with status, order, assessors and progress; `brief` cuts long titles, for people."""
     states = topic_states(project)
     counts = [one.counts for one in states]
     none = "no topics yet; add some with: sounding judge import DIR --topics FILE"
     return Table(
         [
             Column("topic", [one.topic.id for one in states]),
-            Column("title", [shortened(one.topic.title, TITLE) for one in states]),
+            Column("title", [_title(one.topic, brief) for one in states]),
             Column("status", [one.topic.status for one in states]),
             Column("order", [one.order.policy for one in states]),
             Column("assessors", [", ".join(person.name for person in one.assessors) for one in states]),

@@ -82,7 +82,58 @@ def test_init_says_what_there_is_and_what_is_missing(
     call("judge", "init", tmp_path / "q", "--corpus", files / "docs.jsonl", "--runs", files / "runs")
     said = capsys.readouterr().err
     assert "0 topics, 3 runs; 0 to judge: the documents that the runs retrieved for each topic\n" in said
-    assert "the runs contain 2 topics without a text, such as 301: nobody can judge them" in said
+    assert "the runs contain 2 topics without a text, such as 301, 302: nobody can judge them" in said
+
+
+def init_with_topics(
+    tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str], topics: str, *, runs: tuple[str, ...]
+) -> tuple[str, str]:
+    """What `init` says of these topics and of runs that number them so; then what `status` says."""
+    (files / "topics.tsv").write_text(topics)
+    lines = [f"{topic} Q0 d{rank:02} {rank} {9 - rank} r\n" for topic in runs for rank in range(3)]
+    (files / "runs" / "bm25.txt").write_text("".join(lines))
+    folder = tmp_path / "p"
+    call(
+        "judge", "init", folder, "--corpus", files / "docs.jsonl", "--topics", files / "topics.tsv",
+        "--runs", files / "runs" / "bm25.txt",
+    )  # fmt: skip
+    said = capsys.readouterr().err
+    call("judge", "status", folder, "--format", "json")
+    return said, capsys.readouterr().out
+
+
+def test_init_compares_topics_and_runs_both_ways_and_counts_as_status_does(
+    tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As Cranfield's query file does, whose ids are not the positions that runs and judgments use."""
+    topics = "1\tflutter\n2\twhales\n4\treefs\n8\ttides\n"
+    said, status = init_with_topics(tmp_path, files, capsys, topics, runs=("1", "2", "3", "4"))
+    assert "9 to judge" in said  # of 1, 2 and 4: nobody can judge 3, which has no text
+    assert "the runs contain 1 topic more without a text, such as 3" in said
+    assert 'no run has 1 topic of the project, such as 8 "tides"' in said
+    assert '3 in the runs would be 4 "reefs"; 4 in the runs would be 8 "tides"' in said
+    assert "the wrong question for 1 topic:" in said
+    found = json.loads(status)["topics"]
+    assert found["left"] == sum(row["left"] for row in found["rows"]) == 9
+    assert {row["topic"]: row["left"] for row in found["rows"]}["3"] == 0
+
+
+def test_init_shows_titles_of_topics_that_may_be_others(
+    tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said, _ = init_with_topics(tmp_path, files, capsys, "5\tflutter\n6\twhales\n", runs=("5", "7"))
+    assert "check that these mean the same questions" in said
+    assert '5 "flutter"' in said
+    assert 'no run has 1 topic of the project, such as 6 "whales"' in said
+
+
+def test_init_says_nothing_of_topics_that_agree_or_of_none(
+    tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said, _ = init_with_topics(tmp_path, files, capsys, "301\tflutter\n302\twhales\n", runs=("302", "301"))
+    assert "no run has" not in said
+    assert "without a text" not in said
+    assert "in the runs would be" not in said
 
 
 @pytest.mark.parametrize(

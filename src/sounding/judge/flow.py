@@ -104,21 +104,13 @@ def init(options: command.InitOptions) -> None:
 def _contents(project: Project) -> Iterator[str]:
     """Yield the documents to judge, and which topics and documents of the runs nobody can judge."""
     runs, engine = project.engine.run_names(), project.engine
-    topics = [topic.id for topic in project.store.topics()]
-    counted = engine.counts().topics
-    left = sum(counted[topic].left for topic in topics if topic in counted)  # only topics with a text
+    left, _ = organizing.left_to_judge(project, engine.counts())
     which = "a sample of the documents" if engine.general_order().is_sample else "the documents"
     yield (
-        f"{plural(project.corpus.count, 'document')}, {plural(len(topics), 'topic')},"
+        f"{plural(project.corpus.count, 'document')}, {plural(len(project.store.topics()), 'topic')},"
         f" {plural(len(runs), 'run')}; {left:,} to judge: {which} that the runs retrieved for each topic"
     )
-    strangers = [topic for topic in engine.topics() if topic not in topics]
-    if strangers:
-        yield (
-            f"the runs contain {plural(len(strangers), 'topic')}{' more' if topics else ''} without a text,"
-            f" such as {strangers[0]}: nobody can judge {'it' if len(strangers) == 1 else 'them'}, but every"
-            " run's value includes them"
-        )
+    yield from organizing.topic_differences(project)
     if lost := engine.lost(project.corpus):
         such = describe_missing(lost, project.corpus)
         yield f"not in the corpus: {plural(len(lost), 'document')} of the runs, such as {such}"
@@ -162,6 +154,8 @@ def import_files(options: command.ImportOptions) -> None:
             read = import_qrels(project, source, qrels_format=options.qrels_format, assessor=options.assessor)
             counted = f"{source}: {plural(read.rows, 'judgment')}, {read.changed:,} new or changed"
             _say(options, "; ".join((counted, *read.remarks)))
+        if options.topics or options.runs:
+            _say(options, *organizing.topic_differences(project))
         if options.qrels:
             project.engine.refit_if_due(quiet=True)
 

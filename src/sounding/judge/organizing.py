@@ -12,9 +12,9 @@ from hashlib import blake2s
 from typing import Any, get_args
 
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.core.text import first_few, natural_order, plural
+from sounding.core.text import first_few, natural_order, plural, shorten
 from sounding.judge.engine import Engine
-from sounding.judge.progress import TopicCounts
+from sounding.judge.progress import Counts, TopicCounts
 from sounding.judge.project import Project
 from sounding.judge.records import Role, Topic, TopicStatus, User
 from sounding.judge.settings import Order, Settings
@@ -24,6 +24,8 @@ INSTRUCTIONS = "instructions"  # the name of the setting
 
 
 MOST_NAMED = 10  # topics listed in a note
+MOST_COMPARED = 3  # topics shown with their titles,
+MOST_TITLE = 50  # and characters of these
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,6 +271,73 @@ def no_runs_note(engine: Engine) -> str:
     topics = first_few(found, MOST_NAMED)
     return (
         f"No run has documents for {whose} {topics}, so there is nothing to judge. Add a run that has some."
+    )
+
+
+def left_to_judge(project: Project, counts: Counts) -> tuple[int, int]:
+    """Return the documents left to judge of topics with a text, and of topics that have none.
+
+    Nobody can judge the latter until their topic has a text.
+    """
+    known = {topic.id for topic in project.store.topics()}
+    left = [0, 0]
+    for name, one in counts.topics.items():
+        left[name not in known] += one.left
+    return left[0], left[1]
+
+
+def topic_differences(project: Project) -> list[str]:
+    """Say which topics only the runs have, and which only the topic file; empty if both have the same.
+
+    If both have some, the same number may mean different questions, so the notes show titles.
+    """
+    in_runs = dict.fromkeys(sorted(project.engine.topics(), key=natural_order))
+    topics = {one.id: one for one in sorted(project.store.topics(), key=lambda one: natural_order(one.id))}
+    without_text = [name for name in in_runs if name not in topics]
+    without_run = (
+        [one for name, one in topics.items() if name not in in_runs and one.in_use] if in_runs else []
+    )
+    notes = []
+    if without_text:
+        them, more = "it" if len(without_text) == 1 else "them", " more" if topics else ""
+        notes.append(
+            f"the runs contain {plural(len(without_text), 'topic')}{more} without a text, such as"
+            f" {first_few(without_text[:MOST_COMPARED], MOST_COMPARED)}: nobody can judge {them}, but every"
+            " run's value includes them"
+        )
+    if without_run:
+        such = first_few([titled(one) for one in without_run[:MOST_COMPARED]], MOST_COMPARED)
+        notes.append(f"no run has {plural(len(without_run), 'topic')} of the project, such as {such}")
+    if without_text and without_run:
+        notes.append(_renumbered(in_runs, list(topics.values())))
+    return notes
+
+
+def titled(topic: Topic) -> str:
+    """Return the id of a topic with its title."""
+    return f'{topic.id} "{shorten(topic.title, MOST_TITLE)}"' if topic.title else topic.id
+
+
+def _renumbered(in_runs: dict[str, None], topics: list[Topic]) -> str:
+    """Warn that the runs may number the topics differently, with the first topics that would differ."""
+    common = [one for one in topics if one.id in in_runs]
+    if list(in_runs) == [str(number) for number in range(1, len(topics) + 1)]:
+        differ = [(name, one) for name, one in zip(in_runs, topics, strict=True) if name != one.id]
+        wrong = sum(one.id in in_runs for _, one in differ)
+        meant = "; ".join(
+            f"{name} in the runs would be {titled(one)}" for name, one in differ[:MOST_COMPARED]
+        )
+        return (
+            f"the runs number {plural(len(topics), 'topic')} from 1 to {len(topics)}, so they probably count"
+            f" the positions of the topics: {meant}. If so, assessors see the wrong question for"
+            f" {plural(wrong, 'topic')}: renumber the topic file and create the project again"
+        )
+    if not common:
+        return "the topics and the runs have no id in common: give the file with the topics of these runs"
+    such = "; ".join(map(titled, common[:MOST_COMPARED]))
+    return (
+        f"both have {plural(len(common), 'id')}: check that these mean the same questions, or assessors judge"
+        f" the wrong documents: {such}"
     )
 
 

@@ -7,7 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sounding.core.text import natural_order, plural
-from sounding.judge.organizing import instructions_of, named_topics, notes_of, topic_states
+from sounding.judge.organizing import (
+    instructions_of,
+    left_to_judge,
+    named_topics,
+    notes_of,
+    topic_states,
+)
 from sounding.judge.progress import FEWEST, Live, TopicCounts
 from sounding.judge.project import Project
 from sounding.judge.records import Topic, User
@@ -81,12 +87,13 @@ def _topics(project: Project, live: Live, brief: bool) -> Table:
     known = {topic.id: topic for topic in project.store.topics()}
     names = sorted({*live.topics, *known}, key=natural_order)
     rows = [live.of(name) for name in names]
-    total = live.total
+    total, (left, textless) = live.total, left_to_judge(project, live)
     unclear = f" ({total.cannot:,} of them impossible to judge)" if total.cannot else ""
     unclear += f"; {total.unsettled:,} to be settled" if total.unsettled else ""
     unclear += f"; {total.again:,} need more assessors" if total.again else ""
     unused = sum(one.judged + one.unsettled for one in live.unused.values())
     apart = f"; not counted: {unused:,} for topics that are not chosen or in no run" if unused else ""
+    apart += f"; {textless:,} more of topics without a text, which nobody can judge" if textless else ""
     return Table(
         [
             Column("topic", names),
@@ -96,19 +103,20 @@ def _topics(project: Project, live: Live, brief: bool) -> Table:
             Column("assessors", [assessors[name] for name in names]),
             Column("judged", [row.judged for row in rows]),
             Column("relevant", [row.relevant for row in rows]),
-            Column("left", [row.left for row in rows]),
+            Column("left", [row.left if name in known else 0 for name, row in zip(names, rows, strict=True)]),
             *waiting_columns(project.settings, rows),
         ],
         title=project.settings.title,
         notes=[
             f"{plural(total.judged, 'document')} judged{unclear}; {total.relevant:,} relevant;"
-            f" {total.left:,} left{apart}. A document counts once for each of its topics.",
+            f" {left:,} left{apart}. A document counts once for each of its topics.",
             *notes_of(project.engine),
         ],
         facts={
             "database": project.store.kind(),
             "sequence": live.sequence,
-            **{name: getattr(total, name) for name in ("judged", "relevant", "cannot", "unsettled", "left")},
+            **{name: getattr(total, name) for name in ("judged", "relevant", "cannot", "unsettled")},
+            "left": left,
             "short_of_assessors": list(project.engine.short_of_assessors()),
         },
     )

@@ -17,8 +17,9 @@ from sounding.data.formats import run_sources
 from sounding.data.labels import Labels, read_labels
 from sounding.data.reading import Reading, map_runs
 from sounding.data.tables import Qrels, Run
+from sounding.estimate.by_topic import face_value
 from sounding.estimate.calibration import MOST_LEVELS
-from sounding.estimate.estimating import estimate, face_value
+from sounding.estimate.estimating import estimate
 from sounding.estimate.estimators import Lists
 from sounding.estimate.forms import LINEAR, GainForm, form_of
 from sounding.estimate.frame import Frame, build_frame, lists_of, pairs_of

@@ -24,7 +24,8 @@ class EstimateOptions(declare.RankingOptions, declare.FileOptions):
         spelled="--judge",
     )
     measures: tuple[str, ...] = declare.measures(
-        "Estimate measure M: P, RBP, DCG, SDCG or ERR; repeatable.  [default: P@10, RBP, DCG@10]"
+        "Estimate measure M: P, RBP, DCG, SDCG or ERR, or any if topics were judged whole; repeatable."
+        "  [default: P@10, RBP, DCG@10]"
     )
     level: float = declare.number(
         "Count grades from this one up as relevant, unless the measure sets its own.",
@@ -48,7 +49,8 @@ def command(options: EstimateOptions) -> None:
     """Estimate how RUNs would score if people judged every document, from a sample and machine labels.
 
     QRELS holds people's judgments of a random sample of the labeled documents, with the probability of
-    each (prels, a probability column, or strata). The intervals are valid however wrong the labels are;
+    each (prels, a probability column, or strata), or of all labeled documents of some topics that chance
+    chose. The intervals are valid however wrong the labels are;
     better labels make them narrower.
 
     \b

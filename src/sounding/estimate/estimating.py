@@ -14,6 +14,7 @@ from sounding.core.text import plural
 from sounding.data.formats import run_sources
 from sounding.data.labels import read_labels, split_judges
 from sounding.data.reading import Reading, map_runs
+from sounding.estimate.by_topic import estimate_by_topic, face_value, pair_variances
 from sounding.estimate.calibration import Floats, label_indicators, predict
 from sounding.estimate.estimators import (
     Estimates,
@@ -53,7 +54,8 @@ def estimate(
 ) -> Estimation:
     """Estimate each run's mean, and each pair's difference, as if people had judged every document.
 
-    `qrels` are people's judgments of a random sample: with a probability for each (prels), or strata.
+    `qrels` are people's judgments of a random sample: with a probability for each (prels), or strata; or
+    judgments of all labeled documents of some topics, which chance chose.
     `labels` are anything that `read_labels` reads; `judges` names the machines of label files that do not.
     Without labels, `judges` names the assessors of `qrels` who are machines. Documents that nobody judged or
     labeled count as not relevant.
@@ -70,7 +72,7 @@ def estimate(
         people = reading.judgments(qrels, policies)
         machines = [] if labels is None else read_labels(labels, judges=judges)
     frame = build_frame(people, machines, policies)
-    if len(frame.grades) < FEWEST and (frame.sample.chance < 1).any():
+    if frame.whole is None and len(frame.grades) < FEWEST and (frame.sample.chance < 1).any():
         raise DataError(
             f"{people.source}: {plural(len(frame.grades), 'judged document')}; an interval needs at least"
             f" {FEWEST}"
@@ -82,18 +84,28 @@ def estimate(
         raise DataError("no runs; give at least one")
     lists, outside = lists_of(read.results, frame, policies)
     judgments = prepare(frame.judgments, policies).judgments
-    forms = [form_of(one, judgments) for one in chosen]
-    made = [
-        estimate_measure(measure, form, lists, frame, judgments.highest, procedure, confidence)
-        for measure, form in zip(chosen, forms, strict=True)
-    ]
-    uncovered = [
-        remark_on_coverage(one, np.unique(lists.cut(form.depth).doc), frame)
-        for one, form in zip(chosen, forms, strict=True)
-    ]
+    if frame.whole is not None:
+        made = estimate_by_topic(
+            chosen, frame, read.results, machines, policies, judgments.highest, procedure, confidence
+        )
+        uncovered: list[str] = []
+    else:
+        forms = [form_of(one, judgments) for one in chosen]
+        made = [
+            estimate_measure(measure, form, lists, frame, judgments.highest, procedure, confidence)
+            for measure, form in zip(chosen, forms, strict=True)
+        ]
+        uncovered = [
+            remark_on_coverage(one, np.unique(lists.cut(form.depth).doc), frame)
+            for one, form in zip(chosen, forms, strict=True)
+        ]
     labeled = int(np.count_nonzero(~np.isnan(frame.labels).all(axis=0))) if machines else 0
+    topics = frame.table.topics
+    if frame.whole is not None:
+        topics = tuple(topics[topic] for topic in frame.whole[1].tolist())
     return Estimation(
-        runs=read.names, topics=frame.table.topics, judges=tuple(one.judge for one in machines),
+        runs=read.names, topics=topics, whole=None if frame.whole is None else len(frame.whole[0]),
+        judges=tuple(one.judge for one in machines),
         described=tuple(one.described for one in machines), judged=len(frame.grades), frame=frame.size,
         labeled=labeled, outside=outside, estimates=tuple(made), confidence=confidence, procedure=procedure,
         remarks=(*filter(None, uncovered), *frame.remarks),
@@ -133,11 +145,11 @@ def estimate_measure(
         topic_reach = special.stdtrit(topics - 1, tail) * topic_error
     machine_values = _at_face_value(form, cut, weight, frame, highest)
     pairs = all_pairs(lists.runs)
-    variance = _pair_variances(covariance)
+    variance = pair_variances(covariance)
     # A difference of two runs is nearly symmetric, so that its studentized error needs no wider quantile.
     pair_reach = special.stdtrit(max(len(gains) - columns - 1, 2), tail) * np.sqrt(variance)
     difference = means[pairs[:, 0]] - means[pairs[:, 1]] if len(pairs) else np.empty(0)
-    own, base = variance.sum(), _pair_variances(alone.covariance()).sum()
+    own, base = variance.sum(), pair_variances(alone.covariance()).sum()
     if not len(pairs):
         own, base = float(np.trace(covariance)), float(np.trace(alone.covariance()))
     worth = len(gains) * (base / own - 1) if own > 0 and columns else 0.0
@@ -180,12 +192,6 @@ def _evaluate(
     return cascade(lists, form.weight(ranks), gains, sample, residual)
 
 
-def face_value(labels: Floats, highest: float) -> Floats:
-    """(document,): Return labels as grades, stretched to the highest grade of people if they end below it."""
-    best = np.nanmax(labels, initial=0.0)
-    return np.maximum(labels, 0) * (highest / best if 0 < best < highest else 1.0)
-
-
 def _at_face_value(form: GainForm, lists: Lists, weight: Floats, frame: Frame, highest: float) -> Floats:
     """(run, topic): Return the values with the first machine's labels as grades."""
     if not len(frame.labels):
@@ -193,13 +199,3 @@ def _at_face_value(form: GainForm, lists: Lists, weight: Floats, frame: Frame, h
     gains = form.gain(np.nan_to_num(face_value(frame.labels[0], highest)))
     every = Sample(doc=np.empty(0, np.int64), chance=np.empty(0))
     return _evaluate(form, lists, weight, gains, every, np.empty(0)).values
-
-
-def _pair_variances(covariance: Floats) -> Floats:
-    """(pair,): Return the variances of the differences of all pairs."""
-    pairs = all_pairs(len(covariance))
-    if not len(pairs):
-        return np.empty(0)
-    one, other = pairs[:, 0], pairs[:, 1]
-    own = np.diag(covariance)
-    return np.maximum(own[one] + own[other] - 2 * covariance[one, other], 0.0)

@@ -16,6 +16,11 @@ from sounding.runs.ranking import Judgments
 
 LINEAR = ("P", "RBP", "DCG", "SDCG")
 MULTILINEAR = ("ERR",)
+# Measures that the first documents decide have nearly normal means after 8 topics. Others depend on the
+# number of relevant documents, which differs much between topics.
+EARLY = ("P", "RBP", "DCG", "SDCG", "nDCG", "ERR", "RR", "Success")
+EARLY_DEPTH = 20
+FEW_TOPICS, MANY_TOPICS = 8, 15
 
 
 class GainForm(NamedTuple):
@@ -27,14 +32,32 @@ class GainForm(NamedTuple):
     gain: Callable[[Floats], Floats]  # of grades
 
 
+def fewest_topics(measure: Measure) -> tuple[int, int]:
+    """Return how many topics must be judged whole for a valid interval, and how many must be left.
+
+    The second matters if not all are judged: what is not known is the mean of the topics that are left.
+    """
+    early = measure.name in EARLY and (
+        measure.name in ("RBP", "ERR", "RR") or (measure.k or 1000) <= EARLY_DEPTH
+    )
+    return (FEW_TOPICS, 1) if early else (MANY_TOPICS, MANY_TOPICS)
+
+
+def has_form(measure: Measure) -> bool:
+    """Return whether a measure can be estimated from a sample of documents."""
+    asked = measure.get("judged_only") or measure.get("assessed")
+    return measure.name in (*LINEAR, *MULTILINEAR) and not asked
+
+
 def form_of(measure: Measure, judgments: Judgments) -> GainForm:
     """Return the form of a measure; raise an error if no valid interval is known for it."""
     k = measure.k
     get = measure.get
-    if get("judged_only") or get("assessed") or measure.name not in (*LINEAR, *MULTILINEAR):
+    if not has_form(measure):
         raise DataError(
-            f"{measure}: no interval from sampled judgments is known to be valid for this measure; use"
-            f" {', '.join(LINEAR)} or {', '.join(MULTILINEAR)}, or judge topics whole and use compare"
+            f"{measure}: no interval from sampled documents is known to be valid for this measure; use"
+            f" {', '.join(LINEAR)} or {', '.join(MULTILINEAR)}, or judge at least"
+            f" {fewest_topics(measure)[0]} topics whole"
         )
     if get("scale") == "topic":
         raise DataError(f"{measure}: scale='topic' depends on judgments not made; use scale='judgments'")

@@ -13,7 +13,7 @@ from sounding.core.policies import Policies
 from sounding.core.text import plural
 from sounding.data.labels import Labels
 from sounding.data.tables import Qrels, Run
-from sounding.estimate.calibration import Floats
+from sounding.estimate.calibration import Floats, Places
 from sounding.estimate.estimators import Lists, Sample
 from sounding.runs.align import align, apply_negative_policy, prepare
 
@@ -32,6 +32,8 @@ class Frame:
     grades: Floats  # (judged,)
     judgments: Qrels  # people's judgments of the sample
     remarks: tuple[str, ...]
+    # Topics that people judged whole, and all labeled topics (numbers); None: documents were sampled
+    whole: tuple[Places, Places] | None = None
 
     @property
     def size(self) -> int:
@@ -75,7 +77,12 @@ def build_frame(qrels: Qrels, labels: Sequence[Labels], policies: Policies) -> F
     for number, (one, listed) in enumerate(zip(labels, tables, strict=True)):
         said[number, row[[place[pair] for pair in listed]]] = one.table.grades
     doc = row[[place[pair] for pair in own]]
-    chance, stratum = _chances(qrels, grades, drawn, table, remarks)
+    whole = None
+    if qrels.probabilities is None and qrels.strata is None:
+        known = ~np.isnan(said).all(axis=0) if len(said) else np.ones(len(pairs), np.bool_)
+        whole = _whole_topics(qrels.source, table, doc[drawn], known, remarks)
+        drawn[drawn] = np.isin(np.repeat(np.arange(len(table.topics)), table.sizes)[doc[drawn]], whole[0])
+    chance, stratum = _chances(qrels, grades, drawn, whole, remarks)
     order = np.argsort(doc[drawn])
     sample = Sample(
         doc=doc[drawn][order], chance=chance[order], stratum=None if stratum is None else stratum[order]
@@ -86,6 +93,7 @@ def build_frame(qrels: Qrels, labels: Sequence[Labels], policies: Policies) -> F
         listed=np.full(len(pairs), True) if complete else ~np.isnan(said).all(axis=0),
         table=replace(table, grades=np.arange(len(pairs), dtype=np.float64)), labels=said, sample=sample,
         grades=grades[drawn][order], judgments=qrels.keep(drawn), remarks=tuple(remarks),
+        whole=whole,
     )  # fmt: skip
 
 
@@ -95,11 +103,50 @@ def pairs_of(table: Qrels) -> list[tuple[str, str]]:
     return list(zip(topics, table.docs.texts(), strict=True))
 
 
+def _whole_topics(
+    source: str, table: Qrels, judged: Places, known: NDArray[np.bool_], remarks: list[str]
+) -> tuple[Places, Places]:
+    """Return the topics of which every document was judged, and the topics they were drawn from.
+
+    `known` marks labeled documents. Topics that are judged in part are refused: nobody knows why the judged
+    documents were chosen.
+    """
+    topic = np.repeat(np.arange(len(table.topics)), table.sizes)
+    count = np.bincount(topic[judged], minlength=len(table.topics))
+    labeled = np.bincount(topic[known], minlength=len(table.topics)) > 0
+    whole = count == table.sizes
+    if whole.all():
+        return whole.nonzero()[0], whole.nonzero()[0]
+    part = (count > 0) & ~whole
+    if part.any() or not (whole & labeled).any():
+        missing = int((table.sizes - count).sum())
+        problem = (
+            f"{source}: the judgments do not say with which probability each document was chosen, and"
+            f" {plural(missing, 'labeled document')} of {len(table.docs):,} were not judged"
+        )
+        if whole.any() and part.any():
+            first = int(part.nonzero()[0][0])
+            raise DataError(
+                f"{problem}; {plural(int(whole.sum()), 'topic')} {'is' if whole.sum() == 1 else 'are'} judged"
+                f" whole and {int(part.sum()):,} in part (topic {table.topics[first]}: {count[first]:,} of"
+                f" {table.sizes[first]:,} documents): judge the rest of these, or leave them out"
+            )
+        raise DataError(
+            f"{problem}; draw a sample with known probabilities (sounding pool --strategy weighted-sample),"
+            " or judge topics whole"
+        )
+    if (whole & ~labeled).any():
+        remarks.append(
+            f"{plural(int((whole & ~labeled).sum()), 'judged topic')} without labels cannot be used."
+        )
+    return (whole & labeled).nonzero()[0], labeled.nonzero()[0]
+
+
 def _chances(
     qrels: Qrels,
     grades: Floats,
     drawn: NDArray[np.bool_],
-    table: Qrels,
+    whole: tuple[Places, Places] | None,
     remarks: list[str],
 ) -> tuple[Floats, NDArray[np.int64] | None]:
     """Return the probability of each judged document, and its stratum if sizes were fixed."""
@@ -120,14 +167,9 @@ def _chances(
         own = number[drawn]
         _, compact = np.unique(own, return_inverse=True)
         return np.bincount(own, minlength=len(sizes))[own] / sizes[own], compact
-    if np.count_nonzero(drawn) == len(table.docs):
-        return np.ones(len(table.docs)), None
-    raise DataError(
-        f"{qrels.source}: the judgments do not say with which probability each document was chosen, and"
-        f" {plural(len(table.docs) - int(np.count_nonzero(drawn)), 'labeled document')} of"
-        f" {len(table.docs):,} were not judged; draw a sample with known probabilities (sounding pool"
-        " --strategy weighted-sample), or judge topics whole"
-    )
+    if whole is None:  # pragma: no cover - without probabilities or strata, topics are whole
+        raise AssertionError
+    return np.full(np.count_nonzero(drawn), len(whole[0]) / len(whole[1])), None
 
 
 def remark_on_coverage(measure: object, documents: NDArray[np.int64], frame: Frame) -> str:

@@ -53,6 +53,7 @@ class Estimation:
     judges: tuple[str, ...]  # machines
     described: tuple[str, ...]  # each machine with model, prompt and so on
     judged: int  # documents judged by people with known probability
+    whole: int | None  # topics judged whole, if topics were sampled; None: documents were sampled
     frame: int  # documents that are labeled or judged
     labeled: int  # documents with a label
     outside: Floats  # (run,) share of the first ten that are neither judged nor labeled

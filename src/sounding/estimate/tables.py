@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sounding.core.text import format_p
+from sounding.core.text import format_p, plural
 from sounding.estimate.result import Estimation, MeasureEstimate
 from sounding.render.tables import Column, Table
 
@@ -91,7 +91,8 @@ def _tidy(estimation: Estimation, columns: Any, keys: int) -> Table:
 def facts(estimation: Estimation) -> dict[str, Any]:
     """Return what the estimates rest on, for programs."""
     return {
-        "judged": estimation.judged, "documents": estimation.frame, "labeled": estimation.labeled,
+        "judged": estimation.judged, "judged_topics": estimation.whole,
+        "documents": estimation.frame, "labeled": estimation.labeled,
         "machine_share": estimation.machine_share, "judges": list(estimation.described),
         "topics": len(estimation.topics), "confidence": estimation.confidence,
         "worth": {str(one.measure): round(one.worth) for one in estimation.estimates},
@@ -104,7 +105,8 @@ def _title(estimation: Estimation, one: MeasureEstimate) -> str:
     worth = ""
     if estimation.judges:
         worth = f"; the labels are worth {max(0, round(one.worth)):,} judgments"
-    return f"{one.measure}, {estimation.judged:,} judgments{worth}"
+    whole = "" if estimation.whole is None else f" of {plural(estimation.whole, 'topic')}"
+    return f"{one.measure}, {estimation.judged:,} judgments{whole}{worth}"
 
 
 def _intervals(low: Any, high: Any) -> list[str]:

@@ -521,14 +521,15 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
     "estimate": JsonOutput(
         title="Values estimated from sampled judgments and labels by machines",
         always=(
-            "headline next judged documents labeled machine_share judges topics confidence worth"
-            " unlabeled_unjudged correction alpha seed notes rows"
+            "headline next judged judged_topics documents labeled machine_share judges topics confidence"
+            " worth unlabeled_unjudged correction alpha seed notes rows"
         ),
         rows=(
             "measure run estimate low high topics_low topics_high people people_error error machine outside"
             " machine_share run_a run_b difference p p_adjusted"
         ),
         own={
+            "judged_topics": "i0 The topics that people judged whole; null: documents were sampled.",
             "labeled": "i The documents with a label.",
             "machine_share": "n The share of the documents that only machines have seen.",
             "judges": "a The machines.",

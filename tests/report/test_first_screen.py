@@ -191,7 +191,7 @@ def test_of_150_runs_those_that_differ_from_the_best_are_not_tied(gather_files: 
 def test_too_few_runs_and_judgments_leave_the_future_unknown(gather_files: Gather) -> None:
     second = {topic: ["u1", "rel"] if number % 3 else ["rel", "u1"] for number, topic in enumerate(TOPICS)}
     (screen,) = first_screens(gather_files({"a": same("rel", "non"), "b": second}, JUDGED, measures=("AP",)))
-    assert "5 runs and 100 judgments" in screen.reason
+    assert "50 judgments of the runs' documents" in screen.reason
     assert not screen.has_outlook
 
 

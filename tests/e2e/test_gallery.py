@@ -346,6 +346,12 @@ COMMANDS = {
     "audit": ("audit",),
     "bounds": ("evaluate", "-m", "AP", "--unjudged", "bounds"),
     "report": ("report", "--draws", "5", "-o", "{report}"),
+    "for": ("compare", "-m", "P@10", "--for", "{first}"),
+    "slices": ("evaluate", "-m", "AP", "--by", "{slices}"),
+    "new": ("audit", "--new", "{other}"),
+    "labels": ("audit", "-m", "P@10", "--labels", "{labels}"),
+    "estimate": ("estimate", "-m", "P@5", "--labels", "{labels}"),
+    "track": ("track", "-m", "AP", "--commit", "one"),
 }
 CASES = [
     pytest.param(name, command, marks=[pytest.mark.long] if name in LARGE else [])
@@ -358,17 +364,37 @@ CASES = [
 def test_every_command_answers(name: str, command: str, shapes: Path, tmp_path: Path, call: Call) -> None:
     shape = gallery.make(name, shapes)
     runs = sorted(path.stem for path in shape.runs.iterdir())
-    words = {"first": runs[0], "second": runs[1], "report": str(tmp_path / "report.html")}
+    words = {
+        "first": runs[0],
+        "second": runs[1],
+        "other": str(shape.runs / f"{runs[1]}.txt"),
+        "report": str(tmp_path / "report.html"),
+        "slices": str(tmp_path / "slices.tsv"),
+        "labels": str(tmp_path / "labels.tsv"),
+    }
+    judged = read_qrels(shape.qrels)
+    Path(words["slices"]).write_text("".join(f"{topic}\t{n % 2}\n" for n, topic in enumerate(judged)))
+    rows = [
+        (topic, doc, grade) for topic, docs in judged.items() for doc, grade in docs.items() if grade >= 0
+    ]
+    Path(words["labels"]).write_text(
+        "topic\tdoc\tlabel\tjudge\n" + "".join(f"{topic}\t{doc}\t{grade}\tm\n" for topic, doc, grade in rows)
+    )
     verb, *options = (part.format(**words) for part in COMMANDS[command])
     given = arguments(shape)
     if command == "agree":
         second = tmp_path / "second.txt"
         second.write_text(shape.qrels.read_text().replace(" 1\n", " 0\n", 3))
         given, options = (str(shape.qrels), str(second), "--runs", str(shape.runs), *also(shape)), []
-    elif command not in ("expected", "bounds", "plan", "simulate"):
+    elif command == "track":
+        given = (str(tmp_path / "history.sqlite"), *given)
+    elif command not in ("expected", "bounds", "plan", "simulate", "slices", "labels", "estimate"):
         given = (*given, *with_info(shape))
     said = call(verb, *given, *options, "--quiet")
     check_kind(said)
+    if (name, command) == ("graded", "estimate"):  # documents with a grade below 0 are no random part
+        assert "with which probability" in said[2]
+        return
     assert said[0] == 0, said[2]
     if command == "report":
         page = (tmp_path / "report.html").read_text()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sounding.core.text import judging_time, plural, quote_list
+from sounding.core.text import hours, judging_time, plural, quote_list
 from sounding.pool.aimed import AimedSample, known_grades
 from sounding.pool.result import Pooling
 from sounding.render.tables import Column, Table
@@ -34,7 +34,7 @@ def forecast_table(sample: AimedSample, seconds: float) -> Table:
     rows = sample.forecasts
     columns = [
         Column("judgments", [row.judgments for row in rows]),
-        Column("hours", [row.judgments * seconds / 3600 for row in rows], digits=1),
+        Column("hours", [hours(row.judgments, seconds) for row in rows], digits=1),
         Column("run +-", [row.run for row in rows], digits=DIGITS),
         Column("pair +-", [row.pair for row in rows], digits=DIGITS),
     ]

@@ -240,3 +240,36 @@ def test_conditions_that_no_run_can_meet_are_refused(
 ) -> None:
     for verb in ("evaluate", "compare", "depth", "audit"):
         check_refused(call(verb, "qrels.txt", "runs", "--quiet", *words), status, message)
+
+
+@pytest.mark.parametrize("measure", ["AP(norm='c')@5", "nDCG(norm='b')@5", "Q(ideal='ii')@5"])
+def test_a_list_of_pooled_runs_is_enough_for_measures_of_the_pool(
+    measure: str, folder: Path, call: Call, tmp_path: Path
+) -> None:
+    # By hand: the judgments with the best rank of each document in a pooled run.
+    pooled = list((folder / "together").iterdir())
+    best: dict[tuple[str, str], int] = {}
+    for path in pooled:
+        for topic, docs in ranked(path).items():
+            for rank, doc in enumerate(docs, 1):
+                best[topic, doc] = min(rank, best.get((topic, doc), rank))
+    rows_of = [line.split() for line in (folder / "qrels.txt").read_text().splitlines()]
+    lines = [f"{topic}\t{doc}\t{grade}\t{best.get((topic, doc), 0)}\n" for topic, _, doc, grade in rows_of]
+    known = tmp_path / "known.tsv"
+    known.write_text("topic\tdoc\tgrade\tpool_rank\n" + "".join(lines))
+    words = ("-m", measure, "--info", "info.tsv")
+    for verb, more in (("evaluate", ()), ("compare", ("--test", "t"))):
+        expected = rows(call, verb, str(known), "runs", "-m", measure, *more)
+        found = rows(call, verb, "qrels.txt", "runs", *words, *more)
+        for one, other in zip(found, expected, strict=True):
+            for name in {"value", "difference", "run", "p"} & set(one):
+                assert one[name] == other[name]
+    alone = {row["run"]: row["value"] for row in rows(call, "evaluate", "qrels.txt", "runs", *words)}
+    audited = rows(call, "audit", "qrels.txt", "runs", *words, "--section", "runs")
+    assert {row["run"]: float(row[measure]) for row in audited} == pytest.approx(
+        {run: float(value) for run, value in alone.items()}
+    )
+    for verb in ("evaluate", "compare"):
+        check_refused(
+            call(verb, "qrels.txt", "runs", "-m", measure), 1, "list the pooled runs with --info FILE"
+        )

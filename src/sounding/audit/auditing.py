@@ -17,6 +17,7 @@ from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.workers import Progress
 from sounding.data.run_info import RunInfo, reported_runs
 from sounding.measures import parse_measures
+from sounding.measures.summaries import needs_pool_ranks
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
 
@@ -62,6 +63,8 @@ def audit(
         raise DataError(
             f"{found.qrels.source}: no relevant document at level {level:g}; the highest grade is {highest}"
         )
+    if found.qrels.pool_ranks is None and found.pool.known and needs_pool_ranks(wanted):
+        found = found.with_pool_ranks(found.contributing)
     reported = reported_runs(found.runs, found.retrieved.tags, info, only)
     return Audit(
         runs=found,

@@ -55,7 +55,7 @@ from sounding.measures.bounds.pairs import (
 from sounding.measures.completions import DRAWS
 from sounding.measures.listings import Listings
 from sounding.measures.regrading import Regrading, regrade
-from sounding.measures.summaries import check_comparable, mean_over_topics
+from sounding.measures.summaries import check_comparable, mean_over_topics, needs_pool_ranks
 from sounding.runs.align import hold_judgments, hold_order
 from sounding.runs.pairs import Pairs
 from sounding.runs.pool import (
@@ -67,6 +67,7 @@ from sounding.runs.pool import (
     judgments_at_depth,
     parse_until,
     pool_of_lists,
+    with_pool_ranks,
 )
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.statistics.cases import decide
@@ -141,13 +142,17 @@ def compare(
     hold_judgments(judgments)
     if scores is None:
         check_names([*(pair or baselines), *([focus] if focus else []), *against], places, run_format)
-    more = (bounded or until is not None or pool_depth is not None) and retrieved is None
+    ranked = info is not None and judgments.pool_ranks is None and needs_pool_ranks(chosen)
+    more = (bounded or until is not None or pool_depth is not None or ranked) and retrieved is None
     passes = len(evaluations(chosen, whole, assessment=assessment)) + more
     sources = _Sources(places, whole, reading, again=passes > 1, retrieved=retrieved)
     notes: list[str] = []
     if pool_depth is not None:
         judgments, cut, pool = sources.cut(judgments, pool_depth, info, policies)
         notes.append(sentence(cut))
+    elif ranked:
+        judgments = with_pool_ranks(judgments, sources.retrieved(judgments), info, policies)
+        hold_judgments(judgments)
     if scores is None:
         scores = scores_to_compare(
             judgments, sources.places, chosen, policies=whole, reading=sources.reading,

@@ -35,7 +35,7 @@ from sounding.measures import Measure, named_measures, parse
 from sounding.measures.assessed import assessment_measure
 from sounding.measures.cumulative import measures_over_depth, names_as_typed
 from sounding.measures.regrading import Regrading, regrade
-from sounding.measures.summaries import check_comparable
+from sounding.measures.summaries import check_comparable, needs_pool_ranks
 from sounding.runs.align import hold_judgments
 from sounding.runs.pool import JudgedDepths, Pool, cut_to_depth, find_pool, pool_of_lists
 from sounding.runs.retrieved import read_retrieved
@@ -90,7 +90,9 @@ def depth(
         qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
     )
     hold_judgments(judgments)
-    ranked = judgments.pool_ranks is None and needs_pool_ranks(wanted, asked)
+    ranked = judgments.pool_ranks is None and needs_pool_ranks(
+        [*wanted, *([asked] if isinstance(asked, Measure) else [])]
+    )
     cut, regrading = None, None
     if keep_lists or pool_depth is not None or ranked or only:
         lists = read_retrieved(
@@ -237,14 +239,3 @@ def references(
     if asked is None:
         asked = pool.depth if 0 < pool.depth <= deepest else depths[-1]
     return [measure.replace(k=asked) for measure in measures]
-
-
-def needs_pool_ranks(measures: Sequence[Measure], reference: Measure | int | None) -> bool:
-    """Return whether a measure, or the one that they are held against, asks for the pool of every depth."""
-    asked = [*measures, *([reference] if isinstance(reference, Measure) else [])]
-    return any(
-        measure.get("norm") == "c"
-        or (measure.name == "nDCG" and measure.get("norm") == "b")
-        or measure.get("ideal") == "ii"
-        for measure in asked
-    )

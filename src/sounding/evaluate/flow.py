@@ -26,6 +26,7 @@ from sounding.evaluate.result import Scores
 from sounding.evaluate.tables import Layout
 from sounding.evaluate.topic_files import read_references, slices, standardize
 from sounding.measures import Measure, parse_measures
+from sounding.measures.summaries import needs_pool_ranks
 from sounding.measures.trec import typed_name
 from sounding.render.tables import Answer, shown_notes
 from sounding.runs.align import hold_judgments, hold_order
@@ -54,9 +55,9 @@ Info = Mapping[str, RunInfo] | None  # what --info says about the runs
 def run(options: EvaluateOptions) -> None:
     """Evaluate the runs, print the values, and exit with 1 where a run could not be evaluated."""
     policies = policies_of(options)
-    _refuse_together(options, policies.unjudged)
     default = ("official",) if options.format_name == "trec" else DEFAULT_MEASURES
     measures = parse_measures(options.measures or default, level=options.level)
+    _refuse_together(options, policies.unjudged, measures)
     references = None
     if options.z_scores is not None:
         references = read_references(options.z_scores)
@@ -117,7 +118,7 @@ def _evaluate(
     judgments: Any = options.qrels
     runs: Sequence[str | Place] = files
     cut = None
-    if options.pool_depth is not None:
+    if options.pool_depth is not None or (info is not None and needs_pool_ranks(measures)):
         judgments, runs, cut = _cut_to_pool(files, policies, options, info)
     failures: list[str] = []
     try:
@@ -139,7 +140,7 @@ def _evaluate(
 def _cut_to_pool(
     files: Sequence[str], policies: Policies, options: EvaluateOptions, info: Info
 ) -> tuple[Qrels, Sequence[str | Place], str | None]:
-    """The judgments of the wanted pool, the runs, in memory if possible, and what was cut in a sentence."""
+    """The judgments of the wanted pool, or with its ranks; the runs, in memory if possible; what was cut."""
     qrels = Reading(qrels_format=options.qrels_format).judgments(options.qrels, policies)
     hold_judgments(qrels)
     runs: Sequence[str | Place] = files
@@ -149,8 +150,27 @@ def _cut_to_pool(
         for place in places:
             if isinstance(place.source, Run):
                 hold_order(place.source, policies)
+    if options.pool_depth is None:
+        ranked = qrels if qrels.pool_ranks is not None else _ranked(qrels, runs, policies, options, info)
+        return ranked, runs, None
     kept, cut, _ = pooled_judgments(qrels, runs, options, policies, info)
     return kept, runs, cut
+
+
+def _ranked(
+    qrels: Qrels, runs: Sequence[str | Place], policies: Policies, options: EvaluateOptions, info: Info
+) -> Qrels:
+    """Return the judgments with the ranks at which the pooled runs have their documents."""
+    # As in `pooled_judgments`: few evaluations need them.
+    from sounding.runs.pool import with_pool_ranks
+    from sounding.runs.retrieved import read_retrieved
+
+    with progress_bar(len(runs), quiet=options.quiet, label="ranking the pool") as progress:
+        retrieved = read_retrieved(
+            runs, topics=qrels.topics, policies=replace(policies, depth=None), run_format=options.run_format,
+            jobs=options.jobs, progress=progress,
+        )  # fmt: skip
+    return with_pool_ranks(qrels, retrieved, info, policies)
 
 
 def _write_files(scores: Scores, options: EvaluateOptions, info: Info) -> None:
@@ -254,12 +274,18 @@ def _failure(run: str, error: SoundingError) -> str:
     return text if text.startswith(run) else f"{run}: {text}"
 
 
-def _refuse_together(options: EvaluateOptions, unjudged: str) -> None:
+def _refuse_together(options: EvaluateOptions, unjudged: str, measures: Sequence[Measure]) -> None:
     """Options that have no place in the same output."""
     check_only(options.info, options.only)
-    if options.info and options.pool_depth is None and options.participant_files is None and not options.only:
+    if (
+        options.info
+        and options.pool_depth is None
+        and options.participant_files is None
+        and not (options.only or needs_pool_ranks(measures))
+    ):
         raise click.UsageError(
-            "--info changes nothing here without --pool-depth, --participant-files or --only"
+            "--info changes nothing here without --pool-depth, --participant-files, --only or a measure of"
+            " the pool, such as AP(norm='c')@10"
         )
     for name in ("by", "stats", "per_topic", "z_scores"):
         if options.baseline and getattr(options, name):

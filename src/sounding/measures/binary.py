@@ -191,7 +191,8 @@ def ranks_in_pool(judgments: Judgments, k: int | Counts, option: str) -> Counts:
     if judgments.pool_ranks is None:
         raise DataError(
             f"{option} needs the pool of depth {depth}, but these judgments do not say at which rank each"
-            " document was pooled; give qrels with pool ranks (a pool_rank column)"
+            " document was pooled; list the pooled runs with --info FILE, or give qrels with pool ranks (a"
+            " pool_rank column)"
         )
     return judgments.pool_ranks * (judgments.pool_ranks <= depth)
 

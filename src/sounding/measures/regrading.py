@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class Regrading:
         """(document,): Return its grade; NaN if not judged."""
         return self.view().grades
 
-    def with_pool_ranks(self, contributing: Flags) -> Regrading:
+    def with_pool_ranks(self, contributing: Flags) -> Self:
         """Add the best rank that a contributing run gives each judged document; 0 if none has it."""
         best = np.append(self.retrieved.pick(contributing).best_ranks(), 0)
         ranks = best[self.row_document]

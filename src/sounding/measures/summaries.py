@@ -80,3 +80,13 @@ def check_comparable(measures: Sequence[Measure], policies: Policies) -> None:
             "unjudged expected: tests compare the values of runs, not their expected values;"
             " use unjudged nonrelevant, condensed or bounds"
         )
+
+
+def needs_pool_ranks(measures: Sequence[Measure]) -> bool:
+    """Return whether a measure asks how many relevant documents the pool of each depth has."""
+    return any(
+        measure.get("norm") == "c"
+        or (measure.name == "nDCG" and measure.get("norm") == "b")
+        or measure.get("ideal") == "ii"
+        for measure in measures
+    )

@@ -37,7 +37,7 @@ from sounding.evaluate.result import Scores
 from sounding.evaluate.topic_files import slices
 from sounding.measures import parse_measures
 from sounding.measures.cumulative import name_of
-from sounding.measures.summaries import check_comparable
+from sounding.measures.summaries import check_comparable, needs_pool_ranks
 from sounding.report import sentences
 from sounding.report.result import (
     DEFAULT_MEASURES,
@@ -51,7 +51,8 @@ from sounding.report.result import (
 )
 from sounding.runs.align import hold_judgments, hold_order
 from sounding.runs.pairs import Pairs
-from sounding.runs.pool import Flags, Pool, judgments_at_depth, parse_until
+from sounding.runs.pool import Flags, Pool, judgments_at_depth, parse_until, with_pool_ranks
+from sounding.runs.retrieved import read_retrieved
 from sounding.statistics.pairwise import Procedure
 
 MOST_BYTES = 1_000_000_000  # of files: more are not held in memory, and read again for every part
@@ -198,7 +199,13 @@ def _cut(
 ) -> tuple[Qrels, tuple[str, ...], Pool | None]:
     """The judgments of the pool that was asked for, what was cut in a sentence, and that pool."""
     if request.pool_depth is None:
-        return qrels, (), None
+        if request.info is None or qrels.pool_ranks is not None or not needs_pool_ranks(request.measures):
+            return qrels, (), None
+        retrieved = read_retrieved(
+            runs, topics=qrels.topics, policies=request.policies, run_format=request.run_format,
+            jobs=request.jobs,
+        )  # fmt: skip
+        return with_pool_ranks(qrels, retrieved, request.info, request.policies), (), None
     kept, note, pool = judgments_at_depth(
         qrels, runs, request.pool_depth, info=request.info, policies=request.policies,
         run_format=request.run_format, jobs=request.jobs,

@@ -458,6 +458,25 @@ def cut_pool(qrels: Qrels, contributors: Retrieved | None, depth: int) -> Qrels:
     return replace(qrels, pool_ranks=ranks, highest=qrels.best_grade).keep(near)
 
 
+def with_pool_ranks(
+    qrels: Qrels,
+    retrieved: Retrieved,
+    info: Mapping[str, RunInfo] | None = None,
+    policies: Policies = DEFAULT_POLICIES,
+) -> Qrels:
+    """Return the judgments with the best rank of each document in a contributing run; 0: none has it.
+
+    `retrieved` holds whole lists for their topics. Without `info` the contributing runs are guessed.
+    """
+    pool = pool_of_lists(retrieved, retrieved.grades(qrels, policies), info)
+    if not pool.known:
+        raise DataError(
+            "the measures ask at which rank documents were pooled, and no run is known to have contributed;"
+            " list the pooled runs with --info FILE, or give qrels with a pool_rank column"
+        )
+    return replace(qrels, pool_ranks=retrieved.pick(pool.contributing).pool_ranks(qrels))
+
+
 # -- what full judging means ------------------------------------------------------------------------
 
 

@@ -318,7 +318,7 @@ def test_an_order_of_runs_can_be_given_and_must_hold_every_run() -> None:
     specification = drawn("means_with_intervals", order=RUNS)
     assert layer_of(panes(specification)[0], "rule")["encoding"]["x"]["sort"] == list(RUNS)
     named = drawn("means_with_intervals", order=RUNS, ordered="by AP@10, best first")
-    assert "Every pane keeps one order of runs: by AP@10, best first." in str(named)
+    assert "All panes show the runs in the same order: by AP@10, best first." in str(named)
     with pytest.raises(
         DataError, match=r"^order of runs: 'run6' is not in it; expected every run of the frame$"
     ):

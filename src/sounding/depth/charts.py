@@ -220,7 +220,7 @@ def volatility(
     ]
     reached = (kept["agreement"] >= threshold).any()
     line = (
-        f"The line parts pairs of depths whose orders agree to {threshold:g} or more from the others."
+        f"Lines surround pairs of depths whose rankings agree with {threshold:g} or more."
         if reached
         else f"No two depths have orders that agree to {threshold:g} or more."
     )
@@ -396,10 +396,10 @@ def means_with_intervals(
         f"Means of {plural(len(runs), 'run')} with comparison intervals",
         [
             "Two runs differ significantly where their intervals are disjoint.",
-            "Means without an interval do not differ by the F test over all runs, or not by topic."
+            "Means without an interval: the F test over all runs finds no difference, or they do not vary by topic."
             if frame["lower"].fill_nan(None).null_count()
             else "",
-            f"Every pane keeps one order of runs: {named}.",
+            f"All panes show the runs in the same order: {named}.",
         ],
     )
 

@@ -200,7 +200,7 @@ function forecast(state) {
 function matrix(state) {
   const found = state.prospects?.matrix;
   if (!found) return [faint("Computing the decision matrix …")];
-  if (found.reason) return [faint(`${found.reason} (As of ${state.prospects.judged} judged.)`)];
+  if (found.reason) return [faint(`${found.reason.replace(/\.$/, "")}. State after ${state.prospects.judged} judged documents.`)];
   const all = found.cases.reduce((sum, [, pairs]) => sum + pairs, 0) + found.untested;
   const pairsOf = (place) => {
     const [, pairs, meaning] = found.cases[place - 1];
@@ -275,6 +275,7 @@ function agreement(state) {
 
 function topics(state) {
   const some = [["unsettled", "Unsettled"], ["again", "To judge again"]].filter(([count]) => state[count]);
+  document.getElementById("again-legend").hidden = !state.again;
   const rows = state.topics.map((one) => [
     one.id, one.title, one.judged, one.relevant, one.left, ...some.map(([count]) => one[count]),
   ]);

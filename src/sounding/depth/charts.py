@@ -396,7 +396,7 @@ def means_with_intervals(
         f"Means of {plural(len(runs), 'run')} with comparison intervals",
         [
             "Two runs differ significantly where their intervals are disjoint.",
-            "Means without an interval: the F test over all runs finds no difference, or they do not vary by topic."
+            "No interval: the F test over all runs finds no difference, or the values do not vary by topic."
             if frame["lower"].fill_nan(None).null_count()
             else "",
             f"All panes show the runs in the same order: {named}.",

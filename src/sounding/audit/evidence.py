@@ -21,6 +21,7 @@ from sounding.audit.coverage import (
 )
 from sounding.audit.judged_runs import Flags, JudgedRuns
 from sounding.audit.leave_out import Among, By, LeftOut, Remove, UniqueDocuments, leave_out, unique_documents
+from sounding.audit.new_runs import NewRunConclusions, conclusions_about, new_run_holds
 from sounding.audit.pseudo import Pseudo, Reinforcement, rankings_without_judgments, reinforcement
 from sounding.audit.ties import TiedScores, tied_scores
 from sounding.core.workers import Progress
@@ -130,6 +131,12 @@ class AuditEvidence:
             ("leave_out", by),
             lambda: leave_out(self.runs, self.measures, by, self.remove, self.among, progress),
         )
+
+    def conclusions(self, run: int) -> NewRunConclusions:
+        """Return which conclusions about a new run, by the first measure, would stand if more were judged."""
+        measure = self.measures[0]
+        holds = self._once("holds", lambda: new_run_holds(self.runs, measure))
+        return conclusions_about(self.runs, measure, holds, run)
 
     def reinforcement(self) -> Reinforcement:
         """Assessment of runs against their overlap with others."""

@@ -326,6 +326,33 @@ def first_unjudged(rank: float) -> str:
     return f"Its first unjudged document is at rank {rank:.1f} on average."
 
 
+def conclusions_rule(most: float, half: float) -> str:
+    """State the rule for relying on conclusions about a new run."""
+    return (
+        f"yes: {whole_percent(most)} or more of its conclusions have a chance of 95% or more to stand; with"
+        f" care: {whole_percent(half)}"
+    )
+
+
+def use_conclusions(run: str, measure: str) -> str:
+    """Claim that conclusions about a new run can be used."""
+    return f"Use conclusions about {run} by {measure}"
+
+
+def conclusions(safe: int, count: int, until: str, others: Sequence[str], documents: int, top: int) -> str:
+    """Say how many conclusions about a new run would stand, and what to judge for the others."""
+    said = f"{safe:,} of {count:,} conclusions would very likely (95%+) stand if {until} were judged."
+    if not others:
+        return said
+    judge = f" Judge {plural(documents, 'unjudged document')} in the top {top} of these runs first."
+    return f"{said} Open: the comparison with {first_few(others, NAMED)}.{judge if documents else ''}"
+
+
+def conclusions_not_known(reason: str) -> str:
+    """Say why it is not known whether conclusions about a new run would stand."""
+    return f"Whether they would stand after more judging is not known: {reason}."
+
+
 # -- the page of the verdict, and below the tables ---------------------------------------------------
 
 LISTED_ALONE = "Nearly all judgments are relevant: the qrels seem to list only relevant documents."

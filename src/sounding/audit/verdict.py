@@ -11,7 +11,9 @@ import numpy as np
 from sounding.audit import sentences
 from sounding.audit.evidence import LADDER, AuditEvidence
 from sounding.audit.judged_runs import UNKNOWN_KIND, Flags
+from sounding.audit.new_runs import TOP
 from sounding.audit.pseudo import assessed_at, assessment, average_precision
+from sounding.core.errors import DataError
 from sounding.core.text import natural_order
 from sounding.evaluate.result import FEW_RUNS, FEW_TOPICS
 from sounding.runs.pool import UNPOOLED, depth_by_topic
@@ -162,6 +164,7 @@ SHALLOW = 10  # a pool that is not as deep as this tells too little of any run
 SMALL_CHANGE, LARGE_CHANGE = 2.0, 6.0
 SMALL_REMAINDER, LARGE_REMAINDER = 0.2, 0.5  # new relevant documents at twice the depth, by those known
 WELL_JUDGED, HALF_JUDGED = 0.9, 0.5  # shares of a run's first documents
+MOST_SAFE, HALF_SAFE = 0.95, 0.5  # shares of the conclusions about a new run that very likely stand
 MOST_HOLED = 0.01  # of a pool's documents: more unjudged ones are no accident
 MOST_ABSENT = 0.5  # of the judged documents, from runs that are not here: leaving a group out misleads
 
@@ -181,7 +184,9 @@ def fitness(audit: AuditEvidence) -> list[Statement]:
     found = [_pooled_runs(audit)]
     if audit.has_pool:
         found += [_below_the_pool(audit), _recall(audit), _runs_like_these(audit)]
-    return [*found, *(_new_run(audit, run) for run in audit.runs.new.nonzero()[0].tolist())]
+    for run in audit.runs.new.nonzero()[0].tolist():
+        found += [_new_run(audit, run), *_conclusions(audit, run)]
+    return found
 
 
 def _sample(audit: AuditEvidence) -> Statement:
@@ -358,6 +363,29 @@ def _new_run(audit: AuditEvidence, run: int) -> Statement:
                 *([sentences.NO_SURER_THAN_POOLED] * (answer != own)),
                 *_beside_new_run(audit, run, [usual[depth] for depth in shown if depth in usual]),
             ]
+        ),
+    )  # fmt: skip
+
+
+def _conclusions(audit: AuditEvidence, run: int) -> Iterator[Statement]:
+    """Whether conclusions about a new run would stand; nothing if no chance can be computed."""
+    try:
+        found = audit.conclusions(run)
+    except DataError:  # a measure that drawn judgments do not allow
+        return
+    if not found.holds.open_documents or not len(found.chance):
+        return
+    share = found.safe / len(found.chance)
+    graded = _graded(1 - share, 1 - MOST_SAFE, 1 - HALF_SAFE)
+    name, measure = audit.runs.runs[run], str(found.measure)
+    yield Statement(
+        about=f"conclusions about {name}", answer="not known" if found.holds.reason else graded,
+        figure="share of conclusions that stand", value=np.nan if found.holds.reason else share,
+        rule=sentences.conclusions_rule(MOST_SAFE, HALF_SAFE), claim=sentences.use_conclusions(name, measure),
+        why=sentences.conclusions_not_known(found.holds.reason)
+        if found.holds.reason
+        else sentences.conclusions(
+            found.safe, len(found.chance), found.holds.until_in_words, found.open, found.documents, TOP
         ),
     )  # fmt: skip
 

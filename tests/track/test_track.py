@@ -300,3 +300,17 @@ def test_a_chart_is_drawn(call: Call) -> None:
     assert "Next:" not in out
     drawn = Path("chart.svg").read_text()
     assert all(f">v{step}<" in drawn for step in range(6))
+
+
+def test_a_chart_of_many_runs_shows_those_that_changed_and_commits_that_begin_alike(tmp_path: Path) -> None:
+    from sounding.track.charts import MOST_RUNS, chart_of
+
+    hashes = [f"{'a' * 20}{number:020}" for number in (1, 2)]
+    for number, commit in enumerate(hashes):
+        runs = {f"r{place}": ranked([1 + (place > 7) * number] * TOPICS) for place in range(10)}
+        history = track(tmp_path / "h.db", QRELS, runs, "RR", commit=commit, time=f"2026-01-0{number + 1}")
+    specification = chart_of(history, history.changes()).to_dict()
+    drawn = "".join(str(rows) for rows in specification["datasets"].values())
+    assert {"r8", "r9"} <= {f"r{place}" for place in range(10) if f"r{place}," in drawn}
+    assert sum(f"r{place}," in drawn for place in range(10)) == MOST_RUNS
+    assert all(commit in drawn for commit in hashes)

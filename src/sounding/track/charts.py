@@ -2,48 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from sounding.core.arrays import NDArray
 from sounding.core.lazy import alt, polars
 from sounding.core.text import plural
 from sounding.render import lines, style
-from sounding.track.result import ABSENT, History
+from sounding.track.result import ABSENT, Change, History
 from sounding.track.sentences import breaks
 
-MOST_RUNS = 6  # that colors can tell apart: of more, the best at the last commit
+MOST_RUNS = 6  # that colors can tell apart
 WIDTH, HEIGHT = 420, 220
 ROOM = 0.05  # beyond the ends of the intervals
 
 
-def chart_of(history: History, since: str | None = None) -> style.Chart:
-    """Return a pane for each measure, from the first commit or from `since`."""
-    begin, broken = history.start(since), breaks(history)
+def chart_of(history: History, changes: Sequence[Change], since: str | None = None) -> style.Chart:
+    """Return a pane for each measure, from the first commit or from `since`.
+
+    Of more than six runs it shows those that changed most clearly by the measure.
+    """
+    begin, broken, labels = history.start(since), breaks(history), history.labels()
     means, (low, high) = history.mean(), history.interval()
     rows = []
     for number, measure in enumerate(history.measures):
-        present = history.settings[:, number] != ABSENT
-        for commit, run in np.argwhere(present[_best(means[:, number])].T).tolist():
-            place = (_best(means[:, number])[run], number, commit)
-            if commit < begin:
-                continue
-            rows.append(
-                {
-                    "run": history.runs[place[0]], "measure": str(measure),
-                    "commit": history.commits[commit].short, "value": float(means[place]),
-                    "lower": float(low[place]), "upper": float(high[place]),
-                    "changed": commit in broken and commit > begin,
-                }
-            )  # fmt: skip
+        runs = _shown([change for change in changes if change.measure == str(measure)])
+        places = [history.runs.index(run) for run in runs]
+        present = history.settings[places, number] != ABSENT
+        for commit, row in np.argwhere(present.T).tolist():
+            place = (places[row], number, commit)
+            if commit >= begin:
+                rows.append(
+                    {
+                        "run": runs[row], "measure": str(measure), "commit": labels[commit],
+                        "value": float(means[place]), "lower": float(low[place]),
+                        "upper": float(high[place]), "changed": commit in broken and commit > begin,
+                    }
+                )  # fmt: skip
     return values_over_commits(polars.DataFrame(rows), of=len(history.runs))
 
 
-def _best(means: NDArray[np.float64]) -> list[int]:
-    """Return the runs to draw, the best at their last commits first, from means by run and commit."""
-    known = ~np.isnan(means)
-    last = np.where(known.any(axis=1), means.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1), 0)
-    latest = np.nan_to_num(means[np.arange(len(means)), last], nan=-np.inf)
-    return np.argsort(-latest, kind="stable")[:MOST_RUNS].tolist()
+def _shown(changes: Sequence[Change]) -> list[str]:
+    """Return the runs to draw, the best first."""
+    by_p = sorted(changes, key=lambda change: (np.nan_to_num(change.p_adjusted, nan=1.0), -change.mean_last))
+    return [change.run for change in sorted(by_p[:MOST_RUNS], key=lambda change: -change.mean_last)]
 
 
 @style.needs("run", "measure", "commit", "value", "lower", "upper")
@@ -65,7 +67,9 @@ def values_over_commits(frame: polars.DataFrame, *, of: int | None = None) -> st
         [
             "Mean over topics with 95% confidence interval.",
             "Dotted: judgments or policies changed; values before and after cannot be compared." * changed,
-            f"The best {len(runs)} of {of} runs." if of is not None and of > len(runs) else "",
+            f"The {len(runs)} of {of} runs that changed most clearly."
+            if of is not None and of > len(runs)
+            else "",
         ],
     )
 

@@ -13,4 +13,4 @@ def html(history: History) -> str:
     found, alpha = history.changes(), DEFAULT_PROCEDURE.alpha
     table = tables.change_table(history, found, DEFAULT_PROCEDURE)
     notes = [sentences.headline(history, found, alpha), *sentences.notes(history, found, alpha)]
-    return notebook_html([with_notes(table, notes)], [charts.chart_of(history)])
+    return notebook_html([with_notes(table, notes)], [charts.chart_of(history, found)])

@@ -54,7 +54,7 @@ def run(options: TrackOptions) -> None:
     )
     write_answer(answer, options)
     if options.chart is not None:
-        save(charts.chart_of(history, options.since), options.chart)
+        save(charts.chart_of(history, found, options.since), options.chart)
         remark(f"chart: {options.chart}", quiet=options.quiet)
 
 

@@ -115,6 +115,11 @@ class History(Displayed):
             settings=self.settings[:, places],
         )  # fmt: skip
 
+    def labels(self) -> list[str]:
+        """Return a short name for each commit; the whole names if two have the same short one."""
+        short = [commit.short for commit in self.commits]
+        return short if len(set(short)) == len(short) else [commit.name for commit in self.commits]
+
     def start(self, since: str | None) -> int:
         """Return the place of the first commit to look at."""
         return 0 if since is None else find_commit(self.commits, since)

@@ -44,8 +44,8 @@ class _Look(NamedTuple):
     plain: float
 
 
-def session_looks(name: str, count: int, kind: str, draw: int) -> list[_Look]:
-    """Replay one session."""
+def begin_session(name: str, count: int, kind: str, draw: int) -> tuple[Session, Truth]:
+    """Begin judging for some runs of a collection."""
     whole = read_collection(name)
     rng = np.random.default_rng([draw, count, kind == "random"])
     order = np.argsort(-whole.values[:, 0], kind="stable")
@@ -55,7 +55,12 @@ def session_looks(name: str, count: int, kind: str, draw: int) -> list[_Look]:
     )
     retrieved = whole.retrieved.pick(np.sort(chosen).tolist()).cut(DEPTH)
     session = Session(retrieved, seed=draw, depth=DEPTH)
-    truth = Truth.of(retrieved, whole.qrels, session.form)
+    return session, Truth.of(retrieved, whole.qrels, session.form)
+
+
+def session_looks(name: str, count: int, kind: str, draw: int) -> list[_Look]:
+    """Replay one session."""
+    session, truth = begin_session(name, count, kind, draw)
     first, second = np.triu_indices(count, 1)
     differs = truth.values[first] != truth.values[second]
     first, second = first[differs], second[differs]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-LARGE = ("campaign", "log", "neural")  # shapes on which slow commands only run in `make test-long`
+LARGE = ("campaign", "log", "neural")  # shapes on which the slowest commands only run in `make test-long`
 CONSENSUS = 0.6  # the standard deviation of the error that all runs of a shape share; their own has 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -139,3 +140,33 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, text: str, message
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"nowhere.txt: cannot be opened"):
         list(read_corpus([tmp_path / "nowhere.txt"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("<DOC><DOCNO>a</DOCNO>x</DOC>\n<DOC><DOCNO>b</DOCNO>\n" + "word\n" * 40 + "</DOC>\n", 2),
+        ("<DOC><DOCNO>a</DOCNO>x</DOC>\n<DOC><DOCNO>b</DOCNO>\n" + "w" * 101 + "</DOC>\n", 3),
+        ('{"_id": "a", "text": "x"}\n{"_id": "b", "text": "' + "w" * 101 + '"}\n', 2),
+        ("{" + "w" * 101, 1),
+    ],
+)
+def test_a_document_beyond_the_limit_is_refused_with_its_line(tmp_path: Path, text: str, line: int) -> None:
+    path = write(tmp_path / "corpus.gz", text, gzip.compress)
+    with pytest.raises(FormatError, match="more than 100 characters") as refused:
+        list(read_corpus([path], most=100))
+    assert refused.value.line == line
+
+
+def test_an_archive_that_unpacks_to_very_much_is_not_unpacked_whole(tmp_path: Path) -> None:
+    block = b"w" * 1_000_000
+    with gzip.open(tmp_path / "bomb.gz", "wb", 1) as stream:
+        stream.write(b'{"_id": "b", "text": "')
+        for _ in range(100):
+            stream.write(block)
+    tracemalloc.start()
+    with pytest.raises(FormatError, match="more than 1,000,000 characters"):
+        list(read_corpus([tmp_path / "bomb.gz"], most=1_000_000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 75_000_000  # one piece of the archive unpacks to 66 MB at most

@@ -621,6 +621,32 @@ def test_runs_topics_and_judgments_are_added_later(
     assert "no differences" in capsys.readouterr().err
 
 
+def test_runs_are_named_when_they_are_not_called_as_their_files(
+    project: Path, tmp_path: Path, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = [files / "runs" / "bm25.txt", files / "runs" / "dense.txt"]
+    call("judge", "import", project, "--runs", new[0], "--runs", new[1], "--name", "one", "--name", "two b")
+    with open_project(project) as opened:
+        assert opened.engine.run_names() == ("bm25", "dense", "fused", "one", "two b")
+        lists = [opened.store.run(name) for name in ("bm25", "one", "dense", "two b")]
+    assert lists[0] == lists[1] != lists[2] == lists[3]
+    call(
+        "judge", "init", tmp_path / "q", "--corpus", files / "docs.jsonl", "--runs", new[0], "--name", "x",
+    )  # fmt: skip
+    with open_project(tmp_path / "q") as opened:
+        assert opened.engine.run_names() == ("x",)
+    for words, problem in (
+        (["--runs", new[0], "--name", "a", "--name", "b"], "--name: 2 names for 1 run; give one for each"),
+        (["--runs", new[0], "--runs", new[1], "--name", "a", "--name", "a"], "--name a: two runs would have"),
+        (["--runs", new[0], "--name", "a\nb"], "expected one line of 1 to 200 characters"),
+        (["--runs", new[0], "--name", "bm25"], "there is a run 'bm25' already"),
+    ):
+        call("judge", "import", project, *words, expect=1)
+        assert problem in capsys.readouterr().err
+    call("judge", "import", project, "--topics", files / "topics.tsv", "--name", "a", expect=2)
+    assert "--name needs --runs FILE" in capsys.readouterr().err
+
+
 def test_status_shows_topics_and_the_order_of_the_runs(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
 import re
 import shutil
@@ -12,8 +14,10 @@ import pytest
 from fastapi.routing import APIRoute
 from tests.judge.web import HOSTILE, PASSWORD, TOPICS, Browser, add_person, make_project, signed_in
 
+from sounding.core.errors import DataError
 from sounding.judge.app import ROUTERS, create_app
-from sounding.judge.project import FILE, Project, open_project
+from sounding.judge.project import FILE, Project, add_runs, open_project
+from sounding.judge.uploads import MOST_LINE, MOST_UNPACKED
 from sounding.judge.web import HEADERS, MOST_BYTES, MOST_UPLOAD
 
 OPEN = {"/sign-in", "/welcome/{secret}", "/api/token", "/api/sign-in"}  # for those who are not signed in
@@ -248,6 +252,13 @@ def test_a_request_that_is_too_large_is_refused(people: dict[str, Browser], path
     assert untold.status_code in (400, 413)
 
 
+LINE = b"MB001 Q0 d1 1 5.0 tag\n"
+
+
+def packed(content: bytes) -> bytes:
+    return gzip.compress(content, 1, mtime=0)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
@@ -258,7 +269,13 @@ def test_a_request_that_is_too_large_is_refused(people: dict[str, Browser], path
         ("run.txt", b"MB001 Q0 d1 1 5 tag\nMB001 Q0 d1 2 4 tag\n", "run.txt"),
         ("run.txt", b"x" * 10_000_000, "run.txt"),
         ("run.txt", "MB001 Q0 d1 1 5 tag\n".encode("utf-16"), "run.txt"),
-        ("run.gz", b"\x1f\x8b\x08\x00" + b"\0" * 100, "compressed"),
+        ("run.gz", b"\x1f\x8b\x08\x00" + b"\0" * 100, "run.gz is not a complete gz file"),
+        ("run.gz", packed(LINE * 99)[:-9], "run.gz is not a complete gz file"),
+        ("run.bz2", bz2.compress(LINE), "compressed"),
+        ("run.gz", packed(b"MB001 Q0 d1 1 x tag\n"), "run.gz:1"),
+        ("run.txt", LINE + b"MB001 Q0 " + b"d" * MOST_LINE, "run.txt:2: the line has more than 1 MB"),
+        ("run.gz", packed(LINE * 2 + b"d" * (MOST_LINE + 1)), "run.gz:3: the line has more than 1 MB"),
+        ("run.gz", packed(LINE * (1 + MOST_UNPACKED // len(LINE))), "unpacks to more than 100 MB"),
         ("run.zip", b"PK\x03\x04" + b"\0" * 100, "compressed"),
         ("quokkaRun.txt", b"MB001 Q0 d1 1 5.0 quokkaRun\n", "already"),
     ],
@@ -287,10 +304,45 @@ def test_a_run_can_be_added_midway_and_its_name_leads_nowhere(
     )
     assert answer.status_code == 200
     assert "Run added." in answer.text
-    assert len(project.engine.run_names()) == 4
-    assert "/" not in project.engine.run_names()[-1]
-    assert "<" not in project.engine.run_names()[-1]
+    assert project.engine.run_names()[3:] == ("new<b>run",)  # as `judge import` would name it
+    assert "new&lt;b&gt;run" in answer.text
+    assert "new<b>run" not in answer.text
     assert len(olga.get("/api/live").json()["runs"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("file", "typed", "name"),
+    [
+        ("my run(1).txt", "", "my run(1)"),
+        ("input.bm25.gz", "", "bm25"),
+        ("C:\\runs\\bm25.v2.run", "", "bm25.v2"),
+        ("bm25.txt", "  BM25 tuned ", "BM25 tuned"),
+        (".." + "x" * 150 + "." + "é" * 90, "", None),
+    ],
+)
+def test_a_run_has_one_name_however_it_comes_in(
+    people: dict[str, Browser], project: Project, tmp_path: Path, file: str, typed: str, name: str | None
+) -> None:
+    """The name of the file as `import` and `init` would have it, or the one that was given; gz or not."""
+    olga = people["organizer"]
+    content = packed(LINE) if file.endswith("gz") else LINE
+    answer = olga.client.post(
+        "/organize/runs", data={"token": olga.token, "name": typed}, files={"run": (file, content)}
+    )
+    if name is None:
+        assert answer.status_code == 400
+        assert "he name of a run is" in answer.text
+        return
+    assert answer.status_code == 200
+    assert project.engine.run_names()[3:] == (name,)
+    if not typed and "\\" not in file:
+        (tmp_path / file).write_bytes(content)
+        with pytest.raises(DataError, match=f"there is a run {re.escape(repr(name))} already"):
+            add_runs(project, [str(tmp_path / file)])
+    else:
+        (tmp_path / "other.txt").write_bytes(LINE)
+        with pytest.raises(DataError, match=f"there is a run {re.escape(repr(name))} already"):
+            add_runs(project, [str(tmp_path / "other.txt")], names=[name])
 
 
 def test_an_upload_has_its_own_limit(people: dict[str, Browser]) -> None:

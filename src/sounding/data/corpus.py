@@ -31,6 +31,8 @@ _HEAD = re.compile(r"<(head)>(?=[^<>]*</head)", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 Wrong = Callable[[str], str]  # returns what is wrong with a document id; empty if nothing
 
+ReadLine = Callable[[int], str]  # returns the next line, of this number; empty at the end
+
 _HEAD_BYTES = 16  # enough to recognize an archive
 _PIECE = 1 << 16  # bytes read at a time
 
@@ -47,22 +49,28 @@ class Document(NamedTuple):
 
 
 def read_corpus(
-    sources: Iterable[str | Path], wanted: Collection[str] | None = None, *, wrong: Wrong | None = None
+    sources: Iterable[str | Path],
+    wanted: Collection[str] | None = None,
+    *,
+    wrong: Wrong | None = None,
+    most: int | None = None,
 ) -> Iterator[Document]:
     """Yield the documents of files and folders in order; with `wanted`, only the documents of these ids.
 
-    A document is refused, with its line, if `wrong` finds a problem in its id.
+    A document is refused, with its line, if `wrong` finds a problem in its id, or if it has more than `most`
+    characters; no more of it is read, so that a small archive cannot fill the memory.
     """
     for source in find_files(part_of_collection(each, "corpus") for each in sources):
         with _open_text(source) as stream:
-            first = _first_line(stream)
+            read = _bounded(source, stream, most)
+            first = _first_line(read)
             if first is None:
                 raise FormatError(source, None, "the file is empty; expected documents")
             line, text = first
             if text.startswith("{"):
-                placed = _json_lines(source, line, text, stream, wanted)
+                placed = _json_lines(source, line, text, read, wanted)
             elif text.startswith("<"):
-                placed = _markup(source, line, text, stream, wanted)
+                placed = _markup(source, line, text, read, wanted, most)
             else:
                 problem = f"{quote(text.strip())} does not start a document; expected <DOC> or JSON lines"
                 raise FormatError(source, line, problem)
@@ -119,16 +127,34 @@ class _Unpacked(io.RawIOBase):
         super().close()
 
 
-def _first_line(stream: IO[str]) -> tuple[int, str] | None:
+def _bounded(source: str, stream: IO[str], most: int | None) -> ReadLine:
+    """Return the function that reads the next line, of which it knows the number, and refuses a long one."""
+
+    def read(number: int) -> str:
+        line = stream.readline() if most is None else stream.readline(most + 1)
+        if most is not None and len(line) > most:
+            raise FormatError(source, number, _too_long(most))
+        return line
+
+    return read
+
+
+def _too_long(most: int) -> str:
+    return f"the document has more than {most:,} characters; split it, or leave it out"
+
+
+def _first_line(read: ReadLine) -> tuple[int, str] | None:
     """Return the number and text of the first line that is not blank."""
-    for number, line in enumerate(stream, 1):
+    number = 1
+    while line := read(number):
         if line.strip():
             return number, line.lstrip("\ufeff \t")
+        number += 1
     return None
 
 
 def _json_lines(
-    source: str, number: int, first: str, rest: IO[str], wanted: Collection[str] | None
+    source: str, number: int, first: str, read: ReadLine, wanted: Collection[str] | None
 ) -> Iterator[tuple[int, Document]]:
     line = first
     while line:
@@ -144,8 +170,8 @@ def _json_lines(
                 raise FormatError(source, number, f"no doc id; expected one of {', '.join(IDS)}")
             if wanted is None or doc in wanted:
                 yield number, _of_entry(doc, entry)
-        line = rest.readline()
         number += 1
+        line = read(number)
 
 
 def _id(entry: object) -> str | None:
@@ -172,22 +198,25 @@ def one_line(value: object) -> str:
 
 
 def _markup(
-    source: str, number: int, first: str, rest: IO[str], wanted: Collection[str] | None
+    source: str, number: int, first: str, read: ReadLine, wanted: Collection[str] | None, most: int | None
 ) -> Iterator[tuple[int, Document]]:
     lines: list[str] = []
-    begin, line = 0, first
+    begin, size, line = 0, 0, first
     while line:
         if not begin and _OPEN.search(line):
-            begin, lines = number, []
+            begin, lines, size = number, [], 0
         if begin:
             lines.append(line)
+            size += len(line)
+            if most is not None and size > most:
+                raise FormatError(source, begin, _too_long(most))
             if _CLOSE.search(line):
                 document = _document(source, begin, "".join(lines))
                 if wanted is None or document.doc in wanted:
                     yield begin, document
                 begin = 0
-        line = rest.readline()
         number += 1
+        line = read(number)
     if begin:
         raise FormatError(source, begin, "the document that starts here does not end; expected </DOC>")
 

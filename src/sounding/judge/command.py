@@ -33,6 +33,9 @@ _PARAMETER = declare.option(
     help="Set a parameter of the order, such as strata=10:1,100:0.1; repeatable.",
     spelled="-P --parameter",
 )
+_NAMES = declare.texts(
+    "Name the runs, one NAME for each in their order; default: by their files; repeatable.", metavar="NAME"
+)
 FEEDS = ("first", "majority", "adjudicated")
 _MINUTES = click.FloatRange(0, min_open=True)
 _NO_REMARKS = declare.flag("Hide all remarks.")
@@ -68,6 +71,7 @@ class InitOptions(ProjectOptions):
     runs: tuple[str, ...] = declare.texts(
         "Read runs from files, folders or globs; repeatable; you can add more later.", metavar="FILE"
     )
+    name: tuple[str, ...] = _NAMES
     run_format: str | None = declare.run_format
     title: str = declare.text("Set the title of every page.", default="Relevance judgments")
     scale: str = declare.text(
@@ -255,6 +259,7 @@ class ImportOptions(ProjectOptions):
     runs: tuple[str, ...] = declare.texts(
         "Add runs from files, folders or globs; repeatable.", metavar="FILE"
     )
+    name: tuple[str, ...] = _NAMES
     topics: str | None = declare.text(
         "Add topics from FILE; changed topics become new versions.", metavar="FILE"
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
@@ -17,10 +17,10 @@ import numpy as np
 
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES
-from sounding.core.text import first_few, quote
+from sounding.core.text import first_few, plural, quote
 from sounding.core.workers import Progress
 from sounding.judge.agenda import run_content
-from sounding.judge.ids import check_table
+from sounding.judge.ids import check_run_names, check_table
 from sounding.judge.log import Last
 from sounding.judge.progress import Counts, Live, counts_of, live_work
 from sounding.judge.records import Ahead, Event, Lease, Receipt, Seen, Submission, Topic, TopicStatus
@@ -29,7 +29,7 @@ from sounding.judge.settings import CORPUS, Order, Settings
 from sounding.judge.state import CountedGrade, JudgingState
 from sounding.judge.store import Store
 from sounding.relevance.model import FIRST_REFIT
-from sounding.runs.retrieved import read_retrieved
+from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.mtc.session import Session
 
 QUIET_GROWTH = 1.1  # growth of the judgments since the last fit from which a pause is used to refit
@@ -328,10 +328,11 @@ class Engine:
         runs: Any,
         *,
         topics: Collection[str] = (),
+        names: Sequence[str] = (),
         run_format: str | None = None,
         progress: Progress | None = None,
     ) -> AddedRuns:
-        """Add runs (files, folders, globs); their names must be new.
+        """Add runs (files, folders, globs); their names, or the given `names`, must be new.
 
         Only their lists for `topics` are stored; without `topics`, all. A run without any of them is refused.
         """
@@ -339,9 +340,14 @@ class Engine:
             runs, depth=self.settings.depth, policies=DEFAULT_POLICIES, run_format=run_format,
             progress=progress, check=check_table,
         )  # fmt: skip
+        if names:
+            retrieved = _renamed(retrieved, names)
+        check_run_names(retrieved.runs)
         taken = sorted(set(retrieved.runs) & set(self._store.run_names()))
         if taken:
-            raise DataError(f"there is a run {taken[0]!r} already; runs are never replaced, so name it anew")
+            raise DataError(
+                f"there is a run {taken[0]!r} already; runs are never replaced, so give this one another name"
+            )
         known = frozenset(topics or retrieved.topics)
         kept = np.array([topic in known for topic in retrieved.topics])
         lengths = np.where(kept, retrieved.lengths, 0)
@@ -457,6 +463,17 @@ class Engine:
 def _is_due(session: Session, quiet: bool) -> bool:
     enough = max(FIRST_REFIT, math.ceil(QUIET_GROWTH * session.version))
     return session.refit_due() or (quiet and session.learns and session.judgments >= enough)
+
+
+def _renamed(retrieved: Retrieved, names: Sequence[str]) -> Retrieved:
+    """Return the runs with other names, one for each, in their order."""
+    if len(names) != len(retrieved.runs):
+        given = plural(len(names), "name")
+        raise DataError(f"--name: {given} for {plural(len(retrieved.runs), 'run')}; give one for each")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"--name {twice}: two runs would have this name; give each its own")
+    return replace(retrieved, runs=tuple(names))
 
 
 def none_of_the_topics(store: Store, seen: str, known: Collection[str]) -> str:

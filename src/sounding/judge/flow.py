@@ -79,6 +79,7 @@ def _say(options: command.ProjectOptions, *texts: str) -> None:
 def init(options: command.InitOptions) -> None:
     """Create a project, print its contents, and name the next command."""
     _refuse_format_of_nothing("runs", options.runs, "--run-format", options.run_format)
+    _refuse_format_of_nothing("runs", options.runs, "--name", options.name or None)
     settings = Settings(
         title=options.title, scale=parse_scale(options.scale), level=options.level, overlap=options.overlap,
         feed=options.feed, seed=options.seed, depth=options.depth, measure=options.measure,
@@ -92,8 +93,8 @@ def init(options: command.InitOptions) -> None:
     with progress_bar(None, quiet=options.quiet, label="reading documents") as progress:
         project = create_project(
             options.folder, corpus=options.corpus, topics=options.topics, runs=options.runs,
-            settings=settings, database=options.database, run_format=options.run_format, progress=progress,
-            search=options.search, tell=odd.append,
+            names=options.name, settings=settings, database=options.database, run_format=options.run_format,
+            progress=progress, search=options.search, tell=odd.append,
         )  # fmt: skip
     with project:
         _say(options, *_contents(project), *odd)
@@ -116,7 +117,7 @@ def _contents(project: Project) -> Iterator[str]:
         yield f"not in the corpus: {plural(len(lost), 'document')} of the runs, such as {such}"
 
 
-def _refuse_format_of_nothing(kind: str, files: tuple[str, ...], option: str, given: str | None) -> None:
+def _refuse_format_of_nothing(kind: str, files: tuple[str, ...], option: str, given: object) -> None:
     if given is not None and not files:
         raise click.UsageError(f"{option} needs --{kind} FILE; add it")
 
@@ -139,6 +140,7 @@ def import_files(options: command.ImportOptions) -> None:
         raise click.UsageError("nothing to import; give --qrels, --runs or --topics")
     _refuse_format_of_nothing("qrels", options.qrels, "--qrels-format", options.qrels_format)
     _refuse_format_of_nothing("runs", options.runs, "--run-format", options.run_format)
+    _refuse_format_of_nothing("runs", options.runs, "--name", options.name or None)
     if options.assessor is not None and len(options.qrels) != 1:
         raise click.UsageError("--assessor needs exactly one --qrels FILE; import one file at a time")
     with open_project(options.folder) as project:
@@ -148,7 +150,10 @@ def import_files(options: command.ImportOptions) -> None:
             _say(options, f"{plural(len(topics.ids), 'topic')} read, {changed:,} new or changed")
         if options.runs:
             with progress_bar(None, quiet=options.quiet, label="reading runs") as progress:
-                added = add_runs(project, options.runs, run_format=options.run_format, progress=progress)
+                added = add_runs(
+                    project, options.runs, names=options.name, run_format=options.run_format,
+                    progress=progress,
+                )  # fmt: skip
             _say(options, "; ".join((f"{plural(added.rows, 'run')} added", *added.remarks)))
         for source in options.qrels:
             read = import_qrels(project, source, qrels_format=options.qrels_format, assessor=options.assessor)

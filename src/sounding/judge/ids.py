@@ -6,12 +6,12 @@ An id must be one word, because qrels are split at blanks, and must fit the data
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from sounding.core.errors import FormatError
+from sounding.core.errors import DataError, FormatError
 from sounding.core.text import quote
 from sounding.data.fast.tokens import Tokens
 from sounding.data.tables import Qrels, Run
@@ -21,6 +21,7 @@ from sounding.data.topics import Topics
 MOST_DOC = 2000  # enough for web addresses
 MOST_TOPIC = 500
 MOST_ASSESSOR = 100
+MOST_RUN_NAME = 200  # characters
 
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _BLANK, _LAST_PLAIN = 0x20, 0x7E  # the bytes between them are always valid
@@ -60,6 +61,14 @@ def wrong_topic(topic: str) -> str:
     """Return what is wrong with a topic id; empty if nothing."""
     comment = "begins with #, which marks comments; rename it" if topic.startswith("#") else ""
     return _sentence("topic id", topic, _wrong(topic, MOST_TOPIC) or comment)
+
+
+def check_run_names(names: Sequence[str]) -> None:
+    """Refuse names of runs that do not fit on a line of a table or page."""
+    for name in names:
+        if not name.strip() or len(name) > MOST_RUN_NAME or CONTROLS.search(name):
+            expected = f"expected one line of 1 to {MOST_RUN_NAME} characters; give another with --name"
+            raise DataError(f"the name of a run is {quote(name)}; {expected}")
 
 
 def check_table(table: Run | Qrels) -> None:

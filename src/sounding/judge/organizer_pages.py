@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -13,12 +12,13 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 
 from sounding.core.errors import SoundingError
+from sounding.data.finding import run_name
 from sounding.judge import organizing, web
 from sounding.judge.assessor_pages import judging_page
 from sounding.judge.auth import RefusedError
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import left_out, omission_note, omitted_from_qrels, omitted_from_samples
-from sounding.judge.ids import MOST_DOC, MOST_TOPIC
+from sounding.judge.ids import MOST_DOC, MOST_RUN_NAME, MOST_TOPIC
 from sounding.judge.messages import MOST_BATCH, MOST_INSTRUCTIONS, MOST_SAMPLED
 from sounding.judge.organizer_api import audited, coming, drawn
 from sounding.judge.people import MOST_NAME
@@ -29,12 +29,12 @@ from sounding.judge.review import JudgmentAudit, agreement_of, audits_of, differ
 from sounding.judge.search import shortened
 from sounding.judge.settings import MOST_ASSESSORS, MOST_LEASE, MOST_TITLE, MTC, Order, parse_parameters
 from sounding.judge.texts import plain, split_title
+from sounding.judge.uploads import name_of_upload, place_of_upload, save_run
 from sounding.selection.strategies import STRATEGIES
 
 MOST_SHOWN = 100  # differences on one page
 MOST_TEXT = 4000  # characters of a document shown next to its grades
 CANNOT = "cannot"  # the form value for a document that cannot be judged
-PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
 FEEDS = {
     "first": "first: the earliest grade",
     "majority": "majority: the most frequent grade",
@@ -390,17 +390,13 @@ def _level(given: web.FormFields) -> float:
 def add_run(request: Request, here: web.Here, given: web.Given) -> Response:
     """Add a run after checking its whole file."""
     upload = given.file("run")
-    name = re.sub(r"[^\w.+-]+", "-", Path(upload.filename or "").name)[:100].strip("-.") or "run"
+    file = name_of_upload(upload.filename or "")
+    name = given.text("name", most=MOST_RUN_NAME).strip() or run_name(file)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / name
-        with path.open("wb") as target:
-            while block := upload.file.read(1 << 20):
-                target.write(block)
-        with path.open("rb") as written:
-            if written.read(6).startswith(PACKED):
-                raise RefusedError(400, f"{name} is compressed; unpack it first")
+        place = place_of_upload(file, Path(folder))
         try:
-            added = add_runs(here.project, [str(path)])
+            save_run(upload.file, file, place)
+            added = add_runs(here.project, [str(place)], names=[name])
         except SoundingError as error:
-            raise RefusedError(400, str(error).replace(f"{folder}/", "")) from error
+            raise RefusedError(400, str(error).replace(str(place), file)) from error
     return _project(request, here, f"Run added. {'; '.join(added.remarks)}".strip())

@@ -148,6 +148,7 @@ def create_project(
     topics: str | None,
     runs: Sequence[str],
     settings: Settings,
+    names: Sequence[str] = (),
     database: str | None = None,
     run_format: str | None = None,
     progress: Progress | None = None,
@@ -183,7 +184,7 @@ def create_project(
             if asked is not None:
                 add_topics(store, asked)
             if runs:
-                Engine(store).add_runs(runs, run_format=run_format)
+                Engine(store).add_runs(runs, names=names, run_format=run_format)
             record = {"version": VERSION, "database": database or DATABASE, "corpus": digest}
             write_file(part / FILE, json.dumps(record, indent=1).encode() + b"\n")
             (part / FILE).chmod(0o600)  # an address may hold a password
@@ -273,11 +274,18 @@ class ImportOutcome(NamedTuple):
 
 
 def add_runs(
-    project: Project, runs: Any, *, run_format: str | None = None, progress: Progress | None = None
+    project: Project,
+    runs: Any,
+    *,
+    names: Sequence[str] = (),
+    run_format: str | None = None,
+    progress: Progress | None = None,
 ) -> ImportOutcome:
-    """Add runs to a project, without topics that it does not have."""
+    """Add runs to a project, without topics that it does not have; `names` replace those of their files."""
     topics = known_topics(project) if project.store.topics() else ()
-    added = project.engine.add_runs(runs, topics=topics, run_format=run_format, progress=progress)
+    added = project.engine.add_runs(
+        runs, topics=topics, names=names, run_format=run_format, progress=progress
+    )
     lost = project.engine.lost(project.corpus, added.names)
     remarks = _remarks(added.strangers, lost, project.corpus)
     if added.stayed:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import re
-import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -257,6 +256,7 @@ _TABLES = {".csv": ",", ".tsv": "\t"}
 RUN_FIELDS = 6  # of a line of a run in TREC's format
 _HTML_SUFFIXES = (".html", ".htm", ".xhtml")
 TEXTS = (".txt", ".text", ".md", "", *_HTML_SUFFIXES)  # suffixes of files that may be one document each
+MOST_DOCUMENT = 50_000_000  # characters, or bytes of a file
 SNIFFED = 1 << 16  # bytes in which the first <DOC> of SGML is looked for
 
 
@@ -293,7 +293,7 @@ def _checked(doc: str, source: str, line: int | None) -> str:
 def _several(source: str) -> Iterator[Document]:
     """Yield the documents of SGML or JSON lines; refuse a file without any."""
     document = None
-    for document in read_corpus([source], wrong=wrong_doc):
+    for document in read_corpus([source], wrong=wrong_doc, most=MOST_DOCUMENT):
         yield document
     if document is None:
         problem = (
@@ -316,6 +316,11 @@ def _holds_many(source: str) -> bool:
 
 
 def _text(source: str) -> str:
+    if (size := Path(source).stat().st_size) > MOST_DOCUMENT:
+        problem = (
+            f"the document has {size:,} bytes; expected at most {MOST_DOCUMENT:,}: split it, or leave it out"
+        )
+        raise FormatError(source, None, problem)
     text = Path(source).read_bytes().decode("utf-8-sig", "surrogateescape")
     fields = next((line for line in text.splitlines() if line.strip()), "").split()
     if len(fields) == RUN_FIELDS and fields[1].upper() == "Q0":
@@ -326,7 +331,7 @@ def _text(source: str) -> str:
 
 
 def _rows(source: str, delimiter: str) -> Iterator[Document]:
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(MOST_DOCUMENT)
     try:
         with Path(source).open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
             yield from _documents(source, _placed_rows(source, stream, delimiter))

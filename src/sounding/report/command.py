@@ -27,6 +27,12 @@ class ReportOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
         "Report measure M; repeatable; the first one ranks the runs; default: AP, nDCG@10 and P@10."
     )
     baselines: tuple[str, ...] = declare.baselines
+    labels: tuple[str, ...] = declare.texts(
+        "Show estimates from QRELS and the labels by machines in FILE; repeatable.",
+        metavar="FILE",
+        spelled="--labels",
+    )
+    judges: tuple[str, ...] = declare.judges
     about: str | None = declare.text(
         "Write the page about RUN: its place, what it beats, what beats it.", metavar="RUN", spelled="--for"
     )
@@ -81,5 +87,6 @@ def command(options: ReportOptions) -> None:
     sounding report qrels.txt runs/ --info info.tsv -o report.html
     sounding report qrels.txt runs/ --for my-run -m nDCG@10 -o report.html
     sounding report qrels.txt runs/ --sections summary,pairs -o report.md
+    sounding report sample.tsv runs/ --labels labels.tsv -o report.html
     """  # noqa: D301 - click wants the control character
     declare.run_flow(options)

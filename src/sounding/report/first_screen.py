@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -166,6 +166,24 @@ def bracket_lanes(groups: list[list[int]]) -> defaultdict[int, tuple[str, ...]]:
     for place in {place for place, _ in marks}:
         lanes[place] = tuple(marks.get((place, lane), "") for lane in range(len(ends)))
     return lanes
+
+
+def tied_groups(runs: int, differ: Callable[[int, int], bool | None]) -> list[list[int]]:
+    """Return groups of places: a run and every lower run that does not differ significantly from it.
+
+    The first group is the leader's. Each further group begins with the best run that has no group yet,
+    and includes runs of earlier groups that do not differ significantly from it.
+    """
+    groups: list[list[int]] = []
+    inside: set[int] = set()
+    for place in range(runs):
+        if place in inside:
+            continue
+        tied = [other for other in range(place + 1, runs) if differ(place, other) is False]
+        if tied:
+            groups.append([place, *tied])
+            inside.update(groups[-1])
+    return groups
 
 
 def first_screens(report: Report) -> list[FirstScreen]:
@@ -529,24 +547,10 @@ class _Screen:
         return np.clip(low, least, most), np.clip(high, least, most)
 
     def _brackets(self) -> list[list[int]]:
-        """Return groups of places: a run and every lower run that does not differ significantly from it.
-
-        The first group is the leader's. Each further group begins with the best run that has no group yet,
-        and includes runs of earlier groups that do not differ significantly from it.
-        """
+        """Return the groups of tied runs; none if the runs are compared with one run."""
         if self.reference is not None:
             return []
-        groups: list[list[int]] = []
-        inside: set[int] = set()
-        for place, run in enumerate(self.order):
-            if place in inside:
-                continue
-            below = range(place + 1, len(self.order))
-            tied = [other for other in below if self.differ(run, self.order[other]) is False]
-            if tied:
-                groups.append([place, *tied])
-                inside.update(groups[-1])
-        return groups
+        return tied_groups(len(self.order), lambda a, b: self.differ(self.order[a], self.order[b]))
 
     def _outlook(self, run: int) -> RunOutlook:
         """Return how many of the conclusions about the run would very likely stand."""

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sounding.audit.auditing import audit
+from sounding.audit.fitness import audit_labels
 from sounding.audit.judged_runs import ListedRuns, list_runs
 from sounding.audit.result import Audit
 from sounding.audit.verdict import Statement
@@ -25,6 +26,7 @@ from sounding.core.text import plural
 from sounding.core.workers import Bars, Progress, map_items
 from sounding.data.finding import RunIndex, run_names
 from sounding.data.formats import Place, read_qrels, run_sources
+from sounding.data.labels import read_labels
 from sounding.data.reading import Reading, read_one
 from sounding.data.run_info import RunInfo, reported_runs
 from sounding.data.sources import STDIN, bytes_to_read, on_file_read
@@ -33,6 +35,7 @@ from sounding.depth.intervals import PairOverDepth
 from sounding.depth.result import DepthStudy
 from sounding.depth.sentences import Finding
 from sounding.depth.study import depth
+from sounding.estimate.estimating import estimate
 from sounding.evaluate.result import Scores
 from sounding.evaluate.topic_files import slices
 from sounding.measures import parse_measures
@@ -41,6 +44,7 @@ from sounding.measures.summaries import check_comparable, needs_pool_ranks
 from sounding.report import sentences
 from sounding.report.result import (
     DEFAULT_MEASURES,
+    LABEL_SECTIONS,
     NEEDS,
     PARTS,
     SECTIONS,
@@ -73,7 +77,7 @@ def report(
     info_files: Sequence[str] = (),
     pool_depth: int | None = None,
     until: str = DEFAULT_UNTIL,
-    sections: Sequence[str] = tuple(SECTIONS),
+    sections: Sequence[str] | None = None,
     procedure: Procedure | None = None,
     draws: int = 50,
     policies: Policies = DEFAULT_POLICIES,
@@ -81,6 +85,8 @@ def report(
     run_format: str | None = None,
     jobs: int | None = 1,
     command: str = "",
+    labels: Sequence[Any] = (),
+    judges: Sequence[str] = (),
     bars: Bars | None = None,
 ) -> Report:
     """Compute everything that a report shows about a collection and its runs; `render_report` writes it.
@@ -89,8 +95,9 @@ def report(
     the other runs are tested, and the page is written about it. `by` is a file that puts topics into
     groups. `sections` says what is needed, `until` what full judging means, `draws` how many
     pseudo-judgments the audit makes. `only` reports only runs that meet conditions on `info` (see `compare`),
-    beside those that are named; the pool stays that of all runs. `command` and `info_files` are repeated in
-    the report, so that others can make it again.
+    beside those that are named; the pool stays that of all runs. With `labels` (and `judges`, see
+    `estimate`), the report shows estimates and whether the labels are fit for use. `command` and
+    `info_files` are repeated in the report, so that others can make it again.
     """
     check_about(about, baselines)
     wanted = parse_measures(measures)
@@ -102,8 +109,11 @@ def report(
         pool_depth=pool_depth, until=str(parse_until(until, files=True)), draws=draws,
         qrels_format=qrels_format,
         run_format=run_format, jobs=jobs, command=command,
-        sections=known_sections(sections),
+        labels=tuple(labels), judges=tuple(judges),
+        sections=known_sections(sections, LABEL_SECTIONS if labels else SECTIONS),
     )  # fmt: skip
+    if labels:
+        return _with_labels(request, bars or (lambda total, label: nullcontext()))
     needed = {part for section in request.sections for part in NEEDS.get(section, ())}
     return gather(request, bars or (lambda total, label: nullcontext()), needed)
 
@@ -114,13 +124,45 @@ def check_about(about: str | None, baselines: Sequence[str]) -> None:
         raise DataError(f"--for {about} compares {about} with every other run; leave out --baseline")
 
 
-def known_sections(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the named sections in the order of the report; refuse an unknown name."""
-    wanted = list(names)
+def known_sections(names: Iterable[str] | None, known: Mapping[str, str] = SECTIONS) -> tuple[str, ...]:
+    """Return the named sections in the order of the report, None: all; refuse an unknown name."""
+    wanted = list(known if names is None else names)
     for name in wanted:
-        if name not in SECTIONS:
-            raise UnknownNameError("section", name, SECTIONS)
-    return tuple(name for name in SECTIONS if name in wanted)
+        if name not in known:
+            raise UnknownNameError("section", name, known)
+    return tuple(name for name in known if name in wanted)
+
+
+def _with_labels(request: ReportRequest, bars: Bars) -> Report:
+    """Read everything, and estimate from judgments and labels."""
+    policies, places, procedure = request.policies, run_sources(request.runs), request.procedure
+    with bars(len(places), f"reading {plural(len(places), 'run')}") as progress, fingerprints() as taken:
+        qrels = Reading(qrels_format=request.qrels_format).judgments(request.qrels, policies)
+        machines = read_labels(list(request.labels), judges=request.judges)
+        runs = _held(request, places, progress)
+        hold_judgments(qrels)
+    with bars(0, "estimating"):
+        estimation = estimate(
+            qrels, runs, request.measures, labels=machines, policies=policies, procedure=procedure,
+            confidence=1 - procedure.alpha, run_format=request.run_format, jobs=request.jobs,
+        )  # fmt: skip
+    with bars(0, "checking the labels"):
+        fitness = _wanted(
+            "fitness", ("fitness",),
+            lambda: audit_labels(
+                qrels, runs, machines, request.measures, alpha=procedure.alpha, seed=procedure.seed,
+                policies=policies, run_format=request.run_format, jobs=request.jobs,
+            ),
+        )  # fmt: skip
+    with bars(len(places), "evaluating") as progress:
+        reading = Reading(run_format=request.run_format, jobs=request.jobs, progress=progress)
+        scores = scores_to_compare(qrels, runs, request.measures, policies=policies, reading=reading)
+    none = MissingPart(sentences.WITH_LABELS)
+    return Report(
+        request=request, scores=scores.of_measures(request.measures), comparison=none, stability=none,
+        findings=(), leaders=(), audit=none, statements=(), inputs=tuple(_inputs(request, places, taken)),
+        estimation=estimation, fitness=fitness,
+    )  # fmt: skip
 
 
 def gather(request: ReportRequest, bars: Bars, parts: Collection[str] = PARTS) -> Report:
@@ -376,6 +418,7 @@ def fingerprints() -> Iterator[Fingerprints]:
 
 def _inputs(request: ReportRequest, places: Sequence[Place], taken: Fingerprints) -> Iterator[InputFile]:
     files = [(request.qrels, "judgments"), *((file, "info") for file in request.info_files)]
+    files += [(file, "labels by machines") for file in request.labels]
     files += [(request.by, "groups of topics")] if request.by else []
     for source, role in [*files, *((place.source, "run") for place in places)]:
         name = str(source) if isinstance(source, str | Path) else getattr(source, "source", "in memory")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sounding.audit.fitness import Fitness
 from sounding.audit.result import Audit
 from sounding.audit.verdict import Statement
 from sounding.compare.holds import DEFAULT_UNTIL
@@ -15,6 +16,7 @@ from sounding.data.run_info import RunInfo
 from sounding.depth.intervals import PairOverDepth
 from sounding.depth.result import DepthStudy
 from sounding.depth.sentences import Finding
+from sounding.estimate.result import Estimation
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
 from sounding.statistics.pairwise import Procedure
@@ -30,6 +32,11 @@ SECTIONS: Mapping[str, str] = {
     "depth": "Depth",
     "collection": "Collection",
     "methods": "Methods",
+}
+LABEL_SECTIONS: Mapping[str, str] = {
+    "summary": SECTIONS["summary"],
+    "labels": "Estimates and labels",
+    "methods": SECTIONS["methods"],
 }
 NEEDS = {
     "summary": ("comparison", "audit"),
@@ -63,6 +70,8 @@ class ReportRequest:
     jobs: int | None = 1
     command: str = ""  # as it was typed
     sections: tuple[str, ...] = tuple(SECTIONS)
+    labels: tuple[Any, ...] = ()  # files or other sources of labels by machines
+    judges: tuple[str, ...] = ()  # names of machines that the files do not name
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +108,8 @@ class Report:
     statements: tuple[Statement, ...]  # about the audit
     inputs: tuple[InputFile, ...]
     slices: tuple[tuple[str, Scores], ...] = ()  # the scores of each group of topics
+    estimation: Estimation | None = None  # where labels are given
+    fitness: Fitness | MissingPart = MissingPart("No labels were given.")
 
     @property
     def leading(self) -> Measure:

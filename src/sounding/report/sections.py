@@ -23,6 +23,7 @@ from sounding.depth import charts as depth_charts
 from sounding.depth import tables as stability_tables
 from sounding.depth.result import DepthStudy
 from sounding.depth.sentences import cautions, other_findings
+from sounding.estimate import tables as estimate_tables
 from sounding.evaluate import charts as evaluate_charts
 from sounding.evaluate import tables as score_tables
 from sounding.evaluate.result import FEW_RUNS
@@ -30,8 +31,9 @@ from sounding.evaluate.sentences import notes_on
 from sounding.render.html import ungrouped
 from sounding.render.tables import UNKNOWN, Cell, Column, Table, columns_of, with_notes
 from sounding.report import sentences
+from sounding.report.estimated import estimated_screens, label_sentences, label_tables
 from sounding.report.first_screen import FirstScreen, first_screens
-from sounding.report.result import SECTIONS, MissingPart, Report
+from sounding.report.result import LABEL_SECTIONS, SECTIONS, MissingPart, Report
 from sounding.report.topics import explorer_data, slice_table, topic_table
 
 if TYPE_CHECKING:
@@ -45,7 +47,12 @@ CHARTS_OF = {
     "leave-out": ("leave-out",), "reinforcement": ("reinforcement",), "assessment": ("assessment",),
 }  # fmt: skip
 CORRELATIONS = ("assessment", "reinforcement")  # parts of an audit
-PARTS_SHOWN = {"pairs": "comparison", "depth": "stability", "collection": "audit"}  # by section
+PARTS_SHOWN = {
+    "pairs": "comparison",
+    "depth": "stability",
+    "collection": "audit",
+    "labels": "fitness",
+}  # by section
 PACKAGES = ("numpy", "scipy", "polars", "altair")
 
 
@@ -96,10 +103,11 @@ class ReportPage:
 def page_of(report: Report, sections: Sequence[str] | None = None) -> ReportPage:
     """Arrange a report as a page with these sections; None: those that the report was made for."""
     sections = report.request.sections if sections is None else sections
-    runs, topics = len(report.scores.runs), len(report.scores.topics)
+    estimation = report.estimation
+    runs, topics = len(report.scores.runs), len((estimation or report.scores).topics)
     return ReportPage(
         title=sentences.title(runs, topics, report.request.about),
-        screens=first_screens(report) if "summary" in sections else (),
+        screens=_screens(report) if "summary" in sections else (),
         fitness=[(one.claim, one.answer) for one in report.statements if one.answer != "note"],
         sections=[
             _section(report, name)
@@ -116,8 +124,15 @@ def page_of(report: Report, sections: Sequence[str] | None = None) -> ReportPage
             "measures": [str(measure) for measure in report.scores.measures],
             "policies": report.request.policies.in_force(),
             "seed": report.request.policies.seed,
+            **({} if estimation is None else {"estimates": estimate_tables.facts(estimation)}),
         },
     )
+
+
+def _screens(report: Report) -> list[FirstScreen]:
+    if report.estimation is None:
+        return first_screens(report)
+    return estimated_screens(report, report.estimation)
 
 
 def _section(report: Report, name: str) -> ReportSection:
@@ -125,8 +140,9 @@ def _section(report: Report, name: str) -> ReportSection:
     missing = [part.reason] if isinstance(part, MissingPart) else []
     if isinstance(part, Audit) and not part.has_pool:
         missing = [sentences.NO_POOL]
+    said = label_sentences(report) if name == "labels" else list(_sentences(part))
     return ReportSection(
-        name=name, title=SECTIONS[name], lead=sentences.LEADS[name], sentences=list(_sentences(part)),
+        name=name, title={**SECTIONS, **LABEL_SECTIONS}[name], lead=sentences.LEADS[name], sentences=said,
         blocks=list(BLOCKS[name](report)), missing=tuple(missing),
     )  # fmt: skip
 
@@ -395,7 +411,13 @@ def _listing(
     return Shown(name=name, table=table, data=table)
 
 
+def _labels(report: Report) -> Iterator[Shown]:
+    for name, table, data in label_tables(report):
+        yield Shown(name=name, table=_first_rows(table), data=data, whole=table)
+
+
 BLOCKS: Mapping[str, Callable[[Report], Iterator[Shown | Drawn]]] = {
+    "labels": _labels,
     "pairs": _pairs, "topics": _topics, "slices": _slices, "measures": _measures, "depth": _depth,
     "collection": _collection, "methods": _methods,
 }  # fmt: skip

@@ -22,6 +22,7 @@ NAMED = 3  # runs named in a sentence
 SAME = 1e-12  # smaller differences of means are rounding errors
 
 LEADS = {  # what each section shows
+    "labels": "What people or the machine alone would say, and whether its labels are fit for use.",
     "pairs": "Pick any two runs, or read the table of all pairs.",
     "topics": "Which topics are hard, and on which the runs differ most.",
     "slices": "Values by group of topics, and where another run is best.",
@@ -34,6 +35,9 @@ NO_POOL = (
     "It is not known which runs were pooled, so growth, unique relevant documents and leave-out are missing."
     " List the pooled runs with --info."
 )
+SEE_PAIRS = "See which pairs of runs differ."
+WHY_PAIRS = "The differences have narrower intervals than the runs, because runs share documents."
+WITH_LABELS = "Labels by machines are no judgments: leave out --labels to see what people's judgments say."
 NOT_ASKED_FOR = "--sections does not ask for it."
 BOUNDED = "Values count unjudged documents as not relevant. Bounds show how far they can move."
 ADD_A_RUN = "Add a second run."
@@ -87,6 +91,35 @@ def names_of(runs: Sequence[str]) -> str:
     if len(runs) > NAMED + 1:
         return first_few(runs, NAMED)
     return join_names(runs)
+
+
+def estimated_best(run: str, value: float, measure: object) -> str:
+    """Say which run is estimated best."""
+    return f"{run} is estimated best by {measure}: {value:.3f}."
+
+
+def estimated_lead(tied: int, others: int, *, tested: bool) -> str:
+    """Say how many runs are statistically tied with the best."""
+    if not tested:
+        return ""
+    if not tied:
+        return f"It is significantly better than all {plural(others, 'other run')}."
+    if tied == others:
+        return f"It is not significantly better than any of {plural(others, 'other run')}."
+    return f"It is statistically tied with {tied:,} of {plural(others, 'other run')}."
+
+
+def how_to_read_estimates(pairs: int) -> str:
+    """Explain the leaderboard of estimates."""
+    return (
+        "Values are estimates of what complete judgments by people would give; intervals are for these"
+        f" topics. Lines join runs that do not differ significantly ({plural(pairs, 'pair')}, max-t)."
+    )
+
+
+def fitness_unknown(reason: str) -> str:
+    """Say that the labels could not be checked."""
+    return f"Whether the labels are fit for use is not known: {reason}"
 
 
 def title(runs: int, topics: int, about: str) -> str:

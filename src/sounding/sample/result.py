@@ -18,6 +18,7 @@ from sounding.sample.parameters import CollectionParameters, option_name
 
 FILES = (
     "README.md", "info.tsv", "qrels.pool.tsv", "qrels.txt", "quality.tsv", "truth.txt", "report.html",
+    "labels.tsv", "sample.tsv", "judged.tsv",
 )  # fmt: skip
 INFO_COLUMNS = ("run", "group", "kind", "priority", "pooled")
 

@@ -26,7 +26,7 @@ from sounding.statistics.conclusions import Statistics, pair_chances
 
 CONCLUSIONS = {1: "better", -1: "worse", 0: "not distinguished"}  # run_a of the pair is ...
 FOUND = {1: "finds {run} better", -1: "finds {run} worse", 0: "finds no difference"}
-STILL = {1: "does", -1: "does", 0: "finds none"}  # that it ... once more is judged
+STILL = {1: "does", -1: "does", 0: "finds none"}  # in `the chance that it still does` (see `tell`)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -51,10 +51,10 @@ def test_the_verdict_comes_first_and_fits_a_screen(call: Call) -> None:
     status, out, err = call()
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    assert "compare pooled runs at k of at most 10" in lines[0]  # the answer
+    assert "compare pooled runs down to rank 10" in lines[0]  # the answer
     size = r"qrels.txt: 26 topics, [\d,]+ judgments, \d+ of them relevant; 8 runs of 4 groups."
     assert any(re.fullmatch(size, line) for line in lines)
-    assert "yes        Compare pooled runs at k of at most 10." in lines
+    assert "yes        Compare pooled runs down to rank 10." in lines
     assert sum(line.startswith("- ") for line in lines) <= 4  # three notes, and how to see the others
     assert len(lines) <= 50
     assert max(len(line) for line in lines if not line.startswith("Next: ")) <= 100
@@ -99,7 +99,7 @@ def test_without_info_contributors_are_guessed_and_that_is_said(call: Call) -> N
 
 def test_a_shallower_pool_is_said(call: Call) -> None:
     _, out, _ = call("--pool-depth", "5")
-    assert "Compare pooled runs at k of at most 5." in out
+    assert "Compare pooled runs down to rank 5." in out
     told = r"- Pool cut to depth 5 \(of 6 contributing runs, listed\): [\d,]+ of [\d,]+ judgments kept."
     assert re.search(told, " ".join(out.split()))
 

@@ -75,7 +75,7 @@ def test_pooled_runs_need_a_pool_of_ten_and_25_topics(topics: int, depth: int, a
     assert found.answer == answer
     assert found.value == depth
     assert f"the first {depth} documents of each of them are judged" in found.why
-    assert found.claim == f"Compare pooled runs at k of at most {depth}"
+    assert found.claim == f"Compare pooled runs down to rank {depth}"
     assert ("One topic proves nothing" in found.why) == (topics == 1)
 
 
@@ -243,11 +243,11 @@ def test_one_group_alone_says_nothing_of_other_runs() -> None:
 @pytest.mark.parametrize(
     ("judged", "usual", "answer", "claim"),
     [
-        ([0.95, 0.9, 0.5], 0.99, "yes", "at k of at most 10"),
-        ([0.95, 0.95, 0.95], 0.99, "yes", "at k of at most 100"),
-        ([0.8, 0.8, 0.3], 0.75, "with care", "at k of at most 20"),
+        ([0.95, 0.9, 0.5], 0.99, "yes", "down to rank 10"),
+        ([0.95, 0.95, 0.95], 0.99, "yes", "down to rank 100"),
+        ([0.8, 0.8, 0.3], 0.75, "with care", "down to rank 20"),
         ([0.5, 0.5, 0.5], 0.75, "no", "with the others"),
-        ([0.5, 0.5, 0.3], 0.1, "with care", "at k of at most 20"),
+        ([0.5, 0.5, 0.3], 0.1, "with care", "down to rank 20"),
         ([0.4, 0.4, 0.4], 0.1, "no", "with the others"),  # however poor the pooled runs are
     ],
 )

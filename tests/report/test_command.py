@@ -88,7 +88,7 @@ def test_a_shallower_pool_is_said_and_everything_goes_by_it(
     assert status == 0
     told = r"Pool cut to depth 2 \(of 4 contributing runs, listed\): \d+ of \d+ judgments kept"
     assert len(re.findall(told, out)) >= 2  # beside the values, and in the audit
-    assert "Compare pooled runs at k of at most 2" in out
+    assert "Compare pooled runs down to rank 2" in out
     with pytest.raises(SystemExit):
         main(["evaluate", "qrels.txt", "runs", "--info", "info.tsv", "--pool-depth", "2", "-m", "AP", "--format",
               "json"])  # fmt: skip

@@ -111,7 +111,7 @@ def test_runs_with_the_same_values_have_no_winner(gather_files: Gather) -> None:
     assert screen.answer.startswith("No clear winner: 2 runs")
     assert [one.brackets for one in screen.standings] == [(1,), (1,), ()]
     assert (
-        "The order of the 2 tied runs means nothing yet. 1 other run is significantly worse than a."
+        "With other topics the 2 tied runs might stand in another order. 1 other run is significantly worse than a."
         in screen.caution
     )
     assert screen.reason == "a and b have the same mean."
@@ -585,3 +585,14 @@ def test_a_winner_whose_differences_may_not_stand_is_not_a_result_to_use(gather_
     assert screens[0].next_step.head == sentences.NOTHING
     assert screens[1].next_step.head.startswith("Judge ")
     assert "of a and e" in screens[1].next_step.why
+
+
+def test_a_baseline_far_down_is_among_the_first_rows(gather_files: Gather) -> None:
+    fillers = [f"n{number}" for number in range(30)]
+    runs = {f"run{place:02}": same(*fillers[:place], "rel") for place in range(30)}
+    judged = {topic: {"rel": 1, **dict.fromkeys(fillers, 0)} for topic in TOPICS}
+    found = gather_files(runs, judged, measures=("RR",), baselines=("run20",), parts=("comparison",))
+    (screen,) = first_screens(found)
+    shown = [one.run for one in screen.standings if one.shown]
+    assert shown == [*(f"run{place:02}" for place in range(9)), "run20"]
+    assert "run20" in [one.run for one in screen.standings if one.on_phone]

@@ -177,7 +177,7 @@ def no_common_document(retrieved: Sequence[str], judged: Sequence[str]) -> str:
 
 def compare_pooled(depth: int) -> str:
     """Claim that pooled runs can be compared down to a depth; 0: not known, or not at all."""
-    return f"Compare pooled runs at k of at most {depth}" if depth else "Compare pooled runs"
+    return f"Compare pooled runs down to rank {depth}" if depth else "Compare pooled runs"
 
 
 def pooled_rule(shallow: int, most_holed: float, unpooled: float) -> str:
@@ -304,7 +304,7 @@ def new_run_rule(well: float, half: float) -> str:
 
 def compare_new_run(run: str, depth: int | None) -> str:
     """Claim that a new run can be compared, down to a depth if one is known."""
-    return f"Compare {run} with the others{f' at k of at most {depth}' if depth else ''}"
+    return f"Compare {run} with the others{f' down to rank {depth}' if depth else ''}"
 
 
 def judged_of_new_run(shares: dict[int, float]) -> str:

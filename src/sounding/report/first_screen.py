@@ -494,10 +494,12 @@ class _Screen:
             )  # fmt: skip
 
     def _first_rows(self, count: int, best: int) -> set[int]:
-        """Return the places to show at first: the best runs, and those around the run of the page."""
-        own = 0 if self.focus is None else self.order.index(self.focus)
+        """Return the places to show at first: the best runs, and the baseline or the page's neighbors."""
+        own = 0 if self.reference is None else self.order.index(self.reference)
         if own < count:
             return set(range(count))
+        if self.focus is None:  # the baseline
+            return {*range(count - 1), own}
         around = count - best
         begin = min(own - around // 2, len(self.order) - around)
         return {*range(best), *range(begin, begin + around)}
@@ -699,7 +701,11 @@ class _Screen:
 
     def _use(self) -> NextStep:
         """Nothing is left to do for a significant difference."""
-        why = "" if self.lead is None else sentences.nothing_why(self.lead.first, self.lead.second)
+        why = (
+            ""
+            if self.lead is None
+            else sentences.nothing_why(self.lead.first, self.lead.second, settled=bool(self.lead.settled))
+        )
         if self.focus is not None:
             why = sentences.all_decided(self.scores.runs[self.focus])
         return NextStep(head=sentences.NOTHING, why=why)

@@ -227,9 +227,10 @@ def limit_why(topics: int) -> str:
     return f"Until then no difference can be significant.{advised}"
 
 
-def nothing_why(first: str, second: str) -> str:
+def nothing_why(first: str, second: str, *, settled: bool) -> str:
     """Say why a result can be used."""
-    return f"{first} is significantly better than {second}, and more judging is unlikely to reverse that."
+    sure = "no further judgment can" if settled else "more judging is unlikely to"
+    return f"{first} is significantly better than {second}, and {sure} reverse that."
 
 
 def equal(first: str, second: str) -> str:
@@ -266,7 +267,7 @@ def lead(known: Lead, *, significant: bool) -> str:
     return f"{size} {_after_judging(known, significant=significant)}".strip()
 
 
-OTHER_TOPICS = ", but other topics may."
+OTHER_TOPICS = ", but other topics might."
 
 
 def _after_judging(known: Lead, *, significant: bool) -> str:
@@ -286,7 +287,8 @@ def _after_judging(known: Lead, *, significant: bool) -> str:
         chance = f"(a chance of {_chance(known.stays)})"
         if significant:
             return f"It would very likely stay ahead {condition} {chance}."
-        return f"On these topics it would very likely stay ahead {condition} {chance}; on others it may not."
+        stays = f"On these topics it would very likely stay ahead {condition} {chance}"
+        return f"{stays}; with other topics it might not."
     return f"It may lose that lead {condition}: its chance to stay ahead is {_chance(known.stays)}."
 
 
@@ -304,13 +306,16 @@ def do_not_rank(tied: int, beaten: int, first: str) -> str:
         return ""
     others = "1 other run is" if beaten == 1 else f"{beaten:,} other runs are"
     return (
-        f"The order of the {tied:,} tied runs means nothing yet. {others} significantly worse than {first}."
+        f"With other topics the {tied:,} tied runs might stand in another order. {others} significantly worse"
+        f" than {first}."
     )
 
 
 def may_not_stay(shaky: int, differences: int) -> str:
     """Say how many significant differences from the leader are not sure to remain."""
-    which = "That difference" if differences == 1 else f"{shaky:,} of the {differences:,} differences"
+    which = f"{shaky:,} of the {differences:,} differences"
+    if shaky == differences < 3:
+        which = "That difference" if differences == 1 else "Both differences"
     return f"{which} may no longer be significant once more is judged."
 
 
@@ -367,7 +372,7 @@ def about(number: float) -> str:
 
 def topics_to_separate(alone: float, corrected: float) -> str:
     """Give the topics that would separate two runs if all pairs are tested, or else if only these two are."""
-    return about(corrected) if corrected <= 1000 or alone > 1000 else f"{about(alone)}, tested alone"
+    return about(corrected) if corrected <= 1000 or alone > 1000 else f"{about(alone)} if no other is tested"
 
 
 def judge(documents: int) -> str:
@@ -386,7 +391,7 @@ def duration(documents: int) -> str:
 def judge_why(runs: Sequence[str], depth: int) -> str:
     """Say which documents to judge, and why."""
     which = "the first document" if depth == 1 else f"the top {depth}"
-    return f"What is unjudged in {which} of {names_of(runs)} can still change this."
+    return f"What is unjudged in {which} of {names_of(runs)} can still change the result."
 
 
 def judge_first(runs: Sequence[str], depth: int) -> str:

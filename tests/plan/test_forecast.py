@@ -12,7 +12,8 @@ import pytest
 from tests.selection.small import draw_grades, draw_runs
 
 from sounding.core.executors import run_on
-from sounding.plan.forecast import forecast_to, outlook
+from sounding.plan.forecast import JudgingForecast, expected_range, forecast_to, outlook
+from sounding.plan.sentences import forecast_expectation
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.mtc.session import Session
 
@@ -172,3 +173,14 @@ def test_what_is_sure_already_needs_no_judgment() -> None:
     retrieved = read_retrieved({"x": {"1": {"a": 1.0}}, "y": {"1": {"b": 1.0}}})
     session = Session(retrieved, given=[(0, 1.0), (1, 0.0)])
     assert forecast_to(session, 0.9, [1, 2], most=9)[1].needed == 0
+
+
+def test_the_range_to_expect_is_twice_as_wide_on_both_sides() -> None:
+    courses = [JudgingForecast((0, number), (0.5, 0.95), True, False) for number in (30, 12, 400)]
+    assert expected_range(courses) == (6.0, 800.0)
+    assert any("6 to 800 judgments" in said for said in forecast_expectation(courses))
+    lost = JudgingForecast((0, 2000), (0.5, 0.9), False, False)
+    assert expected_range([*courses, lost]) == (6.0, np.inf)
+    assert any("6 judgments or more" in said for said in forecast_expectation([*courses, lost]))
+    done = JudgingForecast((0,), (0.97,), True, False)
+    assert forecast_expectation([done, done]) == []

@@ -17,6 +17,7 @@ from sounding.selection.mtc.session import Session
 
 FIRST_CHECK = 8  # judgments before the first check of a simulation
 CHECK_STEP = 1.1  # factor from one check to the next
+WIDER = 2.0  # factor by which the simulations understate how few, or how many, judgments are needed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +41,15 @@ class JudgingForecast:
     def needed(self) -> float:
         """Return the judgments it took; infinite if the confidence was not reached."""
         return float(self.judgments[-1]) if self.reached else float("inf")
+
+
+def expected_range(forecasts: Sequence[JudgingForecast]) -> tuple[float, float]:
+    """Return the least and the most judgments to expect; infinite: a simulation did not get there.
+
+    Simulations share the errors of the model, so their own range is too narrow.
+    """
+    needed = [one.needed for one in forecasts]
+    return min(needed) / WIDER, max(needed) * WIDER
 
 
 def outlook(

@@ -8,7 +8,7 @@ import numpy as np
 
 from sounding.compare.holds import Holds
 from sounding.core.text import format_chance, judging_time, plural
-from sounding.plan.forecast import FIRST_CHECK, JudgingForecast
+from sounding.plan.forecast import FIRST_CHECK, JudgingForecast, expected_range
 from sounding.plan.result import JudgingPlan, Proof
 from sounding.runs.ranking import Values
 from sounding.selection.mtc.confidence import Confidence
@@ -19,6 +19,7 @@ NEIGHBORS = (
     "Do not rely on 95% among nearly equal runs: in trials, 78% of such orders were right after 128"
     " judgments, and 86% after 512."
 )
+TRIALS = "12 of 13 times"
 AGAINST = (
     "conclusion worse: with unjudged documents counted as nonrelevant the run is behind; by expected values"
     " it is ahead."
@@ -26,7 +27,6 @@ AGAINST = (
 NO_FORECAST = "There is no forecast, because no confidence can be stated."
 STAY_EQUAL = "Runs that are equal, or nearly so, stay below that confidence even if everything is judged."
 FIRST_AND_LAST = "first and last: mean confidence over the pairs, before and after the simulated judgments."
-MAGNITUDE = "In trials three of four forecasts were within a factor of four: read the order of magnitude."
 TEMPLATE = "The file is a qrels template: replace each -1 with a grade."
 APPEND = "The file is a qrels template: replace each -1 with a grade, then append the lines to {qrels}."
 
@@ -204,7 +204,19 @@ def forecast_notes(plan: JudgingPlan) -> list[str]:
         notes.append(STAY_EQUAL)
     elif any(not one.reached for one in forecasts):
         notes.append(f"Simulations end after {plan.most:,} judgments; --most N goes further.")
-    return [*notes, MAGNITUDE] if any(one.reached and one.needed > 0 for one in forecasts) else notes
+    return [*notes, *forecast_expectation(forecasts)]
+
+
+def forecast_expectation(forecasts: Sequence[JudgingForecast]) -> list[str]:
+    """Say between which numbers of judgments the truth should lie; nothing if none are needed."""
+    low, high = expected_range(forecasts)
+    if not high or not np.isfinite(low):
+        return []
+    span = f"{low:,.0f} to {high:,.0f} judgments" if np.isfinite(high) else f"{low:,.0f} judgments or more"
+    return [
+        f"Expect {span}: half the least to twice the most of the simulations, which held the truth"
+        f" {TRIALS} in trials."
+    ]
 
 
 def some_pairs_note(shown: int, pairs: int, *, stated: bool) -> str:

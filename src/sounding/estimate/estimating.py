@@ -28,7 +28,7 @@ from sounding.estimate.forms import GainForm, form_of
 from sounding.estimate.frame import Frame, build_frame, lists_of, remark_on_coverage
 from sounding.estimate.result import Estimation, MeasureEstimate
 from sounding.measures import Measure, parse_measures
-from sounding.runs.align import prepare
+from sounding.runs.align import hold_judgments, hold_order, prepare
 from sounding.runs.pairs import all_pairs
 from sounding.statistics.pairwise import Procedure, check_procedure
 
@@ -82,6 +82,9 @@ def estimate(
     )
     if not read.results:
         raise DataError("no runs; give at least one")
+    hold_judgments(frame.judgments)
+    for run in read.results:
+        hold_order(run, policies)
     lists, outside = lists_of(read.results, frame, policies)
     judgments = prepare(frame.judgments, policies).judgments
     if frame.whole is not None:

@@ -142,7 +142,7 @@ def test_init_says_nothing_of_topics_that_agree_or_of_none(
         (["--scale", "1"], "scale '1' has 1 grade; expected 2 to 10"),
         (["--order", "mct"], "unknown strategy 'mct'"),
         (["-P", "strata"], "parameter 'strata': expected NAME=VALUE"),
-        (["-P", "rate=0.5"], "the order mtc takes no parameters; leave out 'rate'"),
+        (["-P", "rate=0.5"], "unknown parameter of the order mtc: 'rate'"),
         (["--order", "uniform-sample", "-P", "rate=x"], "the order uniform-sample does not accept rate=x"),
         (["--order", "uniform-sample", "-P", "rate=7"], "a sampling rate of 7.0; expected more than 0"),
         (["--level", "3"], "level 3 is not on the scale"),
@@ -683,7 +683,7 @@ def test_csv_of_status_holds_the_one_table_that_was_asked_for(
         (["--corpus", "docs.jsonl", "--level", "0"], "level 0 is the lowest grade"),
         (
             ["--corpus", "docs.jsonl", "-P", "strata=3"],
-            "the order mtc takes no parameters; leave out 'strata'",
+            "unknown parameter of the order mtc: 'strata'",
         ),
         (["--corpus", "docs.jsonl", "--topics", "docs.jsonl"], "docs.jsonl: this seems to be a corpus file"),
     ],

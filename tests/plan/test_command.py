@@ -545,3 +545,32 @@ def test_the_fewest_judgments_that_prove_an_order_do_prove_it(
     _, out, _ = call(str(judged), "runs", *words, "--view", "proof")
     assert out.startswith("At best, 1 judgment ")
     check_refused(call("none", "runs", "--view", "proof"), 2, "name them with --pair A B")
+
+
+def test_the_papers_method_is_its_prior_selection_and_confidence(
+    call: Call, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = ("--prior", "0.5", "--selection", "faithful", "--confidence", "paper")
+    for verb, words in (("plan", ("--view", "ranking")), ("simulate", ("--judgments", "8"))):
+        run = caller(capsys, verb)
+        files = ("qrels.txt", "runs", *words, "--format", "json", "--quiet")
+        (status, short, err), (_, long, _) = run(*files, "--method", "paper"), run(*files, *own)
+        assert status == 0, err
+        assert json.loads(short)["rows"] == json.loads(long)["rows"]
+        assert json.loads(short)["parameters"]["confidence"] == "paper"
+    check_refused(
+        call("qrels.txt", "runs", "--method", "paper", "--prior", "rank"), 2, "--method paper sets --prior"
+    )
+    pool = caller(capsys, "pool")
+    words = ("runs", "--qrels", "qrels.txt", "--strategy", "mtc", "--budget", "9", "--depth", "20", "--quiet")
+    _, ours, _ = pool(*words, "--method", "paper")
+    retrieved = read_retrieved("runs", depth=20)
+    given, _ = known_judgments(retrieved, read_qrels("qrels.txt"))
+    session = Session(retrieved, depth=20, measure="AP(rel=1)", prior="0.5", selection="faithful")
+    for document, grade in given:
+        session.judge(document, grade)
+    chosen = {
+        (retrieved.topics[pick.topic], retrieved.docs.text(pick.document)) for pick in session.next(count=9)
+    }
+    assert {tuple(line.split()) for line in ours.splitlines()} == chosen
+    check_refused(pool("runs", "--method", "paper", "--budget", "3"), 2, "it is for --strategy mtc")

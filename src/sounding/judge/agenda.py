@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sounding.core.errors import DataError
+from sounding.core.errors import DataError, UnknownNameError
 from sounding.data.formats import parse_run
 from sounding.data.problems import Problems
 from sounding.data.sources import Content
 from sounding.data.tables import Run
 from sounding.judge.records import IN_USE, DamagedError, Event, TopicStatus
-from sounding.judge.settings import Order, Settings, settings_of
+from sounding.judge.settings import MTC, Order, Settings, settings_of
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.samples import make_sample
 from sounding.selection.strategies import TopicQueues
@@ -139,7 +139,15 @@ class Agenda:
         return tuple(stay.runs for stay in self._stays.get(topic, ()) if stay.runs >= max(since, 1))
 
     def check_order(self, topic: str | None, order: Order) -> None:
-        """Refuse an order of a topic (None: of all) if it is a sample that cannot be drawn from the runs."""
+        """Refuse an order of a topic (None: of all) if it is a sample that cannot be drawn from the runs.
+
+        Refuse as well the name of a run that the project does not have.
+        """
+        if self.runs:
+            chosen = order.session_parameters() if order.policy == MTC else {}
+            for name in (*chosen.get("pair", ()), *([chosen["baseline"]] if "baseline" in chosen else [])):
+                if name not in self.all_lists.runs:
+                    raise UnknownNameError("run", name, self.all_lists.runs)
         if order.is_sample and self.runs:
             for name in self.all_lists.topics if topic is None else {topic} & {*self.all_lists.topics}:
                 self._check_draw(order, self._of_topic(name), self.draws(name, order))

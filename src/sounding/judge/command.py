@@ -398,6 +398,7 @@ def order(options: OrderOptions) -> None:
 
     \b
     sounding judge order DIR mtc --batch 10
+    sounding judge order DIR mtc -P method=paper -P pair=bm25,dense
     sounding judge order DIR uniform-sample -P rate=0.2 --topic 301,302
     """  # noqa: D301 - click wants the control character
     declare.run_flow(options)

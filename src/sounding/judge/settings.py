@@ -11,12 +11,15 @@ from typing import Any, Literal, get_args
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.text import plural, quote
 from sounding.measures.forms import form_of
+from sounding.relevance.priors import DEFAULT
 from sounding.runs.retrieved import read_retrieved
+from sounding.selection.mtc.session import METHODS, Session, SessionParameters
 from sounding.selection.samples import parse_strata
 from sounding.selection.strategies import find_strategy, make_strategy
 
 Feed = Literal["first", "majority", "adjudicated"]
 MTC = "mtc"
+MTC_PARAMETERS = ("method", "prior", "selection", "pair", "baseline", "top")  # of the order mtc
 MOST_ASSESSORS = 20  # per document
 MOST_DEPTH = 100_000  # documents per run and topic
 MOST_LEASE = 1440  # minutes
@@ -56,7 +59,7 @@ class Order:
 
     def __post_init__(self) -> None:
         if self.policy == MTC:
-            known: Any = ()
+            known: Any = MTC_PARAMETERS
         else:
             kind = find_strategy(self.policy)
             known = [name for name in kind.parameters if name != "level"]
@@ -82,7 +85,7 @@ class Order:
         Aliases, default parameters and spellings such as 1 and 1.0 do not matter.
         """
         kind = None if self.policy == MTC else find_strategy(self.policy)
-        values = {} if kind is None else {**kind.parameters, **self.parameters}
+        values = self.parameters if kind is None else {**kind.parameters, **self.parameters}
         read = {name: _read_parameter(name, value) for name, value in values.items()}
         return json.dumps([self.policy if kind is None else kind.name, read], sort_keys=True)
 
@@ -95,6 +98,29 @@ class Order:
         """Return whether two orders select the same documents in the same batches."""
         return (self.rule, self.batch, self.warm_up) == (other.rule, other.batch, other.warm_up)
 
+    def session_parameters(self) -> dict[str, Any]:
+        """Return the parameters of `mtc` as a session takes them: `pair` names two runs."""
+        given = dict(self.parameters)
+        method = given.pop("method", None)
+        if method is not None and method not in METHODS:
+            raise UnknownNameError("method", str(method), METHODS)
+        preset = METHODS.get(str(method), {}) if method is not None else {}
+        if both := sorted(set(preset) & set(given)):
+            raise DataError(f"method={method} sets {both[0]}={preset[both[0]]}; leave one out")
+        given = {name: preset[name] for name in ("prior", "selection") if name in preset} | given
+        if "prior" in given:
+            given["prior"] = str(given["prior"])
+        if "pair" in given:
+            names = tuple(name.strip() for name in str(given["pair"]).split(","))
+            if len(names) != 2 or names[0] == names[1]:
+                raise DataError(f"pair={given['pair']}: expected two different runs, such as pair=bm25,dense")
+            given["pair"] = names
+        if "top" in given:
+            if given["top"] != int(given["top"]):
+                raise DataError(f"top={given['top']}: expected a whole number from 2")
+            given["top"] = int(given["top"])
+        return given
+
     @property
     def is_sample(self) -> bool:
         """Return whether the order is a random sample of the pool with known probabilities."""
@@ -105,6 +131,11 @@ class Order:
         if not self.parameters:
             return
         one_document = read_retrieved({"run": {"topic": {"doc": 1.0}}}, depth=1)
+        if self.policy == MTC:
+            given = self.session_parameters()
+            SessionParameters(**given)
+            Session(one_document, depth=1, prior=given.get("prior", DEFAULT))
+            return
         try:
             make_strategy(self.policy, one_document, **self.parameters)
         except (TypeError, ValueError, AttributeError):

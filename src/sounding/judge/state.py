@@ -417,7 +417,9 @@ class JudgingState(Agenda):
                 pool.judged[topic] += (new != NOT_JUDGED) - (old != NOT_JUDGED)
                 self._feed(pool, topic, number, old, new, event)
             elif more:
-                pool.session.find_elsewhere(topic, more)
+                for strategy in (pool.session, *pool.strategies.values()):
+                    if isinstance(strategy, Session):
+                        strategy.find_elsewhere(topic, more)
 
     def _feed(
         self, pool: _JudgingPool, topic: int, number: int, old: CountedGrade, new: CountedGrade, event: Event
@@ -513,8 +515,10 @@ class JudgingState(Agenda):
     def _strategy(self, order: Order, pool: _JudgingPool | None = None) -> Strategy:
         """Return the strategy of an order over all topics, which knows all judgments."""
         pool = self._pool if pool is None else pool
-        if order.policy == MTC:
+        if order.policy == MTC and not order.parameters:
             return pool.session
+        if order.policy == MTC and order.rule not in pool.strategies:
+            pool.strategies[order.rule] = self._own_session(order, pool)
         if order.rule not in pool.strategies:
             kind, retrieved, seed = find_strategy(order.policy), pool.retrieved, self.settings.seed
             strategy: Strategy
@@ -530,6 +534,22 @@ class JudgingState(Agenda):
             self._catch_up(pool, strategy)
             pool.strategies[order.rule] = strategy
         return pool.strategies[order.rule]
+
+    def _own_session(self, order: Order, pool: _JudgingPool) -> Session:
+        """Return a session with the parameters of an order, which knows all judgments."""
+        settings, elsewhere = self.settings, [0.0] * len(pool.topics)
+        for (topic, doc), verdict in self.verdicts.items():
+            if topic in pool.topics and doc not in pool.numbers[pool.topics[topic]]:
+                elsewhere[pool.topics[topic]] += self._is_relevant(verdict)
+        own = Session(
+            pool.retrieved, seed=settings.seed, elsewhere=elsewhere,
+            **{
+                "measure": settings.graded_measure, "depth": settings.depth, "prior": settings.prior,
+                "confidence": "draws", **order.session_parameters(),
+            },
+        )  # fmt: skip
+        self._catch_up(pool, own)
+        return own
 
     def _begin_batches(self, pool: _JudgingPool, topic: int) -> None:
         pool.open[topic], pool.made[topic], pool.batch[topic] = {}, 0, {}

@@ -30,6 +30,7 @@ from sounding.terminal.options import (
     remark,
     say_answer,
     suggest,
+    with_method,
     write_answer,
     write_beginning,
     write_rest,
@@ -38,14 +39,15 @@ from sounding.terminal.options import (
 
 TEMPLATE = "next.qrels"  # the file that the next command suggests
 KEPT = (
-    "measure", "depth", "prior", "selection", "confidence", "draws", "sure", "policy", "qrels_format",
-    "run_format", "pool_depth", "info", "only", "count", "budget", "topics", "baseline", "top",
-    "open_below", "seed",
+    "measure", "depth", "method", "prior", "selection", "confidence", "draws", "sure", "policy",
+    "qrels_format", "run_format", "pool_depth", "info", "only", "count", "budget", "topics", "baseline",
+    "top", "open_below", "seed",
 )  # fmt: skip
 
 
 def run(options: PlanOptions) -> None:
     """Write what to judge next, and how certain the ranking of the runs is."""
+    options = with_method(options)
     _check(options)
     judgments = None
     if options.qrels != NOTHING:

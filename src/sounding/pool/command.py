@@ -29,6 +29,9 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
         " --budget or --batches]",
         metavar="S",
     )
+    method: str | None = declare.choice(
+        ("paper",), "Use the prior and selection of Carterette et al. (2006) (for mtc): 0.5 and faithful."
+    )
     budget: int | None = declare.count(
         "List the N documents to judge next; judged ones do not count.", metavar="N"
     )

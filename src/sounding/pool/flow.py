@@ -77,6 +77,7 @@ def run(options: PoolingOptions) -> None:
         find_runs(options.runs), depth=_typed_depth(options),
         info=read_info(() if options.info is None else (options.info,), options.only), only=options.only,
         per_group=options.runs_per_group, strategy=[kind.name for kind in kinds], budget=options.budget,
+        method=options.method,
         batches=options.batches, rate=options.rate, strata=options.strata, p=options.p, level=options.level,
         labels=list(options.labels) or None, judges=options.judges, measures=options.measures or None,
         pair=options.pair, seed=options.seed, qrels=options.qrels, pool_depth=options.pool_depth,
@@ -175,6 +176,8 @@ def _idle_options(kinds: Sequence[Kind], options: PoolingOptions) -> Iterator[st
                 yield f"{spelled} changes nothing with {named}; it is for --strategy {AIMED.name}"
     used |= {"p"} if ahead else set()
     used |= {"level"} if options.simulate else set()
+    if options.method is not None and not {kind.name for kind in kinds} & {"mtc"}:
+        yield f"--method changes nothing with {named}; it is for --strategy mtc"
     for name, spelled in (("rate", "--rate"), ("strata", "--strata"), ("level", "--level"), ("p", "-p")):
         if getattr(options, name) is not None and name not in used:
             yield f"{spelled} changes nothing with {named}"

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from sounding.core.errors import DataError
+from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.policies import ANY_GRADES, Policies
 from sounding.core.workers import Bars, no_bars
 from sounding.data.formats import run_sources
@@ -22,6 +22,7 @@ from sounding.runs.align import hold_judgments
 from sounding.runs.pool import read_judged_lists
 from sounding.runs.ranking import Values
 from sounding.runs.retrieved import Retrieved
+from sounding.selection.mtc.session import METHODS
 from sounding.selection.strategies import (
     Kind,
     Pick,
@@ -45,6 +46,7 @@ def pool(
     only: str | Sequence[str] = (),
     per_group: int | None = None,
     strategy: str | Sequence[str] | None = None,
+    method: str | None = None,
     budget: int | None = None,
     batches: int | None = None,
     rate: float | None = None,
@@ -72,8 +74,9 @@ def pool(
     `per_group` runs of each group; without `info`, of all runs. `budget` is the number of new judgments:
     if no depth is given and the pool has too few unjudged documents, it goes deeper. The default strategy
     takes the whole pool by doc id; with a budget or batches, the best ranks first. `rate`, `strata`, `p` and
-    `level` are parameters of strategies. `qrels` are existing judgments; `pool_depth` keeps those that a
-    pool of that depth would contain.
+    `level` are parameters of strategies; the `method` `paper` gives `mtc` the prior and selection of
+    Carterette et al. (2006). `qrels` are existing judgments; `pool_depth` keeps those that a pool of that
+    depth would contain.
 
     With `simulate`, strategies are replayed on the judgments. With `summary`, the result has the sizes, costs
     and coverage of pools of all depths, and no documents; `only` limits it to the coverage of runs that meet
@@ -95,7 +98,9 @@ def pool(
         )
     if not aimed and any(kind.sampled for kind in kinds) and (budget or batches):
         raise DataError("a sample is judged as a whole; leave budget and batches out")
-    given = {"rate": rate, "strata": strata, "p": p, "level": level}
+    if method is not None and method not in METHODS:
+        raise UnknownNameError("method", method, METHODS)
+    given = {"rate": rate, "strata": strata, "p": p, "level": level, **METHODS.get(method or "", {})}
     chosen = {
         kind.name: {name: given[name] for name in kind.parameters if given.get(name) is not None}
         for kind in kinds

@@ -24,15 +24,26 @@ from sounding.terminal.options import (
     read_info,
     remark,
     suggest,
+    with_method,
     write_answer,
 )
 
-KEPT = ("measure", "depth", "prior", "selection", "policy", "qrels_format", "run_format")  # for plan
+KEPT = (
+    "measure",
+    "depth",
+    "method",
+    "prior",
+    "selection",
+    "policy",
+    "qrels_format",
+    "run_format",
+)  # for plan
 OF_TRIALS = ("curves", "values", "topics", "documents", "differences")  # the views that trials are for
 
 
 def run(options: SimulateOptions) -> None:
     """Replay judging, and write how soon the ranking of the runs was right."""
+    options = with_method(options)
     strategies, seeds, looks = _check(options)
     with qrels_first(options.qrels):
         judgments = read_qrels(

@@ -571,6 +571,7 @@ class SessionOptions(RankingOptions, ReadingOptions):
 
     measure: str
     depth: int
+    method: str | None
     prior: str
     selection: str
     confidence: str | None
@@ -603,6 +604,10 @@ session = joined(
             help="Rank the runs by this measure: AP, P@k, R@k, nDCG@k, DCG@k, RBP, RR or ERR.",
         ),
         depth=count("Cut each ranking at this depth.", default=100),
+        method=choice(
+            ("paper",),
+            "Use the prior, selection and confidence of Carterette et al. (2006): 0.5, faithful, paper.",
+        ),
         prior=text(
             "Set the chance that an unjudged document is relevant: a number, rate, rank, runs or a file.",
             metavar="P", default="runs",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -36,6 +36,7 @@ from sounding.terminal.declare import (
     PlainPolicyOptions,
     PolicyOptions,
     ReadingOptions,
+    SessionOptions,
     spelling,
     typed,
 )
@@ -375,3 +376,19 @@ def _rewrite(text: str) -> None:
 
     sys.stderr.write(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}")
     sys.stderr.flush()
+
+
+Chosen = TypeVar("Chosen", bound=SessionOptions)
+
+
+def with_method(options: Chosen) -> Chosen:
+    """Return the options of a session with the parameters of --method, which no other option may set."""
+    if options.method is None:
+        return options
+    from sounding.selection.mtc.session import METHODS  # NumPy and the engine, which few commands need
+
+    preset = METHODS[options.method]
+    for name in preset:
+        if typed(name):
+            raise click.UsageError(f"--method {options.method} sets --{name} {preset[name]}; leave one out")
+    return replace(options, **preset)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -40,6 +40,11 @@ from sounding.selection.strategies import Pick, State, fingerprint, register
 
 Method = Literal["draws", "normal", "paper", "exact"]
 Refits = Literal["doubling", "asked"]
+
+
+METHODS: Mapping[str, Mapping[str, str]] = {  # presets of parameters
+    "paper": {"prior": "0.5", "selection": "faithful", "confidence": "paper"},  # Carterette et al. (2006)
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -562,8 +562,8 @@ def test_the_papers_method_is_its_prior_selection_and_confidence(
         call("qrels.txt", "runs", "--method", "paper", "--prior", "rank"), 2, "--method paper sets --prior"
     )
     pool = caller(capsys, "pool")
-    words = ("runs", "--qrels", "qrels.txt", "--strategy", "mtc", "--budget", "9", "--depth", "20", "--quiet")
-    _, ours, _ = pool(*words, "--method", "paper")
+    asked = ("runs", "--qrels", "qrels.txt", "--strategy", "mtc", "--budget", "9", "--depth", "20", "--quiet")
+    _, ours, _ = pool(*asked, "--method", "paper")
     retrieved = read_retrieved("runs", depth=20)
     given, _ = known_judgments(retrieved, read_qrels("qrels.txt"))
     session = Session(retrieved, depth=20, measure="AP(rel=1)", prior="0.5", selection="faithful")

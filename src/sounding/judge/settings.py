@@ -132,9 +132,9 @@ class Order:
             return
         one_document = read_retrieved({"run": {"topic": {"doc": 1.0}}}, depth=1)
         if self.policy == MTC:
-            given = self.session_parameters()
-            SessionParameters(**given)
-            Session(one_document, depth=1, prior=given.get("prior", DEFAULT))
+            own = self.session_parameters()
+            SessionParameters(**own)
+            Session(one_document, depth=1, prior=own.get("prior", DEFAULT))
             return
         try:
             make_strategy(self.policy, one_document, **self.parameters)

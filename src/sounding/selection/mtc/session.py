@@ -42,7 +42,7 @@ Method = Literal["draws", "normal", "paper", "exact"]
 Refits = Literal["doubling", "asked"]
 
 
-METHODS: Mapping[str, Mapping[str, str]] = {  # presets of parameters
+METHODS: Mapping[str, Mapping[str, Any]] = {  # presets of parameters
     "paper": {"prior": "0.5", "selection": "faithful", "confidence": "paper"},  # Carterette et al. (2006)
 }
 

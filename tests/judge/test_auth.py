@@ -18,6 +18,7 @@ from sounding.judge import agenda as plan
 from sounding.judge import auth
 from sounding.judge.app import is_loopback, serve
 from sounding.judge.auth import LEAST_PASSWORD, RateLimit, RefusedError, hash_password, is_password
+from sounding.judge.passwords import why_common
 from sounding.judge.project import Project, digest_of, invite, open_project
 from sounding.judge.sign_in_pages import browser_of
 from sounding.judge.web import local_path
@@ -466,3 +467,55 @@ def test_what_the_first_document_needs_is_made_before_serving_begins(
         serve(project, "127.0.0.1", 0)
     assert frozen[0] > 10_000
     assert gc.get_freeze_count() <= before
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "1234567890", "0987654321", "qwertyuiop", "Qwerty123456", "1q2w3e4r5t", "1qaz2wsx3edc", "abcdefghij", "1111111111",
+        "abcabcabcabc", "1234512345", "password123", "P@ssw0rd2026!", "Passwort1234", "iloveyou2026", "welcome-welcome",
+        "administrator", "sunshine2025", "ann.smith1980", "annsmithann", "Smith12345",
+    ],
+)  # fmt: skip
+def test_a_password_that_anybody_would_try_is_refused(project: Project, password: str) -> None:
+    assert why_common(password, "Ann Smith")
+    person = project.store.add_user("Ann Smith", "assessor")
+    browser, link = Browser(project), f"/welcome/{invite(project.store, person, 'invitation')}"
+    browser.get(link)
+    answer = browser.post(link, password=password, again=password)
+    assert answer.status_code == 400
+    assert "choose another, such as four unrelated words" in answer.text
+    assert browser.post(link, password=PASSWORD, again=PASSWORD).status_code == 303
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        PASSWORD,
+        "another password",
+        "qhz7-tavn-03mx",
+        "reef tide gull",
+        "Kp7#wq92LmzX",
+        "пароль-от-архива",
+        "鯨と船の騒音を測る日々",
+    ],
+)
+def test_other_passwords_are_not(password: str) -> None:
+    assert why_common(password, "ann") == ""
+
+
+def test_a_new_link_on_the_page_ends_the_old_password_and_its_sessions(project: Project) -> None:
+    add_person(project, "olga", "organizer")
+    add_person(project, "ann")
+    olga, ann = signed_in(project, "olga"), signed_in(project, "ann")
+    person = project.store.user_by_name("ann")
+    assert person is not None
+    olga.get("/organize/people")
+    answer = olga.post("/organize/people/link", id=person.id)
+    link = re.search(r"/welcome/[\w-]+", answer.text)
+    assert link is not None
+    assert ann.get("/account").headers["location"].startswith("/sign-in")
+    assert Browser(project).sign_in("ann").status_code == 401
+    ann.get(link[0])
+    assert "Set a new password" in ann.get(link[0]).text
+    assert ann.post(link[0], password="another password", again="another password").status_code == 303

@@ -518,7 +518,11 @@ def test_only_the_owner_may_read_what_passwords_are_kept_in(project: Path, tmp_p
             modes |= {
                 path.name: stat.S_IMODE(path.stat().st_mode) for path in project.glob("judging.sqlite*")
             }
-    assert len(modes) >= 3  # the journal, or the log and its index, as well
+    for form, more in (("link.txt", ()), ("row.csv", ("--format", "csv"))):
+        call("judge", "user", project, "ann", "--link", "-o", tmp_path / form, *more)
+        modes[form] = stat.S_IMODE((tmp_path / form).stat().st_mode)
+    modes["corpus"] = stat.S_IMODE((project / "corpus.sqlite").stat().st_mode)
+    assert len(modes) >= 6  # the journal, or the log and its index, as well
     assert set(modes.values()) == {0o600}
 
 

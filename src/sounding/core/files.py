@@ -141,6 +141,16 @@ def _wait_for_lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Let only the owner read the files that are made meanwhile; for the whole process."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
 def write_file(path: Path, content: bytes) -> None:
     """Write a file completely, or leave the old one unchanged."""
     with atomic_path(path) as part, part.open("wb") as stream:

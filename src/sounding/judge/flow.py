@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import singledispatch
 from pathlib import Path
@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from sounding.core.errors import DataError
-from sounding.core.files import atomic_path
+from sounding.core.files import atomic_path, private_files
 from sounding.core.text import plural
 from sounding.data.topics import read_topics
 from sounding.judge import command, organizing, tables
@@ -27,9 +27,9 @@ from sounding.judge.project import (
     create_project,
     describe_missing,
     import_qrels,
-    invite,
     open_project,
     refuse_other_corpus,
+    renew_link,
 )
 from sounding.judge.records import TopicStatus, User
 from sounding.judge.review import audit_of, differing_documents, draw_audit, settle_file
@@ -322,6 +322,11 @@ def user(options: command.UserOptions) -> None:
 
 def _write_user(store: Store, number: int, link: str | None, options: command.UserOptions) -> None:
     """Write a user as a table if a format is given; otherwise only the link, if there is one."""
+    with private_files() if link is not None else nullcontext():
+        _write_row(store, number, link, options)
+
+
+def _write_row(store: Store, number: int, link: str | None, options: command.UserOptions) -> None:
     unasked = options.format_name == "table" and not _format_is_given()
     if unasked and link is not None:
         write_text(f"{link}\n", options.output)
@@ -407,9 +412,7 @@ def _wanted_topics(store: Store, listed: str) -> list[str]:
 
 def _new_link(project: Project, person: User, url: str | None) -> str:
     """Create a one-time link to set a password; the old password becomes invalid."""
-    if person.password_hash is not None:
-        project.store.set_password(person.id, None)
-    secret = invite(project.store, person, "invitation" if person.password_hash is None else "reset")
+    secret = renew_link(project.store, person)
     place = url or last_address(project.folder) or f"http://{command.LOOPBACK}:{command.PORT}"
     return f"{place.rstrip('/')}/welcome/{secret}"
 

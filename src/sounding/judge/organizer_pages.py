@@ -23,7 +23,7 @@ from sounding.judge.messages import MOST_BATCH, MOST_INSTRUCTIONS, MOST_SAMPLED
 from sounding.judge.organizer_api import audited, coming, drawn
 from sounding.judge.people import MOST_NAME
 from sounding.judge.progress import FEWEST, agreements, opinion_of
-from sounding.judge.project import add_runs, invite
+from sounding.judge.project import add_runs, renew_link
 from sounding.judge.records import AUDIT, MOST_EVENTS, Role, Topic, User
 from sounding.judge.review import JudgmentAudit, agreement_of, audits_of, differing_documents
 from sounding.judge.search import shortened
@@ -173,7 +173,7 @@ def change_person(
 
 
 def _link(request: Request, here: web.Context, person: User) -> str:
-    secret = invite(here.project.store, person, "invitation" if person.password_hash is None else "reset")
+    secret = renew_link(here.project.store, person)
     return f"{str(request.base_url).rstrip('/')}/welcome/{secret}"
 
 

@@ -409,3 +409,12 @@ def invite(store: Store, user: User, kind: TokenKind, seconds: float = LINK_SECO
     secret = secrets.token_urlsafe(32)
     store.add_token(user.id, kind, digest_of(secret), time.time() + seconds)
     return secret
+
+
+def renew_link(store: Store, user: User) -> str:
+    """Create a one-time link; the user's password, sessions and earlier links end. Return its secret."""
+    if user.password_hash is None:
+        return invite(store, user, "invitation")
+    with store.together():
+        store.set_password(user.id, None)
+        return invite(store, user, "reset")

@@ -56,7 +56,7 @@ class Term(NamedTuple):
 def new_index(folder: Path) -> Iterator[Add]:
     """Create an index in a folder; yield the function that adds documents; complete it at the end."""
     engine = _engine()
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     schema = (
         engine.SchemaBuilder()
         .add_text_field(TERMS, stored=False, tokenizer_name="whitespace", index_option="position")
@@ -163,6 +163,7 @@ def build_corpus(
     part = temporary_path(path)
     index, part_index = index_folder(path), index_folder(part)
     try:
+        part.touch(0o600)  # only the owner may read the texts
         words = new_index(part_index) if search == "tantivy" else nullcontext()
         with words as add, closing(sqlite3.connect(part, isolation_level=None)) as connection:
             count = _fill(connection, documents, progress, add, tell)

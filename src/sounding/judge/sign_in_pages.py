@@ -11,6 +11,7 @@ from fastapi.responses import Response
 
 from sounding.judge import auth, web
 from sounding.judge.api import leave
+from sounding.judge.passwords import why_common
 from sounding.judge.project import digest_of
 from sounding.judge.records import User
 
@@ -76,7 +77,7 @@ async def welcome(request: Request, here: web.Here, given: web.Given, secret: st
     """Set the password, invalidate the link, and sign in."""
     kind, who = await run_in_threadpool(_welcomed, request, here, secret)
     try:
-        password_hash = await here.door.hash(who, _new_password(given))
+        password_hash = await here.door.hash(who, _new_password(given, who))
     except auth.RefusedError as refused:
         return await run_in_threadpool(
             _form, request, "welcome.html", refused, kind=kind, who=who, least=auth.LEAST_PASSWORD
@@ -109,11 +110,14 @@ def _welcomed(request: Request, here: web.Here, secret: str) -> tuple[str, User]
     return found
 
 
-def _new_password(given: web.FormFields) -> str:
+def _new_password(given: web.FormFields, who: User) -> str:
     password = given.text("password", most=1000)
     if password != given.text("again", most=1000):
         raise auth.RefusedError(400, "the two passwords differ; type them again")
-    return auth.possible_password(password)
+    auth.possible_password(password)
+    if why := why_common(password, who.name):
+        raise auth.RefusedError(400, f"this password {why}; choose another, such as four unrelated words")
+    return password
 
 
 @own.get("/account")
@@ -148,7 +152,7 @@ async def change_password(
     present = given.text("present", most=1000)
     try:
         await here.door.confirm(who, present, digest_of(asking.secret), web.address_of(request))
-        password_hash = await here.door.hash(who, _new_password(given))
+        password_hash = await here.door.hash(who, _new_password(given, who))
     except auth.RefusedError as refused:
         return await run_in_threadpool(_account, request, here, who, asking, refused)
     await run_in_threadpool(here.project.store.set_password, who.id, password_hash)

@@ -103,6 +103,8 @@ def steps(scratch: Path) -> Iterator[list[str]]:
     """Yield what a judgment costs where documents are chosen one by one, and many resampled qrels."""
     yield ["by the clock of the process", "measured", "at most", ""]
     modules = [(f"benchmarks.mtc {case}", title, 1000, most, "ms") for case, (title, most) in STEPS.items()]
+    title = "estimates of six measures, 63 runs, 27 topics (CPU)"
+    modules.append(("benchmarks.estimates --time", title, 1, 3.0, "s"))
     modules.append(("benchmarks.assessors", "100,003 resampled qrels over 33 systems", 1, 5.0, "s"))
     for module, title, factor, most, sign in modules:
         command = Command(

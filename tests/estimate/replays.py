@@ -1,22 +1,22 @@
-"""Draw samples of judgments from a collection that was judged completely, and count what intervals contain.
-
-`python -m tests.estimate.replays DRAWS` prints the table of docs/estimate.md on dl21-machine.
-"""
+"""Draw samples of judgments from a collection that was judged completely, and count what intervals contain."""
 
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
+import sounding
 from sounding.core.arrays import NDArray
 from sounding.core.policies import DEFAULT_POLICIES
 from sounding.data.formats import read_qrels, read_runs
 from sounding.data.labels import read_labels
+from sounding.estimate.by_topic import TopicEstimates, estimate_topics, face_value, freedom, varies
 from sounding.estimate.design import aimed_chances
 from sounding.estimate.estimating import estimate_measure
 from sounding.estimate.estimators import Lists, Sample, cascade, linear
@@ -36,6 +36,8 @@ class Coverage(NamedTuple):
     runs: Floats  # (run,)
     pairs: Floats  # (pair,)
     error: float  # root mean square error of pairs' differences
+    run_draws: Floats  # (draw,) shares of the runs
+    pair_draws: Floats  # (draw,) shares of the pairs
 
 
 def whole_frame(*judges: str) -> tuple[Frame, Lists]:
@@ -67,15 +69,19 @@ def replay(name: str, frame: Frame, lists: Lists, size: int, draws: int, seed: i
     chance = aimed_chances([form], lists, frame.size, size)
     rng = np.random.default_rng(seed)
     run_hits, pair_hits, squares = np.zeros(lists.runs), np.zeros(len(pairs)), 0.0
-    for _ in range(draws):
+    run_draws, pair_draws = np.empty(draws), np.empty(draws)
+    for draw in range(draws):
         drawn = (rng.random(frame.size) < chance).nonzero()[0]
         own = replace(frame, sample=Sample(doc=drawn, chance=chance[drawn]), grades=frame.grades[drawn])
         one = estimate_measure(parse(name), form, lists, own, 3.0, None, 0.95)
-        run_hits += (one.low <= truth) & (truth <= one.high)
-        pair_hits += (one.pair_low <= difference + 1e-12) & (difference - 1e-12 <= one.pair_high)
-        error = one.means[pairs[:, 0]] - one.means[pairs[:, 1]] - difference
-        squares += float((error**2).mean())
-    return Coverage(run_hits / draws, pair_hits / draws, float(np.sqrt(squares / draws)))
+        run_inside = (one.low <= truth) & (truth <= one.high)
+        pair_inside = (one.pair_low <= difference + 1e-12) & (difference - 1e-12 <= one.pair_high)
+        run_hits, pair_hits = run_hits + run_inside, pair_hits + pair_inside
+        run_draws[draw], pair_draws[draw] = run_inside.mean(), pair_inside.mean()
+        off = one.means[pairs[:, 0]] - one.means[pairs[:, 1]] - difference
+        squares += float((off**2).mean())
+    error = float(np.sqrt(squares / draws))
+    return Coverage(run_hits / draws, pair_hits / draws, error, run_draws, pair_draws)
 
 
 def shuffled(frame: Frame, seed: int = 0) -> Frame:
@@ -84,29 +90,47 @@ def shuffled(frame: Frame, seed: int = 0) -> Frame:
     return replace(frame, labels=frame.labels[:, order])
 
 
-def main(draws: int) -> None:
-    """Print the table of the docs."""
-    sys.stdout.write(
-        "| measure | labels | judgments | runs | worst decile | pairs | worst decile | standard error |\n"
-    )
-    sys.stdout.write("|---|---|---|---|---|---|---|---|\n")
-    for judge in ("gpt-4", "shuffled", "llama", "gpt-4o"):
-        frame, lists = whole_frame(judge if judge in JUDGES else "gpt-4")
-        if judge == "shuffled":
-            frame = shuffled(frame)
-        for name in ("P(rel=2)@10", "RBP", "DCG@10", "ERR"):
-            for size in (150, 300, 600):
-                own = replay(name, frame, lists, size, draws, 7)
-                cells = [
-                    own.runs.mean(),
-                    np.quantile(own.runs, 0.1),
-                    own.pairs.mean(),
-                    np.quantile(own.pairs, 0.1),
-                ]
-                shown = " | ".join(f"{cell:.3f}" for cell in cells)
-                sys.stdout.write(f"| {name} | {judge} | {size} | {shown} | {own.error:.4f} |\n")
-                sys.stdout.flush()
+class TopicCoverage(NamedTuple):
+    """Shares of 95% intervals that contain the truth, one number for each draw; mean squared errors."""
+
+    runs: Floats
+    pairs: Floats
+    error: float
+    alone: float
 
 
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
+@cache
+def topic_values(measure: str, judge: str) -> tuple[Floats, Floats]:
+    """(run, topic): the values on dl21-machine by people, and by a machine's labels at face value."""
+    folder = Path(os.environ.get("SOUNDING_DATA", "../shared/data")) / "dl21-machine"
+    people = read_qrels(folder / "qrels.nist.txt.gz")
+    table = read_labels(folder / f"labels.{judge}.txt.gz", judges=[judge])[0].table
+    highest = float(people.grades.max())
+    labels = replace(table, grades=face_value(table.grades, highest), highest=highest)
+    found = [sounding.evaluate(one, folder / "runs", [measure]).values[:, 0] for one in (people, labels)]
+    return found[0], found[1]
+
+
+def replay_topics(
+    truth: Floats, labeled: Floats, size: int, draws: int, *, shuffle: bool = False
+) -> TopicCoverage:
+    rng = np.random.default_rng(17)
+    complete = truth.mean(axis=1)
+    a, b = np.triu_indices(len(truth), 1)
+    runs, pairs, squares = [], [], np.zeros(2)
+    for _ in range(draws):
+        judged = np.sort(rng.choice(truth.shape[1], size, replace=False))
+        said = labeled[:, rng.permutation(truth.shape[1])] if shuffle else labeled
+        own = estimate_topics(said[None], judged, truth[:, judged])
+        off = own.means - complete
+        runs.append(_covers(off, own.error, own)[varies(truth[:, judged])].mean())
+        usable = varies(truth[a][:, judged] - truth[b][:, judged])
+        pairs.append(_covers(off[a] - off[b], own.error[a] - own.error[b], own)[usable].mean())
+        alone = truth[:, judged].mean(axis=1) - complete
+        squares += ((off[a] - off[b]) ** 2).mean(), ((alone[a] - alone[b]) ** 2).mean()
+    return TopicCoverage(np.array(runs), np.array(pairs), *np.sqrt(squares / draws).tolist())
+
+
+def _covers(off: Floats, error: Floats, own: TopicEstimates) -> NDArray[np.bool_]:
+    variance = (1 - own.share) * error.var(axis=1, ddof=1) / error.shape[1]
+    return np.abs(off) <= special.stdtrit(freedom(error), 0.975) * np.sqrt(variance) + 1e-12

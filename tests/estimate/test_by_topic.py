@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
-from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from scipy import special
 from tests.e2e.calling import caller
+from tests.estimate.replays import replay_topics, topic_values
 
 import sounding
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.estimate.by_topic import (
-    TopicEstimates,
     estimate_topics,
-    freedom,
     largest_t,
     pair_variances,
     shrunken_coefficients,
@@ -90,47 +86,6 @@ def test_rows_whose_values_hardly_vary() -> None:
     assert varies(rows).tolist() == [False, True, True]
 
 
-class Covered(NamedTuple):
-    """Shares of 95% intervals that contain the truth, one number for each draw; mean squared errors."""
-
-    runs: Floats
-    pairs: Floats
-    error: float
-    alone: float
-
-
-@cache
-def values(measure: str, judge: str) -> tuple[Floats, Floats]:
-    """(run, topic): the values on dl21-machine by people, and by a machine."""
-    folder = Path(os.environ.get("SOUNDING_DATA", "../shared/data")) / "dl21-machine"
-    runs, names = folder / "runs", (folder / "qrels.nist.txt.gz", folder / f"labels.{judge}.txt.gz")
-    found = [sounding.evaluate(name, runs, [measure]).values[:, 0] for name in names]
-    return found[0], found[1]
-
-
-def replay(truth: Floats, labeled: Floats, size: int, draws: int, *, shuffle: bool = False) -> Covered:
-    rng = np.random.default_rng(17)
-    complete = truth.mean(axis=1)
-    a, b = np.triu_indices(len(truth), 1)
-    runs, pairs, squares = [], [], np.zeros(2)
-    for _ in range(draws):
-        judged = np.sort(rng.choice(truth.shape[1], size, replace=False))
-        said = labeled[:, rng.permutation(truth.shape[1])] if shuffle else labeled
-        own = estimate_topics(said[None], judged, truth[:, judged])
-        off = own.means - complete
-        runs.append(covers(off, own.error, own)[varies(truth[:, judged])].mean())
-        usable = varies(truth[a][:, judged] - truth[b][:, judged])
-        pairs.append(covers(off[a] - off[b], own.error[a] - own.error[b], own)[usable].mean())
-        alone = truth[:, judged].mean(axis=1) - complete
-        squares += ((off[a] - off[b]) ** 2).mean(), ((alone[a] - alone[b]) ** 2).mean()
-    return Covered(np.array(runs), np.array(pairs), *np.sqrt(squares / draws).tolist())
-
-
-def covers(off: Floats, error: Floats, own: TopicEstimates) -> NDArray[np.bool_]:
-    variance = (1 - own.share) * error.var(axis=1, ddof=1) / error.shape[1]
-    return np.abs(off) <= special.stdtrit(freedom(error), 0.975) * np.sqrt(variance) + 1e-12
-
-
 def near(hits: Floats) -> bool:
     """Whether the coverage can be between .935 and .965, by its 99% Monte Carlo interval."""
     reach = 2.58 * hits.std(ddof=1) / np.sqrt(len(hits))
@@ -140,16 +95,16 @@ def near(hits: Floats) -> bool:
 @pytest.mark.parametrize("measure", ["nDCG@10", "P(rel=2)@10", "ERR@20"])
 @pytest.mark.parametrize("size", [8, 15])
 def test_intervals_on_these_topics_cover(measure: str, size: int) -> None:
-    covered = replay(*values(measure, "gpt-4.umbrela"), size, 100)
+    covered = replay_topics(*topic_values(measure, "gpt-4.umbrela"), size, 100)
     assert near(covered.runs)
     assert near(covered.pairs)
 
 
 def test_labels_help_and_labels_that_mean_nothing_cost_nothing() -> None:
-    truth, labeled = values("nDCG@10", "gpt-4.umbrela")
-    helped = replay(truth, labeled, 10, 100)
+    truth, labeled = topic_values("nDCG@10", "gpt-4.umbrela")
+    helped = replay_topics(truth, labeled, 10, 100)
     assert helped.error < 0.72 * helped.alone
-    nothing = replay(truth, labeled, 10, 100, shuffle=True)
+    nothing = replay_topics(truth, labeled, 10, 100, shuffle=True)
     assert nothing.error < 1.03 * nothing.alone
 
 
@@ -159,7 +114,7 @@ def test_average_precision_of_many_topics_with_wrong_labels() -> None:
     truth = np.clip(rng.beta(0.8, 2.4, 60) + rng.normal(0, 0.1, (12, 60)), 0, 1)
     labeled = np.clip(0.7 * truth + 0.25 + rng.normal(0, 0.05, truth.shape), 0, 1)
     labeled[:2] += 0.2
-    covered = replay(truth, labeled, 15, 300)
+    covered = replay_topics(truth, labeled, 15, 300)
     assert near(covered.runs)
     assert near(covered.pairs)
     assert covered.error < 0.9 * covered.alone

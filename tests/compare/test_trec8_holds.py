@@ -29,7 +29,8 @@ def check_targets(found: Calibration) -> None:
     assert sure["share_right"].min() >= 0.95  # type: ignore[operator]
     whole = sure.filter(polars.col("part") != "pooled")
     assert whole["ece"].max() <= 0.02  # type: ignore[operator]
-    assert sure["ece"].max() <= 0.025  # type: ignore[operator]
+    # With half of the groups left out, few pairs of pooled runs are left.
+    assert sure["ece"].max() <= 0.04  # type: ignore[operator]
 
 
 def check_page(found: Calibration, measure: str) -> None:

@@ -358,12 +358,42 @@ for (const button of every(".grading button")) {
   });
 }
 
+// A digit of any script as 0 to 9; each script has its ten digits in a row.
+function digit(sign) {
+  const isDigit = (code) => /^\p{Nd}$/u.test(String.fromCodePoint(code));
+  const code = sign.codePointAt(0);
+  let zero = code;
+  while (isDigit(zero - 1)) zero -= 1;
+  return String((code - zero) % 10);
+}
+
+// The key as the page names it: by what it types, or by its place where the keyboard types no Latin letter
+// or digit there, as the top row of a French keyboard and all letters of a Greek one do.
+function keyOf({ key, code, shiftKey }) {
+  if (/^\p{Nd}$/u.test(key)) return digit(key);
+  const place = /^(?:Digit|Numpad|Key)([0-9A-Z])$/.exec(code)?.[1];
+  const isPlaced = [...key].length === 1 && !/^[a-z ?]$/i.test(key) && !shiftKey;
+  return isPlaced && place ? place.toLowerCase() : key.toLowerCase();
+}
+
+function sayUnknown(key) {
+  if ([...key].length > 1 || key === " ") return; // the browser scrolls with these, or they type nothing
+  say(`Nothing happened: ${key} is not a key of this page. Press ? to see the keys.`, { isPassedOver: true });
+}
+
 document.addEventListener("keydown", (event) => {
   const field = event.target.closest("input, textarea, select, [contenteditable]");
   if (event.key === "Escape" && field) find("#document").focus({ preventScroll: true });
   const ofTheBrowser = event.ctrlKey || event.altKey || event.metaKey;
   if (field || event.repeat || event.isComposing || ofTheBrowser || find("dialog[open]")) return;
-  if (event.key.toLowerCase() === "c" && !comment.disabled) {
+  const key = keyOf(event);
+  if (key === "?" || key === "؟") {
+    event.preventDefault();
+    find("#keys").showModal();
+    return;
+  }
+  if (key === "c") {
+    if (comment.disabled) return;
     event.preventDefault();
     find("details.comment").open = true;
     comment.focus();
@@ -373,7 +403,8 @@ document.addEventListener("keydown", (event) => {
     find("#text .onward")?.click();
     return;
   }
-  const button = find(`.grading button[data-key="${CSS.escape(event.key.toLowerCase())}"]`);
+  const button = find(`.grading button[data-key="${CSS.escape(key)}"]`);
+  if (!button) sayUnknown(event.key);
   if (!button || button.disabled) return;
   event.preventDefault();
   button.click();

@@ -891,7 +891,7 @@ def test_depths_print_cases_moves_examples_and_scenarios(call: Call) -> None:
     assert sum(counted) == moved > 0
     assert "elsewhere" not in out
     assert "A_p" not in out
-    assert "For each case the pair that shows it best: both its tests" in out
+    assert "an example of each case" in out
     assert "an example of each case" in out
     assert "what the pool can tell" in out
     assert "runs contributed to the pool (as listed); the first 10 documents" in out

@@ -247,7 +247,7 @@ def test_assessment_needs_no_pool(call: Call, tmp_path: Path) -> None:
     (tmp_path / "none.tsv").write_text(rows)
     status, out, _ = call("--section", "assessment", info=str(tmp_path / "none.tsv"))
     assert status == 0
-    assert "Random is missing for qrels" in " ".join(out.split())
+    assert "random is empty for qrels" in " ".join(out.split())
     status, _, err = call("--section", "growth", info=str(tmp_path / "none.tsv"))
     assert status == 1
     assert "section growth: none of these runs is known to have contributed" in err

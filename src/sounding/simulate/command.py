@@ -19,7 +19,7 @@ class SimulateOptions(declare.SessionOptions):
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs
     strategies: tuple[str, ...] = declare.texts(
-        "Replay with mtc or a strategy of `sounding pool` (pooling means rank); repeatable.",
+        "Replay with mtc or a strategy of `sounding pool`; pooling is another name for rank; repeatable.",
         metavar="S,S...",
         default=("mtc,rank",),
         spelled="--strategy",

@@ -481,7 +481,9 @@ def test_everything_can_be_used_by_everybody_and_fits(
         if page.locator("#judge").count():
             shown(page)
         if page.locator("#live").count():
-            until(page, "/as of \\d+ judged/i.test(document.querySelector('#matrix').textContent)")
+            until(
+                page, "/(as of|state after) \\d+ judged/i.test(document.querySelector('#matrix').textContent)"
+            )
         page.evaluate("document.querySelectorAll('main details').forEach((one) => { one.open = true; })")
         settled(page)
         assert page.evaluate(NAMELESS) == [], path

@@ -602,6 +602,6 @@ def assessment_columns(draws: int, seed: int) -> str:
 def random_not_known(collections: Sequence[str]) -> str:
     """Name the collections without a known pool to draw from."""
     return (
-        f"The column random is empty for {', '.join(collections)}: no run is known to have been pooled, so there is no"
-        " pool to draw from."
+        f"The column random is empty for {', '.join(collections)}: no run is known to have been pooled, so"
+        " there is no pool to draw from."
     )

@@ -593,7 +593,7 @@ def test_charts_are_written(call: Call, tmp_path: Path) -> None:
     drawn = path.read_text()
     assert drawn.startswith("<svg")
     for title in (
-        "Agreement of the orders of runs at two depths (spearman)", "agree to 0.95 or more",
+        "Agreement of the orders of runs at two depths (spearman)", "0.95 or more",
         f"{a} and {b} as evaluation goes deeper", "Means of 8 runs with comparison intervals",
         "Agreement with the order by the full pool as the pool deepens",
         "Agreement with the order by all judgments as fewer are kept",

@@ -118,3 +118,15 @@ def test_greedy_rows_are_left_out_and_a_sample_of_other_documents_is_noticed(fil
     shallow.write_text("".join(f"{line}\n" for line in lines.splitlines() if line.endswith(" 0.6")))
     own = sounding.estimate(shallow, RUNS, ["RBP(p=0.95)"], labels=files / "labels.tsv")
     assert any("represents about" in remark for remark in own.remarks)
+
+
+def test_a_sample_that_nobody_graded_yet_is_not_called_greedy(files: Path) -> None:
+    empty = files / "ungraded.txt"
+    empty.write_text(
+        "".join(
+            f"{line.split()[0]} {line.split()[1]} -1 1 0.5\n"
+            for line in (files / "prels.txt").read_text().splitlines()
+        )
+    )
+    with pytest.raises(DataError, match="no document has a grade yet"):
+        sounding.estimate(empty, RUNS, ["P@5"], labels=files / "labels.tsv")

@@ -574,3 +574,18 @@ def test_the_papers_method_is_its_prior_selection_and_confidence(
     }
     assert {tuple(line.split()) for line in ours.splitlines()} == chosen
     check_refused(pool("runs", "--method", "paper", "--budget", "3"), 2, "it is for --strategy mtc")
+
+
+def test_a_graded_measure_is_said_to_be_taken_as_a_binary_one(call: Call, trial: Path) -> None:
+    """Two grades of relevance: plan tells relevant from other documents only, and says what that means."""
+    (trial / "grades").write_text("1 0 d1 2\n1 0 d2 0\n1 0 d3 1\n")
+    (trial / "yes-or-no").write_text("1 0 d1 2\n1 0 d2 0\n1 0 d3 2\n")
+    said = "those of binary nDCG@3"
+    for qrels, measure, warned in (
+        ("grades", "nDCG@3", True),
+        ("grades", "AP", False),
+        ("yes-or-no", "nDCG@3", False),
+    ):
+        status, out, _ = call(qrels, "one", "two", "-m", measure, *QUICK, "--view", "ranking", "--notes")
+        assert status == 0
+        assert (said in words(out)) == warned

@@ -55,6 +55,10 @@ def build_frame(qrels: Qrels, labels: Sequence[Labels], policies: Policies) -> F
             )
         usable = ~greedy
     drawn = (grades >= 0) & usable
+    if not (grades >= 0).any():
+        raise DataError(
+            f"{qrels.source}: no document has a grade yet; replace the -1 of the judged documents with grades"
+        )
     if not drawn.any():
         raise DataError(
             f"{qrels.source}: every judgment was chosen greedily (by MTC or the like), so no probability of"

@@ -35,7 +35,8 @@ def _run_table(estimation: Estimation, one: MeasureEstimate) -> Table:
             optional=2,
         ),
         Column(
-            "people alone", _with_errors(one.people[order], one.people_error[order]), right=True, optional=1
+            "people alone ± SE", _with_errors(one.people[order], one.people_error[order]), right=True,
+            optional=1,
         ),
     ]  # fmt: skip
     if estimation.judges:

@@ -122,6 +122,7 @@ def _notes(result: JudgingPlan, options: PlanOptions) -> list[str]:
         judged = options.qrels != NOTHING
         notes = [sentences.APPEND.format(qrels=options.qrels) if judged else sentences.TEMPLATE]
     notes += sentences.unstated_notes(result.confidence)
+    notes += sentences.binary_note(result)
     notes += [] if options.wanted is None else sentences.forecast_notes(result)
     notes += [] if result.cut is None else [result.cut]
     # The caveat was measured with the model of runs.

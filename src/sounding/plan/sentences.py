@@ -8,6 +8,7 @@ import numpy as np
 
 from sounding.compare.holds import Holds
 from sounding.core.text import format_chance, judging_time, plural
+from sounding.measures import parse
 from sounding.plan.forecast import FIRST_CHECK, JudgingForecast, expected_range
 from sounding.plan.result import JudgingPlan, Proof
 from sounding.runs.ranking import Values
@@ -59,7 +60,8 @@ def proof_headline(plan: JudgingPlan, proof: Proof, seconds: float) -> str:
     if proof.judgments is None:
         return f"No judgments of these documents can prove that {claim}."
     if not proof.judgments:
-        return f"It is proven that {claim}: no further judgment can reverse the order."
+        first = f"the first {plan.parameters.depth:,} documents of each run"
+        return f"It is proven that {claim}: no further judgment of {first} can reverse the order."
     number = len(proof.judgments)
     return (
         f"At best, {plural(number, 'judgment')} ({judging_time(number, seconds)}) would prove that {claim}."
@@ -102,10 +104,21 @@ def unstated_notes(confidence: Confidence) -> list[str]:
     return [f"No confidence can be stated: {confidence.reason}."]
 
 
-def stopping_note(words: Sequence[str], sure: float | None) -> str:
+def binary_note(plan: JudgingPlan) -> list[str]:
+    """Warn that a graded measure is taken as a binary one, where grades differ."""
+    graded = parse(plan.parameters.measure).definition.family == "graded" or plan.form.name.startswith("ERR")
+    if not graded or not plan.session.has_levels():
+        return []
+    return [
+        f"Relevance counts as yes or no here (grades from {plan.form.level:g} on), so values and proofs are"
+        f" those of binary {plan.form.name}; by its grades the order may differ."
+    ]
+
+
+def stopping_note(words: Sequence[str], sure: float | None, depth: int) -> str:
     """Count the pairs by what is known of their order; `sure` None: no confidence is stated."""
     proven, probable, equal, still = (words.count(word) for word in (PROVEN, PROBABLE, EQUAL, OPEN))
-    parts = [f"{proven:,} proven (no further judgment can change them)"]
+    parts = [f"{proven:,} proven (no further judgment of the first {depth:,} documents can change them)"]
     parts += [] if sure is None else [f"{probable:,} probable ({100 * sure:g}% or more)"]
     parts += [f"{still:,} open"]
     parts += [f"{equal:,} equal"] if equal else []

@@ -79,7 +79,7 @@ def pairs_table(plan: JudgingPlan, *, brief: bool, people: bool) -> Table:
     least_sure = chance if stated else gap
     pairs.sort(key=lambda pair: (least_sure[pair], place[pair[0]], place[pair[1]]))
     words = _words(plan, pairs)
-    notes = [sentences.stopping_note(words, plan.sure if stated else None)]
+    notes = [sentences.stopping_note(words, plan.sure if stated else None, plan.parameters.depth)]
     notes += [sentences.confidence_note(plan, words)] if stated else []
     shown = pairs[:SHOWN] if brief else pairs
     columns = [] if holds is None else _holds_columns(plan, holds, shown, brief=brief)

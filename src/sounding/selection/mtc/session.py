@@ -440,6 +440,11 @@ class Session:
 
         return work
 
+    def has_levels(self) -> bool:
+        """Return whether relevant documents have different grades, which the session does not tell apart."""
+        grades = np.array([*self._given[1], *(grade for grade in self._grades.values() if grade is not None)])
+        return len(np.unique(grades[grades >= self.form.level])) > 1
+
     def proven(self, pairs: Counts | None = None, progress: Progress | None = None) -> NDArray[np.bool_]:
         """(run, other) Return whether the run is above the other whatever the unjudged documents are.
 

@@ -229,9 +229,9 @@ def test_chances_of_some_pairs_are_those_among_all_runs(call: Call) -> None:
     ("words", "status", "message"),
     [
         (("--only", "pooled"), 2, "--info FILE says which runs these are"),
-        ((*GIVEN, "polled"), 2, "only 'polled': expected pooled, unpooled, group=NAME or kind=NAME"),
+        ((*GIVEN, "polled"), 2, "--only 'polled': expected pooled, unpooled, group=NAME or kind=NAME"),
         ((*GIVEN, "group="), 2, "expected pooled, unpooled, group=NAME or kind=NAME"),
-        ((*GIVEN, "kind=robot"), 1, "only kind=robot: none of the 8 runs; expected kind='automatic'"),
+        ((*GIVEN, "kind=robot"), 1, "--only kind=robot: none of the 8 runs; expected kind='automatic'"),
         ((*GIVEN, "pooled", "--only", "unpooled"), 1, "no run meets all conditions"),
     ],
 )

@@ -130,3 +130,12 @@ def test_a_sample_that_nobody_graded_yet_is_not_called_greedy(files: Path) -> No
     )
     with pytest.raises(DataError, match="no document has a grade yet"):
         sounding.estimate(empty, RUNS, ["P@5"], labels=files / "labels.tsv")
+
+
+def test_intervals_are_possible_and_those_for_topics_like_these_are_the_wider_ones(files: Path) -> None:
+    found = sounding.estimate(files / "prels.txt", RUNS, ["P@5", "DCG@5"], labels=files / "labels.tsv")
+    for one in found.estimates:
+        assert (one.low >= 0).all()
+        assert (one.measure.name == "DCG") or (one.topics_high <= 1).all()
+        assert (one.topics_low <= one.low).all()
+        assert (one.topics_high >= one.high).all()

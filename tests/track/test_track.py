@@ -314,3 +314,11 @@ def test_a_chart_of_many_runs_shows_those_that_changed_and_commits_that_begin_al
     assert {"r8", "r9"} <= {f"r{place}" for place in range(10) if f"r{place}," in drawn}
     assert sum(f"r{place}," in drawn for place in range(10)) == MOST_RUNS
     assert all(commit in drawn for commit in hashes)
+
+
+def test_a_shortened_hash_names_the_clean_commit() -> None:
+    """The name that is shown begins that of the same commit with changed files, too."""
+    name = "e483626bb9" + 30 * "a"
+    commits = tuple(Commit(one, f"2026-01-0{day}") for day, one in enumerate((f"{name}-dirty", name), 1))
+    assert find_commit(commits, commits[1].short) == 1
+    assert find_commit(commits, f"{name}-dirty") == 0

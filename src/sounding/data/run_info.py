@@ -173,7 +173,7 @@ def reported_runs(
         return None
     if info is None:
         raise DataError(
-            f"only {conditions[0]}: nothing says which runs were pooled and who submitted them;"
+            f"--only {conditions[0]}: nothing says which runs were pooled and who submitted them;"
             " give a table of the runs with info (--info FILE)"
         )
     rows = listed_rows(runs, tags, info)
@@ -189,14 +189,14 @@ def reported_runs(
         if not meets.any():
             there = sorted({one for one in known[name] if one})
             raise DataError(
-                f"only {condition}: none of the {plural(len(runs), 'run')};"
+                f"--only {condition}: none of the {plural(len(runs), 'run')};"
                 f" expected {name}={' or '.join(map(quote, there[:SHOWN]))}{' or ...' * (len(there) > SHOWN)}"
                 if name != "pooled"
-                else f"only {condition}: none of the {plural(len(runs), 'run')} is listed as {condition}"
+                else f"--only {condition}: none of the {plural(len(runs), 'run')} is listed as {condition}"
             )
         kept &= meets
     if not kept.any():
-        raise DataError(f"only {' and '.join(conditions)}: no run meets all conditions; leave one out")
+        raise DataError(f"--only {' and '.join(conditions)}: no run meets all conditions; leave one out")
     kept[list(always)] = True
     return kept
 
@@ -207,5 +207,5 @@ def split_condition(text: str) -> tuple[str, str]:
     if text in ("pooled", "unpooled"):
         return "pooled", text
     if name not in ("group", "kind") or not (equals and value):
-        raise DataError(f"only {text!r}: expected pooled, unpooled, group=NAME or kind=NAME")
+        raise DataError(f"--only {text!r}: expected pooled, unpooled, group=NAME or kind=NAME")
     return name, value

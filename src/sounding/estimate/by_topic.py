@@ -23,7 +23,7 @@ from sounding.data.tables import Qrels, Run
 from sounding.estimate.calibration import Floats, Places
 from sounding.estimate.forms import fewest_topics
 from sounding.estimate.frame import Frame
-from sounding.estimate.result import MeasureEstimate
+from sounding.estimate.result import MeasureEstimate, interval
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import Measure
 from sounding.runs.pairs import KnownLimits, all_pairs
@@ -311,9 +311,12 @@ def _measure_estimate(
         (variance.sum(), base.sum()) if len(pairs) else (covariance.sum(), alone.covariance().sum())
     )
     first = labeled[0] if len(labeled) else np.full((runs, topics), np.nan)
+    # Other topics add to what is unknown: an estimate of that which says otherwise is an accident.
+    topic_reach = np.where(topic_reach < reach, reach, topic_reach)
+    (low, high), (topics_low, topics_high) = (interval(measure, means, one) for one in (reach, topic_reach))
     return MeasureEstimate(
-        measure=measure, values=own.values(), means=means, low=means - reach, high=means + reach,
-        topics_low=means - topic_reach, topics_high=means + topic_reach, people=alone.means,
+        measure=measure, values=own.values(), means=means, low=low, high=high,
+        topics_low=topics_low, topics_high=topics_high, people=alone.means,
         people_error=np.sqrt(np.diag(alone.covariance())), machine=first.mean(axis=1), machine_values=first,
         covariance=covariance, pair_low=difference - pair_reach, pair_high=difference + pair_reach,
         tests=tests, worth=documents * (before / gain - 1) if gain > 0 and len(labeled) else 0.0,

@@ -26,7 +26,7 @@ from sounding.estimate.estimators import (
 )
 from sounding.estimate.forms import GainForm, form_of
 from sounding.estimate.frame import Frame, build_frame, lists_of, remark_on_coverage
-from sounding.estimate.result import Estimation, MeasureEstimate
+from sounding.estimate.result import Estimation, MeasureEstimate, interval
 from sounding.measures import Measure, parse_measures
 from sounding.runs.align import hold_judgments, hold_order, prepare
 from sounding.runs.pairs import all_pairs
@@ -156,9 +156,12 @@ def estimate_measure(
     if not len(pairs):
         own, base = float(np.trace(covariance)), float(np.trace(alone.covariance()))
     worth = len(gains) * (base / own - 1) if own > 0 and columns else 0.0
+    # Other topics add to what is unknown: an estimate of that which says otherwise is an accident.
+    topic_reach = np.where(topic_reach < reach, reach, topic_reach)
+    (low, high), (topics_low, topics_high) = (interval(measure, means, one) for one in (reach, topic_reach))
     return MeasureEstimate(
-        measure=measure, values=best.values, means=means, low=means - reach, high=means + reach,
-        topics_low=means - topic_reach, topics_high=means + topic_reach, people=alone.values.mean(axis=1),
+        measure=measure, values=best.values, means=means, low=low, high=high,
+        topics_low=topics_low, topics_high=topics_high, people=alone.values.mean(axis=1),
         people_error=np.sqrt(np.diag(alone.covariance())),
         machine=machine_values.mean(axis=1), machine_values=machine_values, covariance=covariance,
         pair_low=difference - pair_reach, pair_high=difference + pair_reach,

@@ -16,6 +16,15 @@ from sounding.statistics.pairwise import PairTests, Procedure
 Floats = NDArray[np.float64]
 
 
+def interval(measure: Measure, means: Floats, reach: NDArray[np.floating]) -> tuple[Floats, Floats]:
+    """Return (run,) each: the ends of intervals, within the values that the measure can have."""
+    most = np.inf if measure.name in UNBOUNDED else 1.0
+    return np.maximum(means - reach, 0.0), np.minimum(means + reach, most)
+
+
+UNBOUNDED = ("DCG", "IDCG")  # all other measures that can be estimated end at 1
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MeasureEstimate:
     """The estimates of one measure."""

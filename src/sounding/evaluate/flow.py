@@ -238,7 +238,7 @@ def _next_command(scores: Scores, options: EvaluateOptions, *, failed: bool) -> 
         return None
     if failed:
         return suggest("check")
-    keep = ["info", "pool_depth", "qrels_format", "run_format"]
+    keep = ["info", "only", "pool_depth", "qrels_format", "run_format"]
     plain = all(measure.definition.aggregate == "mean" for measure in scores.measures) and options.level == 1
     words = []
     if plain:

@@ -201,12 +201,13 @@ class _Asker:
         body = question.make_body()
         most = most_tokens(body, body["messages"])
         data = json.dumps(body).encode()
+        failed = ""
         for attempt in range(self._endpoint.attempts):
             await self._pause(attempt)
             if self.asked.stopped:
                 return
             if not await self._budget.reserve(most):
-                self.asked.stopped = f"the budget of {self._budget.reached} is used up"
+                self.asked.stopped = f"the budget of {self._budget.reached} is used up{failed}"
                 return
             if self.asked.stopped:  # while this one waited for the budget
                 self._budget.settle(most, Spent())
@@ -223,6 +224,7 @@ class _Asker:
                 self._log.add(number, reply.actual, self._answer(question, reply.answer))
             else:
                 self._log.fail(number, reply.actual, reply.problem)
+                failed = f" (the last request failed: {reply.problem})"
             self._budget.settle(most, reply.actual)
             if reply.answer is not None:
                 self._in_a_row, self._any_answer = 0, True

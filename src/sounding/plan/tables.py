@@ -115,7 +115,7 @@ def _chances(
     if not people:
         return Column(name, [*chances, *none], digits=3)
     shown = [
-        f"{chance:.3f}" if word == PROVEN else format_chance(chance)
+        f"{chance:.3f}" if word == PROVEN and chance == chance else format_chance(chance)
         for chance, word in zip(chances, words, strict=True)
     ]
     return Column(name, [*shown, *none], right=True)

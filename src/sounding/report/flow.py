@@ -83,7 +83,9 @@ def run(options: ReportOptions) -> None:
     # A page says that it is UTF-8: what is not has a mark in its place.
     write_bytes(text.encode("utf-8", "replace" if page else "surrogateescape"), output)
     if output is not None:
-        remark(f"{output}: {output.stat().st_size / 1e6:.1f} MB", quiet=quiet)
+        size = output.stat().st_size
+        shown = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{size / 1e3:.0f} kB"
+        remark(f"{output}: {shown}", quiet=quiet)
 
 
 def _check_labels(options: ReportOptions) -> None:

@@ -85,7 +85,8 @@ def _curve_headline(found: Simulation, means: Sequence[dict[str, Any]]) -> str:
     parts = [f"{name} after {needed[name]:,}" for name in order[1:]]
     parts += [f"{name} not within {most:,}" for name in names if name not in needed]
     others = f", {', '.join(parts)}" if parts else ""
-    return f"{order[0]} reaches tau {GOAL:g} after {plural(needed[order[0]], 'judgment')}{others} ({frame})."
+    first = plural(needed[order[0]], "judgment")
+    return f"{order[0]} reaches tau {GOAL:g} for good after {first}{others} ({frame})."
 
 
 def truth_note(found: Simulation) -> str:

@@ -33,6 +33,8 @@ def find_commit(commits: tuple[Commit, ...], name: str) -> int:
     names = [commit.name for commit in commits]
     found = [place for place, known in enumerate(names) if known == name]
     found = found or [place for place, known in enumerate(names) if name and known.startswith(name)]
+    if len(found) > 1:  # a commit before the same one with changed files
+        found = [place for place in found if not names[place].endswith(DIRTY)] or found
     if len(found) != 1:
         raise UnknownNameError("commit", name, [commit.short for commit in commits])
     return found[0]

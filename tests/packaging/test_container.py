@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import socket
@@ -16,7 +17,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
-from tests.packaging.test_distribution import interpreters
+from tests.packaging.test_distribution import PYENV, interpreters
 
 from sounding.cli import main
 
@@ -106,7 +107,7 @@ def test_the_health_check_tells_whether_the_server_and_its_database_work(tmp_pat
 
 # -- the steps in a fresh root ---------------------------------------------------------------------
 
-BOUND = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/proc", "/dev", "/root/.pyenv", "/opt/wheels")
+BOUND = ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/proc", "/dev", str(PYENV))
 COPIED = (
     "passwd",
     "group",
@@ -120,6 +121,13 @@ COPIED = (
     "pip.conf",
 )
 USERS, FIRST_USER = ("passwd", "group"), 1000  # accounts of people begin there, and an image has none
+
+
+def package_folders() -> list[str]:
+    """Folders of this machine from which pip takes packages, as its settings name them."""
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [one for one in re.findall(r"(?:file://)?(/[^\s']+)", listed) if Path(one).is_dir()]
 
 
 class FreshRoot:
@@ -148,7 +156,7 @@ class FreshRoot:
         """The command line that runs words in the root, as the current user."""
         mounts = [
             f"mkdir -p {self.root}{folder}; mount --rbind {folder} {self.root}{folder}"
-            for folder in BOUND
+            for folder in (*BOUND, *package_folders())
             if Path(folder).exists()
         ]
         mounts.append(f"mount --bind {self.root}/usr-local {self.root}/usr/local")

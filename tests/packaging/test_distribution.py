@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import require
+from tests.packaging.calls import CALLS
 
 import sounding
 from sounding.cli import COMMANDS
@@ -112,22 +113,7 @@ def small(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # Runs command lines, given as JSON, one after the other, and prints the status of each and what it wrote.
-RUNNER = """
-import contextlib, io, json, sys
-sys.path.insert(0, sys.argv[1])
-from sounding.cli import main
-outcomes = []
-for line in json.loads(sys.argv[2]):
-    out, err, status = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO(), 0
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main(line.split())
-        except SystemExit as left:
-            status = left.code or 0
-    out.flush()
-    outcomes.append((line, status, out.buffer.getvalue().decode(), err.getvalue()))
-print(json.dumps(outcomes))
-"""
+RUNNER = f"import contextlib, io, json, sys\nsys.path.insert(0, sys.argv[1])\n{CALLS}"
 SAMPLE = "sample trial --topics 8 --groups 3 --systems 1 --documents 200 --length 30 --pool-depth 6 --seed 3"
 FILES = "trial/qrels.txt trial/runs"
 WORKING = (
@@ -199,13 +185,14 @@ def test_the_conda_recipe_requires_what_the_package_requires() -> None:
 # -- real installations ----------------------------------------------------------------------------
 
 
+PYENV = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+
+
 def interpreters() -> dict[str, str]:
     """The interpreters of this machine by version: on the PATH, or kept by pyenv."""
     found = {}
     for version in PYTHONS:
-        pyenv = sorted(
-            Path(os.environ.get("PYENV_ROOT", "/root/.pyenv")).glob(f"versions/{version}.*/bin/python")
-        )
+        pyenv = sorted(PYENV.glob(f"versions/{version}.*/bin/python"))
         for program in [*map(str, pyenv), f"python{version}"]:
             try:
                 done = subprocess.run(

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.packaging.calls import CALLS
 
 # What only Linux has is gone before anything of ours is imported, and our modules see another name of the system.
 PRELUDE = """
@@ -55,21 +56,6 @@ if PLATFORM == "win32":
     sys.modules["msvcrt"] = windows
     for name in ("fcntl", "resource", "pwd", "grp", "termios", "tty", "pty"):
         sys.modules[name] = None
-"""
-CALLS = """
-from sounding.cli import main
-
-outcomes = []
-for line in json.loads(sys.argv[2]):
-    out, err, status = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO(), 0
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main(line.split())
-        except SystemExit as left:
-            status = left.code or 0
-    out.flush()
-    outcomes.append((line, status, out.buffer.getvalue().decode(), err.getvalue()))
-print(json.dumps(outcomes))
 """
 FILES = "trial/qrels.txt trial/runs"
 LINES = (  # every command that can use processes, and those that write files or keep locks

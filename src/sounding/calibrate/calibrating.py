@@ -63,8 +63,8 @@ def calibrate(
     and the pairs of all repeats are scored together. `claims` None: all. `until` says which documents full
     judging means; it is what `holds` is about, and it is given, not read off the judgments. Intervals
     resample runs. What is hidden, drawn and resampled follows the seed of the policies, and a test that draws
-    that of the procedure. `only` scores what is said of runs that meet conditions on `info` (see `compare`);
-    judgments are hidden, and claims made, with all runs. `progress` counts repeats.
+    that of the procedure. `only` scores statements about some runs: those that meet conditions on `info`
+    (see `compare`); judgments are hidden, and claims made, with all runs. `progress` counts repeats.
     """
     wanted = parse_measures(measures)
     check_comparable(wanted, policies)

@@ -58,7 +58,7 @@ class AssessorGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
-    """How many of an assessor's relevant documents all other assessors rejected."""
+    """Count the relevant documents of an assessor that all other assessors rejected."""
 
     assessor: str
     relevant: int  # documents that the assessor found relevant and all others judged
@@ -69,7 +69,7 @@ class Rejection:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TopicAgreement:
-    """How far the assessors agree on one topic, and how many documents they should discuss."""
+    """Agreement of the assessors on one topic, and the number of documents they should discuss."""
 
     topic: str
     documents: int  # judged by at least one assessor
@@ -320,7 +320,7 @@ def upper_limits(overlaps: Floats, documents: Places | Sequence[int]) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradeBias:
-    """How often one assessor gives a grade, and how often the others do on the same documents."""
+    """Frequency of a grade from one assessor and from the others, on the same documents."""
 
     assessor: str
     grade: float

@@ -145,7 +145,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Effect:
-    """How the choice of assessors changes the values and the ranking of systems, for one measure."""
+    """Effect of the choice of assessors on the values and the ranking of systems, for one measure."""
 
     measure: Measure
     systems: tuple[str, ...]
@@ -500,7 +500,7 @@ TOP = 10  # number of best systems
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopEffect:
-    """How one assessor changes the best systems, compared with the mean of the other assessors."""
+    """Effect of one assessor on the best systems, relative to the mean of the other assessors."""
 
     assessor: str
     top: int  # number of systems: the best by the mean over assessors

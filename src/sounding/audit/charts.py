@@ -23,7 +23,7 @@ TIE_ROOM = 0.05  # beyond the farthest points of a scatter
     "first_unjudged_deviation",
 )  # fmt: skip
 def pool_outcomes_by_depth(frame: polars.DataFrame) -> style.Chart:
-    """What runs have of the relevant documents of a pool, and where they leave it (Lu et al., Table 4).
+    """Draw the relevant documents of runs inside and outside pools by depth (Lu et al., Table 4).
 
     Columns: `depth` (of the pool), `in_pool` and `past` (relevant documents of a run and topic, within the
     depth and past it), `first_unjudged` (its rank), and their standard deviations `in_pool_deviation`,
@@ -142,7 +142,7 @@ def growth_by_depth(frame: polars.DataFrame) -> style.Chart:
 
 
 def _tooltip(*fields: str, **formats: str) -> list[alt.Tooltip]:
-    """What a page shows where a mark is pointed at: fields as they are, then columns in these formats."""
+    """Return tooltips: these fields as they are, then columns in these formats."""
     formatted = [alt.Tooltip(f"{column}:Q", format=shown) for column, shown in formats.items()]
     return [*map(alt.Tooltip, fields), *formatted]
 

@@ -1,4 +1,4 @@
-"""How much of every run was judged, what the pool's depth left out, and how the pool grew.
+"""Judged share of every run, relevant documents that a shallower pool misses, and growth of the pool.
 
 Lu et al. (2016), Table 4 and Fig. 1; Zobel (1998).
 """
@@ -25,7 +25,7 @@ SHORT = 0.5  # a run whose lists have less than this share of the usual number o
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class JudgedCoverage:
-    """What was judged of every run."""
+    """Judged documents of every run."""
 
     runs: tuple[str, ...]
     judged_share: Values  # (run, depth) mean over topics, of the documents down to depth 1, 2, ...
@@ -100,7 +100,7 @@ def coverage(runs: JudgedRuns) -> JudgedCoverage:
 
 
 def pool_outcomes(runs: JudgedRuns, depths: tuple[int, ...]) -> PoolOutcomes:
-    """What pools of these depths, of the contributing runs, would have judged; at most the pool's own."""
+    """Return the judgments of shallower pools of the contributing runs, one for each depth."""
     pooled = runs.contributions()
     best = np.append(pooled.best_ranks(), 0)
     relevant = np.append(runs.is_relevant(), False)
@@ -193,7 +193,7 @@ def growth_by_depth(runs: JudgedRuns) -> Growth:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class DeeperPool:
-    """What judging a deeper pool found beyond the pool of a first depth (Voorhees 2002, section 2.2)."""
+    """New relevant documents beyond the pool of a first depth (Voorhees 2002, section 2.2)."""
 
     first: int  # the depth of the first pool
     depth: int  # of the whole pool

@@ -1,4 +1,4 @@
-"""What a collection and its runs show of how far they can be trusted, each part when it is asked for."""
+"""Evidence of how far a collection and its runs can be trusted; each part is computed on first use."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class AuditEvidence:
 
     @property
     def sampled(self) -> bool:
-        """Whether the judgments say that they are a sample of the pool: by strata or by probabilities."""
+        """Return whether the judgments are a sample of the pool, by strata or by probabilities."""
         return self.runs.qrels.strata is not None or self.runs.qrels.probabilities is not None
 
     @property

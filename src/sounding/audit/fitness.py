@@ -48,7 +48,7 @@ FEWEST_TOPICS = 6  # below, no arrangement of signs is rare enough
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
-    """How well a judge orders the runs by one measure."""
+    """Agreement of a judge's ranking of the runs with people's, by one measure."""
 
     measure: Measure
     tau: float

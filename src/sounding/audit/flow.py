@@ -209,7 +209,7 @@ def _wanted(found: Audit, extras: Extras, options: AuditOptions) -> list[str]:
 
 
 def _compute(found: Audit, extras: Extras, wanted: Sequence[str], options: AuditOptions) -> None:
-    """What takes long, each with a bar of its own."""
+    """Compute the slow parts in advance, each with a progress bar."""
     quiet, drawn = options.quiet, options.chart is not None
     verdict = not wanted or options.every
     if found.has_pool and (verdict or drawn or {"leave-out", "topics"} & set(wanted)):

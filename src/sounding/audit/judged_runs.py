@@ -49,7 +49,7 @@ class JudgedRuns(Regrading):
 
     @property
     def reach(self) -> int:
-        """How many documents of a contributing run count as pooled: all, where not even the first was."""
+        """The number of documents of a contributing run that count as pooled; all without a pool depth."""
         return self.pool.depth or self.retrieved.depth
 
     def contributions(self) -> Retrieved:

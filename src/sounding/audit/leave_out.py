@@ -1,4 +1,4 @@
-"""What one run, or group, alone brought into the pool, and what values would be without it.
+"""Documents that one run or group alone contributed to the pool, and values without them.
 
 Zobel (1998) leaves out one run; Voorhees (2002, section 2, Figs. 1 and 2) one group, with all documents
 that no other group found. What changes then is about what a new run of the same kind would lose.
@@ -33,7 +33,7 @@ MOST_RELEVANT = 10  # topics with most relevant documents, where Zobel saw the l
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class UniqueDocuments:
-    """For every judged document that a single run or group contributed: who, and by which kind of run."""
+    """The run or group that alone contributed each judged document, and its kind of run."""
 
     by: By
     names: tuple[str, ...]  # (unit,) contributing runs or groups, in the order of the runs
@@ -121,7 +121,7 @@ def _sole_holder(pooled: Retrieved, owners: Sequence[str], names: Sequence[str])
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class LeftOut:
-    """For every run that lost its own, or its group's, unique documents: its values before and after."""
+    """Values of every run before and after it loses its own, or its group's, unique documents."""
 
     by: By
     remove: Remove
@@ -219,7 +219,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveOutSummary:
-    """How far values move when what only the left-out run or group found is not judged."""
+    """Summary of how far values move when the documents that only one run or group found are unjudged."""
 
     runs: int
     mean_signed: float  # percent, as `LeftOut.percent` has it: negative where runs lose
@@ -235,7 +235,7 @@ class LeaveOutSummary:
 
 
 class _Outcome(NamedTuple):
-    """What leaving one unit out gives."""
+    """Result of leaving out one run or group."""
 
     members: Counts
     lost: int

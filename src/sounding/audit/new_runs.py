@@ -1,4 +1,4 @@
-"""Which conclusions about new runs would stand if more were judged, and what to judge for the others."""
+"""Conclusions about new runs that would stand after more judgments, and documents to judge for the rest."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ PartOf = Callable[[str], str]  # doc id -> the part it belongs to
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Parts:
-    """For every part: its share of what was retrieved, pooled, judged and found relevant."""
+    """Share of every part of the collection in what was retrieved, pooled, judged and found relevant."""
 
     names: tuple[str, ...]  # the largest pool first
     retrieved: Counts  # (part,) documents among the first of any run, as deep as the pool

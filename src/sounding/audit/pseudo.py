@@ -136,7 +136,7 @@ ASSESSED_AT = 1000  # where assessment is looked at, if lists are that long
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Reinforcement:
-    """How many of a run's first documents others pooled too, beside how much of it was judged."""
+    """Overlap of a run's first documents with other runs' pools, and the judged share of each run."""
 
     runs: tuple[str, ...]  # (run,) those that contributed
     kinds: tuple[str, ...]

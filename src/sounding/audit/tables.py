@@ -29,7 +29,7 @@ SHOWN = 20  # rows that people see without asking for more
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Extras:
-    """What was asked beside the collection itself."""
+    """Results that were requested in addition to the collection itself."""
 
     parts: Parts | None = None
     titles: TitleBias | None = None
@@ -334,7 +334,7 @@ def deeper_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
 
 
 def _remaining(growth: Growth) -> list[str]:
-    """How many relevant documents remain by the law that was fitted, and where it ends; nothing: unknown."""
+    """Describe how many relevant documents the fitted law expects to remain; empty if unknown."""
     if growth.depth < 2:
         return []
     more, within = growth.remaining.sum(), int(np.count_nonzero(growth.last <= growth.end))

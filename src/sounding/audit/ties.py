@@ -21,7 +21,7 @@ PERSISTENCE = 0.8  # of the RBP that Table 6 is about
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TiedScores:
-    """How many of the first documents share a score, and what each rule for them makes of the runs."""
+    """Number of first documents that share a score, and the effect of each tie rule on the runs."""
 
     runs: tuple[str, ...]
     measure: Measure

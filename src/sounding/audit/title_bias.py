@@ -1,4 +1,4 @@
-"""How many of a title's words relevant documents hold, by the rank at which they were pooled.
+"""Share of a title's words in relevant documents, by the rank at which they were pooled.
 
 Buckley et al. (2006; in Baillie et al., section 4.2.3) saw a pool so shallow that nearly every relevant
 document held the words of the title: runs that find others were underestimated. A pool that is deep enough

@@ -1,4 +1,4 @@
-"""What a collection is fit for and what to beware of: statements with answer, figure and rule."""
+"""Statements on what a collection is fit for, with their risks: answer, figure and rule."""
 
 from __future__ import annotations
 
@@ -368,7 +368,7 @@ def _new_run(audit: AuditEvidence, run: int) -> Statement:
 
 
 def _conclusions(audit: AuditEvidence, run: int) -> Iterator[Statement]:
-    """Whether conclusions about a new run would stand; nothing if no chance can be computed."""
+    """State whether conclusions about a new run would stand; nothing if no chance can be computed."""
     try:
         found = audit.conclusions(run)
     except DataError:  # a measure that drawn judgments do not allow

@@ -119,7 +119,7 @@ def calibrate(
 
 
 class _ScenarioTask(NamedTuple):
-    """What every repeat of every scenario is done with."""
+    """Inputs that all repeats of all scenarios share."""
 
     regrading: Regrading
     truth: WholeTruth

@@ -17,7 +17,7 @@ PANES_IN_ROW = 2
 
 @needs("scenario", "claim", "pairs", "chance", "right")
 def reliability_diagram(frame: polars.DataFrame) -> Chart:
-    """How often claims came true, by how sure they were: a pane for every scenario, a line for every claim.
+    """Draw how often claims came true by how sure they were: a pane a scenario, a line a claim.
 
     Columns: `scenario`, `claim`, `chance` (the mean of a bin), `right` (the share that came true), `pairs`
     (how many the bin holds, drawn as the size of its point); optional `lower` and `upper`, an interval for

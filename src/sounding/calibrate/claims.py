@@ -98,7 +98,7 @@ class ClaimSituation:
 
     @cached_property
     def statistics(self) -> Statistics:
-        """Of every pair with the judgments that are left."""
+        """Statistics of every pair on the judgments that are left."""
         return Statistics(self.values, self.pairs)
 
     @cached_property
@@ -238,7 +238,7 @@ def neutral_confidence(seen: ClaimSituation) -> Iterator[Forecasts]:
 
 
 def _mtc(seen: ClaimSituation, name: str, prior: str) -> Iterator[Forecasts]:
-    """Of measures that sum over documents or pairs of them, cut to the depth that is considered."""
+    """Yield forecasts for measures that sum over documents or pairs of them, cut to the depth considered."""
     depth = seen.until.depth
     deeper = seen.measure.k is None or seen.measure.k > depth
     measure = seen.measure.replace(k=depth) if deeper and seen.measure.definition.takes("k") else seen.measure
@@ -281,7 +281,7 @@ class Claim:
 
     @property
     def title(self) -> str:
-        """What is claimed: the first line of the docstring."""
+        """The claim in words: the first line of its docstring."""
         return (self.ask.__doc__ or "").splitlines()[0].rstrip(".")
 
 

@@ -14,7 +14,7 @@ NO_USE = ("prior", "moments", "universe", "at_most", "draws", "unjudged")  # pol
 
 @declare.options
 class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
-    """What `sounding calibrate` is asked for."""
+    """Options of `sounding calibrate`."""
 
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs

@@ -43,7 +43,7 @@ class Scenario:
 
     @property
     def drawn(self) -> bool:
-        """Whether chance has a part in it."""
+        """Return whether the scenario draws at random."""
         if not (self.groups is None and self.sample is None and self.runs is None):
             return True
         return self.strategy not in (None, *ONCE) and find_strategy(str(self.strategy)).drawn
@@ -51,7 +51,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Hidden:
-    """What is left: some of the runs, and judgments of them."""
+    """Runs and judgments that a scenario leaves."""
 
     regrading: Regrading  # of the runs that are left, with all judgments
     runs: Counts  # (run,) their numbers among all
@@ -61,12 +61,12 @@ class Hidden:
 
     @property
     def judgments(self) -> int:
-        """How many are left."""
+        """The number of judgments that are left."""
         return int(np.count_nonzero(self.states == JUDGED))
 
 
 def parse_scenario(text: str) -> Scenario:
-    """What a text such as `pool:10+groups:0.5` says."""
+    """Parse a scenario such as `pool:10+groups:0.5`."""
     fields: dict[str, Any] = {}
     expect(text, str, "scenario", "a text such as pool:10")
     for part in text.split("+"):
@@ -117,7 +117,7 @@ def hide(
     until: Until,
     seed: Sequence[int] = (0,),
 ) -> Hidden:
-    """What is left of runs and judgments in a scenario; `pooled` and `groups` are of every run.
+    """Return the runs and judgments that a scenario leaves; `pooled` and `groups` are those of all runs.
 
     Where runs or groups are left out and no pool is cut, judgments are those that a pool as deep as `until`
     says would have had without them; all, where runs are left out and none of the others contributes.

@@ -1,4 +1,4 @@
-"""How often each claim was right: what `calibrate` gives."""
+"""Result of `calibrate`: how often each claim was right."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WITH_INTERVALS = ("share_claimed", "share_right", "auc", "ece", "brier")
 
 
 class ClaimScore(NamedTuple):
-    """How good one claim was in one scenario, by one measure, over some of the pairs."""
+    """Accuracy of one claim in one scenario, by one measure, over some of the pairs."""
 
     scenario: str
     budget: float  # judgments that were left, the mean over repeats

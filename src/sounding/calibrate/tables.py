@@ -74,7 +74,7 @@ def _interval(figure: Figure) -> str:
 
 
 def reliability_rows(calibration: Calibration) -> polars.DataFrame:
-    """For a chart: the bins of claims about pairs, a pane for every measure and scenario.
+    """Return the bins of claims about pairs for a chart: one pane a measure and scenario.
 
     Bins with few pairs are left out: what came true in them is chance.
     """

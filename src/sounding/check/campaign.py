@@ -1,4 +1,4 @@
-"""What many files show together: each kind of problem once, runs that are equal, topics that runs lack."""
+"""Findings over many files: each kind of problem once, equal runs, and topics that runs lack."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ FileKind = Literal["run", "qrels", "topics", "labels"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCheck:
-    """What a file turned out to be: its problems in the order of lines, and remarks that are no problems."""
+    """Result of checking a file: its problems in the order of lines, and remarks."""
 
     source: str
     kind: str  # run, qrels, topics, labels, run info or other

@@ -29,7 +29,7 @@ Action = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shares:
-    """How much of two runs was judged down to a depth."""
+    """Judged shares of two runs down to a depth."""
 
     depth: int
     a: float  # from 0 to 1
@@ -39,7 +39,7 @@ class Shares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What is known of a comparison of run_a with run_b."""
+    """Facts about a comparison of run_a with run_b that the advice depends on."""
 
     run_a: str
     run_b: str
@@ -102,7 +102,7 @@ class Situation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What to do about a comparison."""
+    """Recommended action for a comparison."""
 
     action: Action
     sentence: str

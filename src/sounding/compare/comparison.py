@@ -268,14 +268,14 @@ class _Sources:
 
 
 def has_pair_bounds(policies: Policies) -> bool:
-    """Whether it can be asked which orders no judgment reverses: values of one order, unjudged counted."""
+    """Return whether bounds of differences exist: ties not averaged, unjudged documents kept."""
     return policies.unjudged != "condensed" and policies.ties != "average"
 
 
 def _bounds_of_pairs(
     measures: Sequence[Measure], pairs: Pairs, listings: Listings, reading: Reading, *, apart: bool
 ) -> tuple[PairBounds | None, ...]:
-    """By every measure that has bounds, those of the differences themselves, document by document.
+    """Return the bounds of the differences by every measure that has them, document by document.
 
     `apart`: from the bounds of each run, where documents are too many for that.
     """
@@ -391,7 +391,7 @@ def _compared(
 
 
 def _apart(scores: Scores, pairs: Pairs) -> str:
-    """That no two of the runs have a topic in common, with the topics of the first pair."""
+    """Describe, with the first pair as example, that no two of the runs share a topic."""
     a, b = pairs[0].tolist()
     has = np.count_nonzero(~scores.missing, axis=1).tolist()
     others = f" (and {len(pairs) - 1:,} more pairs alike)" if len(pairs) > 1 else ""
@@ -443,7 +443,7 @@ def _tested(
 
 
 def _same_universe(scores: Scores, measure: Measure) -> bool:
-    """Whether bounds suppose the same documents for all runs, or do not depend on those not retrieved."""
+    """Return whether bounds assume the same documents for all runs, or need no documents not retrieved."""
     return scores.policies.universe == "runs" or measure.definition.basis == "utility"
 
 
@@ -499,7 +499,7 @@ def scores_to_compare(
 
 
 def _too_many(scores: Scores, pairs: Pairs) -> bool:
-    """Whether it would take too long, or too much memory, to set the documents of all pairs side by side."""
+    """Return whether comparing the documents of all pairs would take too much time or memory."""
     documents = int(scores.lengths.sum())
     return documents > MOST_DOCUMENTS or documents / len(scores.runs) * len(pairs) > MOST_MEETINGS
 
@@ -551,7 +551,7 @@ def _joined(parts: Sequence[Scores]) -> Scores:
 
 
 def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:
-    """For one pair, by every measure: what would settle it, and what made the difference."""
+    """Yield, for one pair by every measure, what would settle it and what made the difference."""
     a, b = comparison.pairs[0].tolist()
     for number, measure in enumerate(comparison.measures):
         gaps = np.nan_to_num(comparison.values[a, number] - comparison.values[b, number])

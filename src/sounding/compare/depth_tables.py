@@ -27,7 +27,7 @@ from sounding.statistics.pairwise import PairTests
 
 
 def case_tables(collections: Named) -> list[Table]:
-    """For each measure, collections in rows and depths in columns: shares of cases 1 to 4 in each cell."""
+    """Return a table a measure: collections in rows, depths in columns, shares of cases 1 to 4 in cells."""
     names = dict.fromkeys(name for _, comparison in collections for name, _ in families(comparison))
     tables = []
     for name in names:

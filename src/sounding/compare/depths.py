@@ -74,7 +74,7 @@ def families(comparison: Comparison) -> list[tuple[str, list[int]]]:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Moves:
-    """How pairs go from case to case between two neighboring depths of one measure."""
+    """Moves of pairs from case to case between two neighboring depths of one measure."""
 
     measure: str
     shallow: int  # place of the shallower measure
@@ -129,7 +129,7 @@ def moved_pairs(comparison: Comparison) -> Iterator[Move]:
 
 
 def _cause(comparison: Comparison, shallow: int, deep: int, pair: int) -> tuple[str, str]:
-    """Why a pair moved: a frozen run; assessment after the pool; else which of the two tests changed."""
+    """Return why a pair moved: a frozen run, assessment below the pool, or the test that changed."""
     from_depth, to_depth = comparison.depths[shallow], comparison.depths[deep]
     runs = comparison.pairs[pair].tolist()
     frozen = comparison.frozen_runs(from_depth, to_depth)

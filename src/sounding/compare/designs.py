@@ -30,7 +30,7 @@ ONE_BY_ONE = ("none", "bh")  # corrections under which a pair may be significant
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Designs:
-    """What the topics at hand allow, for some pairs of runs by some measures."""
+    """Power and error rates that the available topics allow, for some pairs of runs by some measures."""
 
     runs: tuple[str, ...]
     measures: tuple[Measure, ...]

@@ -40,7 +40,7 @@ class OpenDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settling:
-    """What could settle the order of two runs."""
+    """Unjudged documents that could settle the order of two runs."""
 
     difference: float  # of the means, as judged: run_a - run_b
     documents: tuple[OpenDocument, ...]  # those of the largest weight, first
@@ -137,7 +137,7 @@ class _OpenDocuments:
 
     @staticmethod
     def of(measure: Measure, two: Listings) -> _OpenDocuments:
-        """Of two runs, within the reach of a measure."""
+        """Collect the open documents of two runs within the reach of a measure."""
         reach = min(x for x in (measure.k, two.policies.depth, two.deepest) if x is not None)
         lists = [two.unjudged(run) for run in (0, 1)]
         near = [listed.where(listed.rank <= reach) for listed in lists]
@@ -217,7 +217,7 @@ def _greedy_number(measure: Measure, two: Listings, open_docs: _OpenDocuments, s
 
 
 def _changes(measure: Measure, ranking: Ranking, topic: Counts, rank: Numbers, grade: float) -> Values:
-    """By how much the value of a topic changes when this document of it, alone, has this grade.
+    """Return the change in the value of each document's topic if that document alone had this grade.
 
     Every document has a copy of its topic, so that one call of the measure serves many of them. A rank of
     0 says that the run does not have the document, which then only adds to what could be found.

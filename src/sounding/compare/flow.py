@@ -83,7 +83,7 @@ FOR_A_PAIR = tuple(name for name in KEPT if name != "only")
 
 
 class Source(NamedTuple):
-    """Where the judgments and the runs of a collection are."""
+    """Locations of a collection's judgments and runs."""
 
     name: str
     qrels: str
@@ -92,7 +92,7 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareRequest:
-    """What is asked of every collection."""
+    """Request that is applied to every collection."""
 
     options: CompareOptions
     collections: Sequence[Source]

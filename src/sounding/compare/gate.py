@@ -89,7 +89,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a gate says of all comparisons together."""
+    """Verdict of a gate on all comparisons together."""
 
     conditions: tuple[Condition, ...]  # looked at, the most serious first
     compared: int

@@ -1,4 +1,4 @@
-"""What each view of a comparison says first: one or two sentences that answer its question."""
+"""Headlines: one or two sentences that answer the question of each view of a comparison."""
 
 from __future__ import annotations
 

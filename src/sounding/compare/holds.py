@@ -51,7 +51,7 @@ class Holds:
     few_runs: bool = False  # more runs would say much about the unjudged documents
 
     def in_words(self, measure: int, pair: int) -> str:
-        """What is concluded of run_a: `better`, `worse` or `not distinguished`."""
+        """Return the conclusion about run_a: `better`, `worse` or `not distinguished`."""
         return CONCLUSIONS[int(self.concluded[measure, pair])]
 
     def tell(self, measure: int, pair: int, runs: tuple[str, str], difference: float) -> str:
@@ -83,7 +83,7 @@ class Holds:
         return f"{ahead} would {likelihood(chance)} be ahead then as now ({format_chance(chance)})"
 
     def describe(self) -> str:
-        """What the chances are of, in a sentence or two; or why there are none."""
+        """Explain the chances in a sentence or two, or why there are none."""
         if self.reason:
             return f"Holds is not stated: {self.reason}."
         beyond = (
@@ -119,7 +119,7 @@ def holding(
     processes: int = 1,
     progress: Progress | None = None,
 ) -> Holds:
-    """What `holds` gives, for runs and judgments that were read.
+    """Compute the result of `holds` from runs and judgments already read.
 
     `view` are the judgments that there are; None: all of the qrels. `considered` documents would be judged.
     """
@@ -148,7 +148,7 @@ def holding(
 
 
 def judged_beyond(regrading: Regrading, view: View, considered: Flags) -> int:
-    """How many documents of the runs are judged that would not be; 0 where they are few."""
+    """Return the number of judged documents outside the considered ones; 0 if they are few."""
     judged = np.isfinite(view.grades) & (regrading.retrieved.best_ranks() > 0)
     beyond = int(np.count_nonzero(judged & ~considered))
     return beyond if beyond > MOST_BEYOND * np.count_nonzero(judged) else 0

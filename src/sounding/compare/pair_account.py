@@ -175,7 +175,7 @@ class PairByMeasure:
         return Table(columns, title=f"{self.measure}: topics that differ most")
 
     def _document_table(self, top: int | None) -> Table:
-        """For an open pair, the unjudged documents that matter most, and what each would change."""
+        """Return the most important unjudged documents of an open pair, and the effect of each."""
         if self.account is None or self.settled is not False:
             return Table([])
         documents = self.account.settling.documents[: DOCUMENTS if top is None else top]

@@ -1,4 +1,4 @@
-"""What was asked for: which runs, which pairs, and whether they can be compared at all."""
+"""Select the requested runs and pairs, and refuse those that cannot be compared."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ Rows = Sequence[tuple[int, int]]  # (measure, pair)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """Which documents matter for one pair by one measure."""
+    """Documents that matter for one pair by one measure."""
 
     settling: Settling  # unjudged ones that could turn or settle the order
     telling: Mapping[str, tuple[TellingDocument, ...]]  # topic -> relevant ones that made the difference
@@ -56,7 +56,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Evenness:
-    """How much of every run was judged down to a depth, and which pairs do not differ in it."""
+    """Judged share of every run down to a depth, and the pairs that do not differ in it."""
 
     depth: int
     shares: NDArray[np.float64]  # (run,) mean A_p
@@ -100,7 +100,7 @@ class Comparison(Displayed):
 
     @property
     def limits(self) -> tuple[str, ...]:
-        """Why nothing could be significant by some measures, a sentence each; empty: something could."""
+        """Reasons why no pair could be significant, a sentence each; empty if one could."""
         measures: dict[str, list[str]] = {}
         for measure, tests in zip(self.measures, self.performance_tests, strict=True):
             if tests.limit:

@@ -58,7 +58,7 @@ CAUSES = {
 
 
 def topic_notes(scores: Scores, values: NDArray[np.float64]) -> Iterator[str]:
-    """Of few topics, and of runs that lack some; the values are (run, measure, topic)."""
+    """Yield notes on few topics and on runs that lack topics; the values are (run, measure, topic)."""
     topics = len(scores.topics)
     if topics < FEW_TOPICS:
         yield f"Only {topics} topics, fewer than {FEW_TOPICS}: differences may well be chance."
@@ -84,7 +84,7 @@ def _named(runs: Sequence[tuple[str, int]]) -> str:
 
 
 def short_lists(longest: ArrayLike, measures: Sequence[Measure]) -> Iterator[str]:
-    """Of cut-offs that are deeper than the longest list of some runs, (run,); those alike in one sentence."""
+    """Yield notes on cut-offs deeper than the longest list of some runs, (run,); equal ones share a note."""
     lengths = np.asarray(longest)
     grouped: dict[int, list[int]] = {}
     for depth in sorted({measure.k for measure in measures if measure.k is not None and "@" in str(measure)}):
@@ -98,7 +98,7 @@ def short_lists(longest: ArrayLike, measures: Sequence[Measure]) -> Iterator[str
 
 
 def test_notes(performance: Sequence[PairTests]) -> Iterator[str]:
-    """Of pairs without a test, and of what a test has to say itself."""
+    """Yield notes on pairs without a test, and the notes of the tests themselves."""
     by_pair = list(zip(*(tests.reasons for tests in performance), strict=True))
     untested = [reasons for reasons in by_pair if any(reasons)]
     if untested:

@@ -139,7 +139,7 @@ def tidy_pairs_of(collections: Named, top: int | None = None) -> list[Table]:
 
 
 def _account_facts(comparison: Comparison, top: int | None) -> dict[str, Any]:
-    """For one pair, the topics and documents that json has beside its rows; `top` cuts open documents."""
+    """Return the topics and documents of one pair for JSON output; `top` limits the open documents."""
     if not comparison.accounts:
         return {}
     (names,) = [comparison.names(pair) for pair in range(len(comparison.pairs))]
@@ -174,7 +174,7 @@ def _account_facts(comparison: Comparison, top: int | None) -> dict[str, Any]:
 
 
 def document_table(comparison: Comparison) -> Table:
-    """For one pair, the documents to judge by every measure that leaves it open, the first ones first."""
+    """Return the documents to judge for one pair by every open measure, the most important first."""
     rows = [
         (str(measure), number, *asdict(one).values())
         for place, (measure, account) in enumerate(zip(comparison.measures, comparison.accounts, strict=True))
@@ -390,7 +390,7 @@ UNTESTED_SIGN, SELF_SIGN = "?", "·"
 def matrix_tables(
     comparison: Comparison, *, widest: int | None = None, line: int | None = None
 ) -> list[Table]:
-    """For each measure all runs against all, one sign a pair, in the order of the measure: for people.
+    """Return a table a measure of all runs against all: one sign a pair, in the order of the measure.
 
     `line`: no more signs in a column than this, in groups of ten.
     """
@@ -435,7 +435,7 @@ def tidy_matrix(comparison: Comparison) -> Table:
 
 
 def ranks_of(comparison: Comparison) -> list[tuple[int, int]]:
-    """By every measure, the rank of the first pair's run_a among the runs compared, and their number."""
+    """Return the rank of the first pair's run_a by every measure, and the number of runs compared."""
     own = int(comparison.pairs[0, 0])
     members = sorted({own, *comparison.pairs[:, 1].tolist()})
     found = []
@@ -479,7 +479,7 @@ DIGITS = 3
 
 
 def people_designs(found: Designs) -> list[Table]:
-    """For each measure: power and topics needed by pair, then error rates and ties by topics."""
+    """Return tables a measure: power and topics needed by pair, then error rates and ties by topics."""
     tables = []
     for measure, one in found.by_measure():
         power = _power_table(measure, one, found)

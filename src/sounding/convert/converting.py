@@ -92,7 +92,7 @@ class _Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversion:
-    """What was converted to what."""
+    """Record of a conversion: source, target and their formats."""
 
     source: str
     target: str

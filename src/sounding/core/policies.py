@@ -24,7 +24,7 @@ MOST_UNJUDGED = 10_000_000  # per topic; no collection has more unjudged documen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policies:
-    """How documents are ordered, how unjudged documents and missing topics count, and so on.
+    """Rules for ties, unjudged documents, missing topics and other choices that change values.
 
     The defaults reproduce `trec_eval -c`, version 10.
     """

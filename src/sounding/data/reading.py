@@ -145,7 +145,7 @@ def check_topics_had(source: str, had: Sequence[str], topics: Sequence[str], pol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How to read files: formats to assume, number of processes, and progress callbacks.
+    """Settings for reading files: formats to assume, number of processes, and progress callbacks.
 
     `progress` is called for the runs; `bars` creates a callback for every step of the work.
     """

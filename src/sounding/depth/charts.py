@@ -40,7 +40,7 @@ def values_over_k(
 def residuals_over_k(
     frame: polars.DataFrame, *, reference_k: int | None = None, pool_depth: int | None = None
 ) -> style.Chart:
-    """What unjudged documents and the rest of the ranking could still add to every run's value, by depth.
+    """Draw how much unjudged documents and deeper ranks could add to every run's value, by depth.
 
     Columns: `run`, `measure`, `k`, `residual`; optional `form`.
     """
@@ -127,7 +127,7 @@ def stability_over_k(
 
 @style.needs("measure", "k", "tau")
 def ranking_over_k(frame: polars.DataFrame, *, reference: str, pool_depth: int | None = None) -> style.Chart:
-    """How far the ranking at each depth agrees with the reference, one line a measure.
+    """Draw the agreement of the ranking at each depth with the reference, one line a measure.
 
     Columns: `measure`, `k`, `tau`. `reference` names the ranking that all others are compared with.
     """
@@ -275,7 +275,7 @@ def _side(measure: str, depth: str, depths: Sequence[int]) -> dict[str, Any]:
 
 
 def cell_edges(depths: Sequence[int]) -> list[float]:
-    """Where the cells of depths meet on a log axis: halfway between neighbors, as far out at the ends."""
+    """Return the edges of cells on a log axis: halfway between neighbors, and as far out at both ends."""
     inner = [(one * next_one) ** 0.5 for one, next_one in pairwise(depths)]
     if not inner:
         return [depths[0] / 1.5, depths[0] * 1.5]

@@ -178,7 +178,7 @@ def depth_of(measure: Measure) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pass:
-    """What one pass down the rankings gives of a measure."""
+    """Results of one pass down the rankings for one measure."""
 
     means: Floats  # (k, run)
     tests: list[Separation]  # at groups of depths
@@ -298,7 +298,7 @@ def order_of_runs(rankings: Rankings) -> tuple[int, ...]:
 
 
 def tie_moves(rankings: Rankings, measures: Sequence[OverDepth]) -> dict[str, tuple[float, MostPlaces]]:
-    """By measure, cut at its reference depth: tau between the two tie rules, and who moves furthest."""
+    """Return, for each measure at its reference depth, tau between two tie rules and the largest move."""
     sides = [rankings.seen(), rankings.seen(rankings.other_ties)]
     found = {}
     for one in measures:

@@ -29,7 +29,7 @@ ALIKE = 1e-5
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Separation:
-    """What a test says of all pairs of runs, at some depths of one measure."""
+    """Test results for all pairs of runs, at some depths of one measure."""
 
     ks: tuple[int, ...]
     order: Signs  # (k, pair): 1 where the first run has the higher mean, -1 the second, 0 neither
@@ -110,7 +110,7 @@ def is_quick(procedure: Procedure) -> bool:
 
 
 def can_test(table: Floats, procedure: Procedure) -> bool:
-    """Whether two runs have two topics in common, or all runs where the test needs that: (run, topic)."""
+    """Return whether at least two topics can be tested; the table is (run, topic)."""
     known = ~np.isnan(table)
     if find_test(procedure.test).whole_topics:
         return int(np.count_nonzero(known.all(axis=0))) >= 2

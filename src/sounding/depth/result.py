@@ -50,7 +50,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class DepthStudy(Displayed):
-    """What becomes of an evaluation as it looks deeper."""
+    """Result of an evaluation at increasing depths."""
 
     rankings: Rankings
     ks: NDArray[np.int64]  # the depths that are looked at, ascending from 1
@@ -87,11 +87,11 @@ class DepthStudy(Displayed):
         return tuple(one.at_reference for one in self.measures)
 
     def names_at_reference(self) -> dict[str, str]:
-        """By the text of every measure cut at the depth of its reference: what it is called here."""
+        """Map every measure cut at its reference depth to the name that this study shows."""
         return {str(one.at_reference): f"{one.name}@{one.reference_depth}" for one in self.measures}
 
     def stable_from(self) -> dict[str, int | None]:
-        """By measure: from which depth on all orderings agree; None: there is none, or for a distance."""
+        """Map each measure to the depth from which all orderings agree; None if there is none."""
         return {
             one.name: None
             if self.agreeing.is_distance
@@ -117,7 +117,7 @@ class DepthStudy(Displayed):
     def findings(
         self, *, plan: Plan | None = None, deviations: Sequence[str] = (), command: str | None = None
     ) -> tuple[Finding, ...]:
-        """What the guidelines of Lu et al. ask to be heeded here; `command` is repeated in the exact form."""
+        """Return findings on the guidelines of Lu et al.; `command` is repeated in the exact form."""
         measures = {one.name: one.measure for one in self.measures}
         discrimination = {one.name: self._discrimination(one) for one in self.measures}
         early, deep = (self.place(k) for k in (min(EARLY, self.depths[-1]), self.depths[-1]))
@@ -146,7 +146,7 @@ class DepthStudy(Displayed):
         return float(chosen.min()), float(chosen.max())
 
     def _least_covered(self) -> dict[int, tuple[str, float, float]]:
-        """By depth, the measure that confirms least of its reference; its coverage and inversions."""
+        """Map each depth to the measure with the least coverage of its reference, and its inversions."""
         least = {}
         for k in self.depths:
             tested = [(one, one.separation.ks.index(k)) for one in self.measures]

@@ -130,7 +130,7 @@ def facts(found: DepthStudy, findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def run_tables(found: DepthStudy) -> list[Table]:
-    """For each measure every run's mean beside its assessment at the chosen depths, by AP@10."""
+    """Return a table a measure: each run's mean and assessment at the chosen depths, by AP@10."""
     return [_run_table(found, one) for one in found.measures]
 
 
@@ -176,7 +176,7 @@ def tidy_frame(frame: polars.DataFrame) -> Table:
 
 
 def pair_tables(pairs: Sequence[PairOverDepth], depths: Sequence[int]) -> list[Table]:
-    """For each measure the two runs at the chosen depths, and the case there."""
+    """Return a table a measure: the values of two runs at the chosen depths, and the case."""
     return [_pair_table(pair, depths) for pair in pairs]
 
 

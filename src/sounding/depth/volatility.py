@@ -31,7 +31,7 @@ THRESHOLD = 0.9  # orderings that agree so well are very close to each other (Lu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreeing:
-    """How orderings are held against each other, and from where on they count as the same."""
+    """Coefficient and threshold for comparing orderings."""
 
     coefficient: str = "tau_b"
     p: float = PERSISTENCE  # of RBO

@@ -1,4 +1,4 @@
-"""Which runs differ significantly from a baseline: one paired test for each run and measure."""
+"""Find the runs that differ significantly from a baseline: one paired test for each run and measure."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ def _some_are_large(sources: Sequence[Place], run_format: str | None) -> bool:
 
 
 def _refuse_with_groups(measures: Sequence[Measure], policies: Policies) -> None:
-    """What has no mean over judgment groups."""
+    """Refuse measures and policies that have no mean over judgment groups."""
     if policies.unjudged in ("bounds", "expected"):
         raise DataError(f"unjudged {policies.unjudged} and judgment groups do not go together; leave one out")
     for measure in measures:
@@ -232,7 +232,7 @@ def _united(qrels: Qrels) -> Qrels:
 
 
 def _outside_each(rows: Sequence[RunValues], rankings: Sequence[Ranking], policies: Policies) -> list[Counts]:
-    """For every run: unjudged documents that may be relevant and that it did not retrieve, by topic."""
+    """Count, for every run and topic, unjudged documents that it did not retrieve but may be relevant."""
     marks = [row.marks for row in rows if row.marks is not None]
     topics = len(rankings[0].topics)
     distinct = count_distinct(marks, topics) if policies.universe == "runs" else None

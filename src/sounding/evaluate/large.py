@@ -49,7 +49,7 @@ _DIGITS = 12  # of the digest of a run in a file's name, and of that of the sett
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ResultsFolder:
-    """Where the results of one evaluation are kept."""
+    """Folder that keeps the results of one evaluation."""
 
     folder: Path
     qrels: str  # as the column says
@@ -219,7 +219,7 @@ def _printable(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Evaluation:
-    """What is asked of every run, whole or in parts."""
+    """Evaluation that is applied to every run, whole or in parts."""
 
     judgments: Qrels
     policies: Policies
@@ -241,7 +241,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _PartValues:
-    """What one part gives."""
+    """Values of one part of a run."""
 
     name: str
     tag: str
@@ -307,7 +307,7 @@ def _evaluated(
 
 
 def _processes(sources: Sequence[Place], pieces: Sequence[_Piece], jobs: int | None, kept: object) -> int:
-    """How many processes share the pieces; one where results are kept and Polars, which does so, was used."""
+    """Return how many processes share the pieces; one if results are kept and Polars has already run."""
     size = bytes_to_read(source for source, _ in sources)
     jobs = 1 if kept is not None and "polars" in sys.modules else jobs
     return processes_to_read(sources, size, jobs, len(pieces))

@@ -1,8 +1,8 @@
-"""What is kept of a run until all are read, in as little memory as holds it, and out of the way.
+"""Compact storage of a run's values until all runs are read.
 
-Memory that is touched for the first time is slow: a page of it costs more than evaluating what it holds.
-So ranks and grades are kept as the small numbers that they are, and all that is kept stands on a shelf:
-between the arrays that come and go with every run it would leave holes too small for the next one's.
+First use of a memory page costs more than evaluating what the page holds. Ranks and grades are therefore
+stored as small integers, in one block apart from the arrays of each run: between those, they would leave
+gaps too small for the arrays of the next run.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class PackedRankings(Sequence[Ranking]):
 
 
 class RunValues(NamedTuple):
-    """What one run gives: a column of the Scores."""
+    """Values of one run: a column of the Scores."""
 
     name: str
     tag: str

@@ -31,7 +31,7 @@ WHERE_KNOWN = ("sum", "sampling error", "low 95%", "high 95%")  # statistics tha
 
 
 class Layout(NamedTuple):
-    """What an output of scores shows."""
+    """Contents of a table of scores."""
 
     per_topic: bool = False
     stats: bool = False

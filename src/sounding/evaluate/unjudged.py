@@ -1,4 +1,4 @@
-"""What stands beside the values of all runs: bounds, or expectations, over the unjudged documents."""
+"""Bounds or expected values of all runs over their unjudged documents."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _is_text(measure: Measure) -> bool:
 
 
 def _method(measure: Measure, policies: Policies) -> Moments:
-    """How a measure's moments are found; the approximations are of ratios only, such as AP and recall."""
+    """Return how to compute a measure's moments; only ratios, such as AP, need approximations."""
     approximate = policies.moments in ("ratio", "paper")
     return "best" if approximate and not is_ratio(measure) else policies.moments
 

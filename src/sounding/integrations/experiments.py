@@ -19,7 +19,7 @@ _REFUSED = re.compile(r"[^\w/.\- :]+")  # what MLflow accepts in no name
 
 
 class Kept(NamedTuple):
-    """What a tracker keeps of a result."""
+    """Parts of a result that an experiment tracker keeps."""
 
     figures: dict[str, float]  # known numbers, by names such as bm25/nDCG@10
     settings: dict[str, str]

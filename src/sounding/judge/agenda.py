@@ -59,7 +59,7 @@ class _Adoption(NamedTuple):
 
 
 class Agenda:
-    """What is to be judged, and in which order, after the events taken so far."""
+    """Documents to judge, in order, after the events so far."""
 
     def __init__(self, read_run: Callable[[str], bytes]) -> None:
         """Start without events; `read_run` returns the content of a run by name."""

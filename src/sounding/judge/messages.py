@@ -47,7 +47,7 @@ class Credentials(Message):
 
 
 class Identity(Message):
-    """Who you are, and the token that changing requests must carry as X-Page-Token."""
+    """The signed-in person, and the token that changing requests must carry as X-Page-Token."""
 
     token: str
     name: str | None = Field(description="null: not signed in")
@@ -69,7 +69,7 @@ class ShownDocument(Message):
 
 
 class Coming(Message):
-    """How many documents you still have to judge in a topic."""
+    """Number of documents that you still have to judge in a topic."""
 
     left: int | None = Field(description="documents left; null: unknown, because it depends on judgments")
     batch_left: int = Field(description="documents left in the current batch")

@@ -1,4 +1,4 @@
-"""What organizers change in a project: which topics are judged, by whom, in which order, and the settings.
+"""Changes that organizers make to a project: topics, assessors, orders and settings.
 
 The pages, the API and the commands all call these functions, so that each rule exists once. Each function is
 one transaction, and repeating it changes nothing.

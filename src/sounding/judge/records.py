@@ -19,7 +19,7 @@ Undone = Literal["judge", "change", "skip"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """How a document was selected for judging, as estimates from a sample need it.
+    """Record of how a document was selected for judging, as estimates from a sample need it.
 
     `probability` is that of being drawn under the sampling design. `belief` is the estimated probability of
     relevance at that time.
@@ -203,7 +203,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ahead:
-    """How many documents an assessor still has to judge in a topic."""
+    """Number of documents that an assessor still has to judge in a topic."""
 
     left: int | None  # documents; None: unknown, because the order depends on judgments
     batch_left: int  # documents of the current batch left for the assessor

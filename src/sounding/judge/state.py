@@ -44,7 +44,7 @@ WARM_UP = "rank"  # the strategy of a warm-up
 
 
 class CountedGrade(NamedTuple):
-    """Whether a document is judged, and the grade that counts; None: nobody could, or it is not settled."""
+    """Judged state and counted grade; the grade is None if unsettled or if nobody could judge."""
 
     judged: bool
     grade: float | None

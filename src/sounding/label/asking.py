@@ -49,7 +49,7 @@ class LabelRequest(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where questions go, and how patiently they are asked."""
+    """Address of the endpoint, and timeouts and retries of requests."""
 
     url: str
     key: str = field(default="", repr=False)  # never shown or stored
@@ -95,7 +95,7 @@ def make_endpoint(address: str, environment: Mapping[str, str] = os.environ, **s
 
 @dataclass(slots=True)
 class Asked:
-    """What came of asking; answers are in the log."""
+    """Outcome of a series of questions; the answers are in the log."""
 
     failures: Counter[str] = field(default_factory=Counter)  # questions without an answer, by reason
     stopped: str = ""  # why asking ended early
@@ -145,7 +145,7 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
 
 
 class _Reply(NamedTuple):
-    """What one attempt brought."""
+    """Outcome of one attempt."""
 
     actual: Spent
     answer: dict[str, Any] | None = None  # the completion

@@ -24,7 +24,7 @@ MOST_ROWS = 50_000  # of a file that OpenAI accepts
 
 @dataclass(slots=True)
 class BatchWritten:
-    """What a batch file holds."""
+    """Contents of a batch file."""
 
     path: Path
     requests: int = 0
@@ -53,7 +53,7 @@ def write_batch(
 
 @dataclass(slots=True)
 class BatchRead:
-    """What batch answers held."""
+    """Contents of a file of batch answers."""
 
     answers: int = 0  # new ones
     known: int = 0  # in the log already

@@ -48,7 +48,7 @@ class Prices(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetLimits:
-    """How much may be spent; None: no limit."""
+    """Limits on spending; None: no limit."""
 
     requests: int | None = None
     tokens: int | None = None
@@ -90,7 +90,7 @@ class BudgetLimits:
 
 
 class Budget:
-    """What is spent and what is reserved for requests in flight."""
+    """Amount spent, and amount reserved for requests in flight."""
 
     def __init__(self, limits: BudgetLimits, spent: Spent) -> None:
         self.limits = limits

@@ -36,7 +36,7 @@ _WORD = re.compile(r"\S+")
 
 
 class _Texts(NamedTuple):
-    """What is asked about: the texts of topics and documents."""
+    """Texts of the topics and documents to label."""
 
     topics: Mapping[str, TopicText]
     documents: Mapping[str, str]

@@ -34,7 +34,7 @@ _REFUSAL = re.compile(
 
 
 class TopicText(NamedTuple):
-    """What a topic asks for; missing texts are empty."""
+    """Title, description and narrative of a topic; missing texts are empty."""
 
     title: str
     description: str = ""
@@ -47,7 +47,7 @@ class TopicText(NamedTuple):
 
 
 class LabelRead(NamedTuple):
-    """What an answer says: a label, or why there is none."""
+    """Label that an answer gives, or why it gives none."""
 
     label: int | None
     problem: str = ""  # REFUSAL or UNPARSABLE

@@ -33,7 +33,7 @@ class LabelRow(NamedTuple):
 
 
 class Consistency(NamedTuple):
-    """How far a machine agrees with itself, over documents with all repeats."""
+    """Agreement of a machine with itself, over documents with all repeats."""
 
     documents: int
     same: float  # share of documents that got the same label every time
@@ -78,7 +78,7 @@ class Labeling:
 
     @property
     def finished(self) -> bool:
-        """Whether calling again would ask nothing more."""
+        """Return whether every question is answered, so that another call would ask nothing."""
         return not self.problems["not asked"] and not self.problems["failed"]
 
     @property
@@ -88,13 +88,13 @@ class Labeling:
 
     @cached_property
     def counts(self) -> dict[int, int]:
-        """How often each label was given."""
+        """The number of times each label was given."""
         counted = Counter(row.label for row in self.rows)
         return {label: counted[label] for label in self.scale}
 
     @cached_property
     def consistency(self) -> Consistency | None:
-        """How far the machine agrees with itself; None: no document has all of several repeats."""
+        """The machine's agreement with itself; None if no document has all repeats."""
         labels: dict[tuple[str, str], list[int]] = {}
         for row in self.rows:
             labels.setdefault((row.topic, row.doc), []).append(row.label)

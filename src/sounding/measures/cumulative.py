@@ -243,7 +243,7 @@ _WEIGHTS: Mapping[str, Callable[[Measure, int], Values]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Residuals:
-    """How much a value could still rise, (k, topic) each."""
+    """Amounts by which a value could still rise, (k, topic) each."""
 
     unjudged: Table  # if the unjudged documents among the first k had the best grade
     tail: Table  # by documents at ranks beyond k, or beyond the end of the list

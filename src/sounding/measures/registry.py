@@ -196,7 +196,7 @@ class Measure:
 
     @property
     def additive(self) -> bool:
-        """Whether the value is a sum of one term per document that no other document's judgment changes.
+        """Return whether a measure is a sum over documents of terms that no other judgment changes.
 
         The definition claims this, but it fails if gains are relative to a topic's own best grade.
         """

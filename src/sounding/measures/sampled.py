@@ -251,7 +251,7 @@ class _Pool(NamedTuple):
 
 
 class _Above(NamedTuple):
-    """For each relevant document and each stratum of its topic, the documents of the stratum above it."""
+    """Documents of each stratum above each relevant document of its topic."""
 
     hits: Counts  # positions of the relevant documents in the ranking
     hit: Counts  # (pair,) index of the relevant document

@@ -28,7 +28,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class JudgingPlan:
-    """What is known about the order of some runs, and what to judge next."""
+    """Known facts about the order of some runs, and the documents to judge next."""
 
     session: Session
     confidence: Confidence  # of the order, if it can be stated

@@ -32,7 +32,7 @@ AIMED = Kind(
 
 
 class ExpectedWidths(NamedTuple):
-    """What to expect after this many judgments: half the width of 95% intervals, medians."""
+    """Expected half widths of 95% intervals after this many judgments, as medians."""
 
     judgments: int
     run: float

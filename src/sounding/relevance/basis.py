@@ -26,7 +26,7 @@ SURPRISE = 3.0  # tolerated excess, in standard errors, of relevance further dow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What a probability would rest on: the runs, and the judged documents that they retrieved."""
+    """Data that a probability rests on: the runs, and the judged documents they retrieved."""
 
     runs: int
     relevant: int

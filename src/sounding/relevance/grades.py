@@ -21,7 +21,7 @@ _SAME = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Step:
-    """How likely a document that has at least one grade is to have a better one."""
+    """Probability that a document with at least one grade has a better one."""
 
     weights: Values  # (2,) level, effect of the log odds of relevance
     levels: Values  # (topic,)

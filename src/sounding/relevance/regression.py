@@ -28,7 +28,7 @@ MOST_WORK = 200_000_000  # judgments times squared features from which spreads a
 
 
 class Spreads(NamedTuple):
-    """How far weights lie from their mean, as standard deviations."""
+    """Standard deviations of weights around their mean."""
 
     run: float  # of the effect of a run
     level: float  # of a topic's level

@@ -1,1 +1,1 @@
-"""How results look: one table writer, HTML, and the style of charts."""
+"""Rendering of results: tables, HTML, and the style of charts."""

@@ -44,7 +44,7 @@ MANY_TOPICS = 1000  # if more are needed, call two runs practically equal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutlook:
-    """How many of the conclusions about a run would very likely stand if more documents were judged."""
+    """Number of conclusions about a run that would very likely stand if more documents were judged."""
 
     stand: int
     of: int  # number of conclusions; 0: not known
@@ -111,7 +111,7 @@ class TopicsNeeded(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstScreen:
-    """What a reader should know within a minute, by one measure."""
+    """Contents of the first screen, by one measure."""
 
     measure: str
     topics: int

@@ -42,7 +42,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Pool:
-    """Which runs contributed to the judgments, how deep they were pooled, and how deep all are judged."""
+    """Runs that contributed to the judgments, and the depths to which they were pooled and judged."""
 
     contributing: Flags  # (run,)
     among: int  # runs that could have contributed: all that are not new
@@ -105,7 +105,7 @@ class Pool:
 
 
 class JudgedDepths(NamedTuple):
-    """How deep runs are judged, which is all that the pool is recognized by."""
+    """Judged depths of runs, from which the pool is recognized."""
 
     runs: Sequence[str]
     tags: Sequence[str]  # (run,) the tag of each run

@@ -28,7 +28,7 @@ class Strata(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """How judged documents were sampled: from strata of the pool, or each with its own probability."""
+    """Sampling design of the judgments: strata of the pool, or a probability for each document."""
 
     strata: Strata | None = None
     probabilities: Values | None = None  # (judgment,) above 0, at most 1

@@ -116,7 +116,7 @@ def _pearson(left: Values, right: Values) -> float:
 
 
 class Reuse(NamedTuple):
-    """What was known after a number of judgments that a run had no part in."""
+    """State of knowledge about a run that was left out, after a number of judgments."""
 
     run: str  # that was left out
     seed: int

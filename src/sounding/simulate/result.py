@@ -15,7 +15,7 @@ from sounding.simulate.trial import Checkpoint, Truth
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """What one strategy did with one seed."""
+    """Result of one strategy with one seed."""
 
     strategy: str
     seed: int

@@ -48,7 +48,7 @@ def view_tables(found: Simulation, view: str, sets: int | None, *, brief: bool) 
 
 
 def _records(names: Sequence[str], rows: Sequence[NamedTuple]) -> Table:
-    """For programs: one row for each tuple."""
+    """Return a table for programs: one row for each tuple."""
     return Table([Column(name, [getattr(row, name) for row in rows], digits=4) for name in names], keys=3)
 
 
@@ -113,7 +113,7 @@ def mean_rows(rows: Sequence[Checkpoint]) -> list[dict[str, Any]]:
 
 
 def agreement_rows(rows: Sequence[Checkpoint]) -> list[dict[str, Any]]:
-    """For a chart: taus of expected values, and for the first strategy of plain ones and bpref as well."""
+    """Return chart rows of taus: expected values, and for the first strategy plain values and bpref."""
     kinds = {"tau_expected": "expected", "tau_plain": "plain", "tau_bpref": "bpref"}
     return [
         {"strategy": f"{row['strategy']}, {word}", "judgments": row["judgments"], "agreement": row[name]}
@@ -303,7 +303,7 @@ def _landing_table(rows: Sequence[Reuse], seeds: int) -> Table:
 
 
 def reuse_rows(rows: Sequence[Reuse]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """For charts: confidence without and with the run left out, and tau with it; means over all of them."""
+    """Return chart rows, means over runs: confidence without and with the run left out, and its tau."""
     numbers, parts = zip(*_by_judgments(rows).items(), strict=True)
     kinds = {"without": "without the run left out", "confidence": "all, when it is back"}
     confidence = [
@@ -320,7 +320,7 @@ def reuse_rows(rows: Sequence[Reuse]) -> tuple[list[dict[str, Any]], list[dict[s
 
 
 def true_rows(found: Simulation) -> list[dict[str, Any]]:
-    """For a chart: one row a run, best in truth first, with its true and expected value and the interval."""
+    """Return a chart row for each run, best in truth first: true value, expected value and interval."""
     confidence, truth = found.trials[0].confidence, found.truth
     half = NORMAL_95 * confidence.deviations
     return [

@@ -58,7 +58,7 @@ def bins_of(by_topic: NDArray[np.float64]) -> Counts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """What the judgments say in the end."""
+    """Values, bins and relevant documents according to all judgments."""
 
     grades: Values  # (document,) 0 where nobody judged it
     by_topic: NDArray[np.float64]  # (topic, run) the measure
@@ -93,7 +93,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrialSetup:
-    """What all parts of a simulation share: the runs, the truth, and how judging is replayed."""
+    """Data that all parts of a simulation share: the runs, the truth, and how judging is replayed."""
 
     retrieved: Retrieved
     truth: Truth
@@ -114,7 +114,7 @@ class TrialSetup:
 
 
 class Checkpoint(NamedTuple):
-    """What was known after a number of judgments; the taus are with the truth."""
+    """State of knowledge after a number of judgments; the taus are with the truth."""
 
     strategy: str
     seed: int

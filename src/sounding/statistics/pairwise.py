@@ -265,7 +265,7 @@ def _spread(found: NDArray[Kind], known: NDArray[np.bool_], otherwise: Any) -> N
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _Seen:
-    """What does not depend on the test; (pair,) each."""
+    """Statistics that do not depend on the test; (pair,) each."""
 
     topics: NDArray[np.int64]
     wins: NDArray[np.int64]
@@ -502,7 +502,7 @@ def check_procedure(procedure: object) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Procedure:
-    """How differences are tested: the same for performance and for assessment."""
+    """Test procedure for differences, the same for performance and for assessment."""
 
     test: str = "randomization"
     correction: str | None = None  # None: the test's own (holm; bonferroni after an analysis of variance)

@@ -28,7 +28,7 @@ LEAST_FITTED = 3  # sizes: a curve with two parameters always fits two points
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PairPower:
-    """What a paired t test on these topics can detect; NaN if the differences of a pair do not vary."""
+    """Power of a paired t test on these topics; NaN if the differences of a pair do not vary."""
 
     pairs: Pairs  # (pair, 2): run_a, run_b
     topics: NDArray[np.int64]  # (pair,) on which both have a value
@@ -46,7 +46,7 @@ class PairPower:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SwapRates:
-    """How often two disjoint sets of topics disagree on the better run (Voorhees and Buckley 2002).
+    """Rates at which two disjoint topic sets disagree on the better run (Voorhees and Buckley 2002).
 
     A comparison is one pair of runs on one set of topics, checked on the other set. It is a claim if the
     difference is not 0 and at least the required one, and an error if the other set has the opposite order.
@@ -100,7 +100,7 @@ class Extrapolation:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Design:
-    """What the available topics allow, for one measure."""
+    """Power and error rates that the available topics allow, for one measure."""
 
     power: PairPower
     swaps: SwapRates

@@ -29,7 +29,7 @@ Numbers = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Flips:
-    """Which topics are flipped in each arrangement; the observed one always counts."""
+    """Topics flipped in each arrangement; the observed arrangement always counts."""
 
     packed: NDArray[np.uint8]  # (flip, ceil(topics / 8)): a bit per topic
     topics: int

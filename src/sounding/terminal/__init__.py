@@ -1,1 +1,1 @@
-"""What all commands share: options, values that are refused, completion, progress."""
+"""Shared parts of all commands: options, refused values, completion, progress."""

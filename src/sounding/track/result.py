@@ -56,7 +56,7 @@ class Change:
 
     @property
     def fell(self) -> bool:
-        """Whether the mean is lower than it was; `step` says whether significantly."""
+        """Return whether the mean fell; `step` says whether significantly."""
         return self.difference < 0
 
 

@@ -19,7 +19,7 @@ Kind = Literal["exact", "contains", "none"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unknowns:
-    """What else may be relevant, beside the unjudged documents that the run itself retrieved."""
+    """Unjudged documents that may be relevant, beyond those that the run itself retrieved."""
 
     outside: Counts  # (topic,) unjudged documents that the run did not retrieve
     # (topic,) how many unjudged documents may be relevant in all; None: any number
@@ -91,7 +91,7 @@ _FINEST = 1000  # a scale of more whole grades than this is one of scores: only 
 
 
 class Room(NamedTuple):
-    """How many documents of each topic can still turn out relevant, and where."""
+    """Number of documents of each topic that can still turn out relevant, and their places."""
 
     within: Counts  # unjudged documents among the first k
     elsewhere: Counts  # the run's own below k, and those it did not retrieve

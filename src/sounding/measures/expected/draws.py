@@ -44,7 +44,7 @@ def sampled_moments(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampler:
-    """What all draws for one measure share.
+    """State that all draws for one measure share.
 
     Rows are the retrieved documents that the measure considers, judged or not. Those below its cut-off, and
     those not retrieved, only add to the number of relevant documents: equal ones are drawn as one number.

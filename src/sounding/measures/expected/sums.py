@@ -128,7 +128,7 @@ def _with_lone_documents(chances: Chances, ranking: Ranking, rows: Counts) -> Ra
 
 
 class _Counted(NamedTuple):
-    """What a measure counts among the unjudged documents, once all are judged."""
+    """Kinds of unjudged documents that a measure counts once all are judged."""
 
     relevant: bool  # otherwise those that are not relevant
     retrieved: bool

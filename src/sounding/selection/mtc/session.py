@@ -135,7 +135,7 @@ def known_judgments(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ground:
-    """What does not depend on judgments: sessions over the same runs with the same parameters share it."""
+    """Data independent of judgments, shared by sessions over the same runs and parameters."""
 
     lists: Sequence[TopicLists]
     form: Form
@@ -254,7 +254,7 @@ class Session:
 
     @property
     def learns(self) -> bool:
-        """Whether the prior is fitted to judgments at all."""
+        """Return whether the prior is fitted to judgments."""
         return self._prior.learns
 
     def next(self, topics: Sequence[int] | None = None, count: int = 1) -> list[Pick]:
@@ -316,7 +316,7 @@ class Session:
         self._follow_scope()
 
     def refit_due(self) -> bool:
-        """Whether the judgments have doubled since the current prior was fitted."""
+        """Return whether the judgments have doubled since the current prior was fitted."""
         return self._prior.learns and self._due_size > self.version
 
     def refit(self) -> None:
@@ -478,7 +478,7 @@ class Session:
 
     @property
     def _keeps(self) -> bool:
-        """Whether covariances are kept from one call to the next."""
+        """Return whether covariances are kept from one call to the next."""
         return self.parameters.confidence in ("normal", "paper")
 
     def _fresh_topics(self, lists: Sequence[TopicLists]) -> list[TopicState]:

@@ -111,7 +111,7 @@ def _mean_square_of_all(lists: TopicLists, values: ByRank, shift: Values) -> Val
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beliefs:
-    """What is known about the documents of a topic; every array has an extra last place for no document."""
+    """Probabilities of a topic's documents; every array has an extra last place for no document."""
 
     probability: Values  # 0 or 1 if judged; the last is 0
     unjudged: NDArray[np.bool_]  # the last is False
@@ -151,7 +151,7 @@ def scaled(form: Form, lists: TopicLists, beliefs: Beliefs, sums: Sums, scope: S
 
 
 def variance(form: Form, lists: TopicLists, beliefs: Beliefs, sums: Sums, scope: Scope) -> Values:
-    """How much of the variance of a difference the judgment takes away, to first order."""
+    """Return the reduction of a difference's variance by each judgment, to first order."""
     divisor, _ = form.divisor(sums.relevant)
     p = beliefs.probability[:-1]
     apart = scope.largest_difference(lists, sums.growth) / (divisor if divisor > 0 else 1.0)
@@ -159,7 +159,7 @@ def variance(form: Form, lists: TopicLists, beliefs: Beliefs, sums: Sums, scope:
 
 
 def informed(form: Form, lists: TopicLists, beliefs: Beliefs, sums: Sums, scope: Scope) -> Values:
-    """What the judgment takes from the variance of all differences, by itself and through its topic's level.
+    """Return the reduction of all differences' variance by each judgment, directly and through the level.
 
     A value is expected to gain h_i = (l_i - value) / N once document i turns out relevant. The judgment tells
     of the level as well, on which all chances of the topic hang: to first order cov(value, x_i) is v_i times
@@ -176,7 +176,7 @@ def informed(form: Form, lists: TopicLists, beliefs: Beliefs, sums: Sums, scope:
 
 
 def _sums_with(form: Form, lists: TopicLists, weight: Values) -> ByRank:
-    """For every document, sum a_ij weight_j over all documents j, including itself."""
+    """Return, for every document, the sum of a_ij weight_j over all documents j, including itself."""
     own = weight[lists.places]
     result = np.cumsum(own, axis=1)
     result *= form.weights

@@ -139,3 +139,21 @@ def test_intervals_are_possible_and_those_for_topics_like_these_are_the_wider_on
         assert (one.measure.name == "DCG") or (one.topics_high <= 1).all()
         assert (one.topics_low <= one.low).all()
         assert (one.topics_high >= one.high).all()
+
+
+def test_negative_grades_count_as_evaluate_counts_them(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    junk = {t: {d: -2 if d == "d07" else g for d, g in docs.items()} for t, docs in GRADES.items()}
+    rows = ((t, d, g) for t, docs in junk.items() for d, g in docs.items())
+    (files / "junk.txt").write_text("".join(f"{t} {d} {g} 1 1\n" for t, d, g in rows))
+    call = caller(capsys, "estimate")
+    words = ["junk.txt", "runs", "--labels", "labels.tsv", "-m", "P@5", "--format", "json"]
+    words = [str(files / one) if "." in one or one == "runs" else one for one in words]
+    truth = sounding.evaluate(junk, RUNS, ["P@5"]).values[:, 0].mean(axis=1)
+    rows_of = {row["run"]: row for row in json.loads(call(*words, "--policy", "negative=split")[1])["rows"]}
+    # -2: judged and not relevant, so that nothing is unknown
+    assert [rows_of[name]["estimate"] for name in RUNS] == pytest.approx(truth.tolist())
+    assert all(row["error"] == 0 for row in rows_of.values())
+    plain = json.loads(call(*words)[1])  # as trec_eval: these were not judged
+    assert (plain["judged"], max(row["error"] for row in plain["rows"]) > 0) == (29 * TOPICS, True)

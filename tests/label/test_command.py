@@ -148,14 +148,19 @@ def test_an_endpoint_without_a_single_label_is_an_error(files: Path, call: Call)
     assert not (files / "labels.tsv").exists()
 
 
-def test_a_budget_that_is_used_up_says_how_to_go_on(files: Path, call: Call) -> None:
+def test_a_budget_that_is_used_up_says_how_to_go_on(
+    files: Path, call: Call, capsys: pytest.CaptureFixture[str]
+) -> None:
     with endpoint(by_number) as fake:
         status, out, _ = call("--endpoint", fake.address, "--max-requests", "15", "-o", "labels.tsv")
         assert (status, len(fake.asked)) == (0, 15)
-    assert "budget of 15 requests" in out
-    assert next_command(out)[0] == "label"
-    assert "25" in out.partition("not asked yet")[2].splitlines()[0]
-    assert len((files / "labels.tsv").read_text().splitlines()) == 16
+        assert "budget of 15 requests" in out
+        assert "25" in out.partition("not asked yet")[2].splitlines()[0]
+        assert len((files / "labels.tsv").read_text().splitlines()) == 16
+        words = next_command(out)
+        status, out, _ = caller(capsys, *words)()  # its budget is larger
+        assert (status, len(fake.asked)) == (0, COUNT)
+    assert out.startswith(f"{COUNT} of {COUNT} ")
 
 
 def test_a_batch_there_and_back(files: Path, call: Call) -> None:

@@ -9,7 +9,7 @@ from sounding.terminal.help import GroupedCommand
 
 
 @declare.options
-class EstimateOptions(declare.RankingOptions, declare.FileOptions):
+class EstimateOptions(declare.RankingAndGradeOptions, declare.FileOptions):
     """The options of `sounding estimate`."""
 
     qrels: str = declare.qrels
@@ -41,7 +41,7 @@ class EstimateOptions(declare.RankingOptions, declare.FileOptions):
     "estimate", cls=GroupedCommand, short_help="Estimate values from few judgments and machine labels."
 )
 @declare.taking(EstimateOptions)
-@declare.ranking
+@declare.ranking_and_grades
 @declare.formats
 @declare.workers
 @declare.output_options()

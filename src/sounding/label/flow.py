@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -172,6 +173,8 @@ def _following(labeling: Labeling, options: LabelOptions) -> str | None:
     if labeling.written is not None or labeling.stopped or not labeling.finished:
         command = typed_command(click.get_current_context())
         if labeling.written is None:
+            for option, (used, needed) in labeling.larger_budget().items():
+                command = re.sub(rf"{option} {re.escape(used)}(?= |$)", f"{option} {needed}", command)
             return command
         asked = f"--batch-out {options.batch_out}"
         return command.replace(asked, "--batch-in ANSWERS.jsonl -o labels.tsv")

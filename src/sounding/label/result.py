@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,8 +15,15 @@ from sounding.data.labels import Labels, read_labels
 from sounding.label.batches import BatchRead, BatchWritten
 from sounding.label.budget import BudgetLimits, Spent
 
+MARGIN = 1.2  # questions may cost more than those asked before
 COLUMNS = ("topic", "doc", "label", "judge", "model", "prompt", "temperature", "date")
 REPEAT = "repeat"
+
+
+def rounded_up(amount: float) -> str:
+    """Return a number of two digits that is at least this amount."""
+    step = 10.0 ** (math.floor(math.log10(amount)) - 1)
+    return f"{math.ceil(amount / step - 1e-9) * step:.12g}"
 
 
 class LabelRow(NamedTuple):
@@ -80,6 +88,26 @@ class Labeling:
     def finished(self) -> bool:
         """Return whether every question is answered, so that another call would ask nothing."""
         return not self.problems["not asked"] and not self.problems["failed"]
+
+    def larger_budget(self) -> dict[str, tuple[str, str]]:
+        """Return options of limits in the way, each with its value and one that should last for what is left.
+
+        Limits cover all calls with a log, so one that is used up must grow. The questions that are left are
+        expected to cost a fifth more than those that were asked.
+        """
+        if not self.stopped or self.broken or not self.spent.requests:
+            return {}
+        left = self.problems["not asked"] + self.problems["failed"]
+        growth = 1 + max(MARGIN * left, 1) / self.spent.requests
+        found: dict[str, tuple[str, str]] = {}
+        for option, limit, used in (
+            ("--max-requests", self.limits.requests, self.spent.requests),
+            ("--max-tokens", self.limits.tokens, self.spent.tokens),
+            ("--max-cost", self.limits.cost, self.cost),
+        ):
+            if limit is not None and used is not None and used * growth > limit:
+                found[option] = str(limit), rounded_up(used * growth)
+        return found
 
     @property
     def cost(self) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce, wraps
 from importlib import import_module
 from inspect import get_annotations
@@ -72,6 +72,17 @@ class RankingOptions:
     def named(self) -> dict[str, str]:
         """Return them by name, for outputs."""
         return {"ties": self.ties, "compat": self.compat, "duplicates": self.duplicates}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingAndGradeOptions(RankingOptions):
+    """The options of `ranking_and_grades`: what negative grades count as, too."""
+
+    negative: names.Negative = DEFAULT.negative
+
+    def policies(self) -> names.Policies:
+        """Return them as policies that accept fractional grades."""
+        return replace(super().policies(), negative=self.negative)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -453,6 +464,7 @@ plain_policies = joined(
 )
 # The policies that decide which documents a run has, and in which order.
 ranking = policy("ties", "compat", "duplicates", **_ONE_ORDER)
+ranking_and_grades = policy("ties", "compat", "duplicates", "negative", **_ONE_ORDER)
 
 
 _SUFFIXES = {

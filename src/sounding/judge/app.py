@@ -24,6 +24,7 @@ from starlette.exceptions import HTTPException
 from sounding.core.errors import DataError, SoundingError
 from sounding.judge import api, assessor_pages, organizer_api, organizer_pages, sign_in_pages
 from sounding.judge.auth import Door, RefusedError
+from sounding.judge.connections import available_connections, limited
 from sounding.judge.database import StoreError
 from sounding.judge.live import LiveFeed, Prospects, Refits, Task
 from sounding.judge.project import Project
@@ -142,7 +143,7 @@ def serve(project: Project, host: str, port: int, *, access_log: bool = False) -
     address = address_of(*listening.getsockname()[:2])
     config = uvicorn.Config(
         app, proxy_headers=True, forwarded_allow_ips="127.0.0.1,::1,::ffff:127.0.0.1", server_header=False,
-        timeout_graceful_shutdown=3, log_level="warning",
+        timeout_graceful_shutdown=3, log_level="warning", http=limited(available_connections()),
     )  # fmt: skip
     for remark in _remarks(project, elsewhere):
         sys.stderr.write(f"{remark}\n")

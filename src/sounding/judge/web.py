@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 import threading
@@ -18,7 +19,9 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from starlette.datastructures import FormData, Headers, MutableHeaders, UploadFile
+from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sounding.core.text import percent, plural
@@ -32,6 +35,7 @@ from sounding.judge.auth import (
     new_device,
     visitor_of,
 )
+from sounding.judge.connections import body_deadline
 from sounding.judge.database import StoreError
 from sounding.judge.live import LiveFeed
 from sounding.judge.project import Project, digest_of
@@ -53,10 +57,12 @@ SAID = {
 }  # confirmations that pages show after a form
 HEADINGS = {
     400: "Request refused", 403: "No access", 404: "Page not found", 405: "Page not found",
-    409: "Conflict", 413: "Too large", 422: "Invalid request", 429: "Too many requests",
-    500: "Server error", 503: "Temporarily unavailable",
+    408: "Connection too slow", 409: "Conflict", 413: "Too large", 422: "Invalid request",
+    429: "Too many requests", 500: "Server error", 503: "Temporarily unavailable",
 }  # fmt: skip  # the text below the heading is that of the API
 PASSING = (429, 500, 503)  # statuses after which the page offers to try again
+TOO_SLOW = "the request took too long to arrive; send it again over a faster connection"
+ENDING = {"Connection": "close"}  # the rest of a refused request is not read
 NOTHING_HERE = "there is no page at this address; go back or start from the home page"
 HEADERS = {
     "Content-Security-Policy": (
@@ -255,6 +261,8 @@ async def _form(request: Request) -> FormData:
         raise RefusedError(
             400, f"cannot read the form ({error.message}); reload the page and try again"
         ) from error
+    except ClientDisconnect as error:  # nobody reads this, and the log needs no traceback
+        raise RefusedError(400, "the form did not arrive") from error
 
 
 def address_of(request: Request) -> str:
@@ -389,7 +397,7 @@ def too_large(most: int) -> str:
 
 
 class Shell:
-    """Middleware: headers on every response, a limit on the size of requests, and the access log."""
+    """Middleware: headers on every response, limits on the size and duration of requests, the access log."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -402,21 +410,32 @@ class Shell:
         begun = time.perf_counter()
         most = MOST_UPLOAD if scope["path"] == UPLOADS else MOST_BYTES
         taken, sent = 0, 0
+        started = complete = False
         status = 500  # if the response is made outside this middleware
 
         async def counted() -> Message:
-            nonlocal taken
-            message = await receive()
+            nonlocal taken, complete
+            if complete:  # only the end of the connection can follow
+                return await receive()
+            # HTTPException, because FastAPI calls any other error in a body malformed JSON
+            try:
+                async with asyncio.timeout(body_deadline(begun, taken) - time.perf_counter()):
+                    message = await receive()
+            except TimeoutError:
+                if started:
+                    return {"type": "http.disconnect"}
+                raise HTTPException(408, TOO_SLOW, ENDING) from None
             taken += len(message.get("body", b""))
+            complete = not message.get("more_body", False)
             if taken > most:
-                raise RefusedError(413, too_large(most))
+                raise HTTPException(413, too_large(most), ENDING)
             return message
 
         async def headed(message: Message) -> None:
-            nonlocal sent, status
+            nonlocal sent, started, status
             sent += len(message.get("body", b""))
             if message["type"] == "http.response.start":
-                status = message["status"]
+                started, status = True, message["status"]
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
@@ -427,7 +446,7 @@ class Shell:
         length = Headers(scope=scope).get("content-length", "0")
         try:
             if length.isdigit() and int(length) > most:
-                answer = await run_in_threadpool(refusal, Request(scope), 413, too_large(most))
+                answer = await run_in_threadpool(refusal, Request(scope), 413, too_large(most), ENDING)
                 await answer(scope, receive, headed)
             else:
                 await self._app(scope, counted, headed)

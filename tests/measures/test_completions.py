@@ -14,8 +14,8 @@ from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import completions as module
 from sounding.measures import parse_measures
-from sounding.measures.completions import BY_RELEVANT_ALONE, Completions, draw_completions
-from sounding.measures.regrading import GONE, JUDGED, Regrading, read_regrading
+from sounding.measures.completions import Completions, draw_completions
+from sounding.measures.regrading import BY_RELEVANT_ALONE, GONE, JUDGED, Regrading, read_regrading
 from sounding.relevance.model import Evidence, Features, RunWeights
 from sounding.relevance.regression import logistic
 from sounding.runs.topic_lists import topic_lists

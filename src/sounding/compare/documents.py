@@ -241,20 +241,10 @@ def _changes(measure: Measure, ranking: Ranking, topic: Counts, rank: Numbers, g
 
 def _without_zeros(ranking: Ranking) -> Ranking:
     """The ranking without documents of grade 0, which nothing counts here, and their judgments."""
-    old = ranking.judgments
-    kept, seen = old.grades > 0, ranking.grade > 0
-    counts = np.bincount(old.topic[kept], minlength=len(old.topics))
-    judgments = replace(
-        old,
-        starts=np.concatenate([[0], np.cumsum(counts)]),
-        grades=old.grades[kept],
-        pool_ranks=None if old.pool_ranks is None else old.pool_ranks[kept],
-        sampling=None,
-        _known={},
-    )
+    seen = ranking.grade > 0
     return replace(
-        ranking, judgments=judgments, topic=ranking.topic[seen], rank=ranking.rank[seen],
-        grade=ranking.grade[seen], judgment=None,
+        ranking, judgments=ranking.judgments.relevant_only(), topic=ranking.topic[seen],
+        rank=ranking.rank[seen], grade=ranking.grade[seen], judgment=None,
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sounding.compare.documents import Settling, TellingDocument
 from sounding.compare.holds import Holds
 from sounding.core.arrays import NDArray
 from sounding.core.display import Displayed
-from sounding.core.lazy import polars
+from sounding.core.lazy import LazyList, polars
 from sounding.core.policies import Policies
 from sounding.core.text import plural, sentence
 from sounding.measures import Measure
@@ -228,11 +229,19 @@ class Comparison(Displayed):
         a, b = self.pairs[pair].tolist()
         return self.runs[a], self.runs[b]
 
-    def columns(self, rows: Rows) -> dict[str, list[Any]]:
-        """The promised columns of some (measure, pair) rows; None: not known."""
+    def columns(self, rows: Rows) -> dict[str, Sequence[Any]]:
+        """The promised columns of some (measure, pair) rows; None: not known.
+
+        The least and the most that differences can be take long, and are computed when they are read.
+        """
         numbers = [self._numbers(number) for number in range(len(self.measures))]
-        found = {name: [numbers[number][name][pair] for number, pair in rows] for name in numbers[0]}
-        found |= self._limits(rows)
+        found: dict[str, Sequence[Any]] = {
+            name: [numbers[number][name][pair] for number, pair in rows] for name in numbers[0]
+        }
+        found["ci_low"], found["ci_high"] = self._over(rows, self.performance_tests)
+        limits = cache(lambda: self._over(rows, self.bounds))
+        found["difference_least"] = LazyList(len(rows), lambda: limits()[0])
+        found["difference_most"] = LazyList(len(rows), lambda: limits()[1])
         found |= self._decisions(rows)
         if self.holds is not None:
             found["conclusion"] = [self.holds.in_words(*row) for row in rows]
@@ -265,17 +274,14 @@ class Comparison(Displayed):
         found["mean_a"], found["mean_b"] = self.means(measure)
         return {name: values.tolist() for name, values in found.items()}
 
-    def _limits(self, rows: Rows) -> dict[str, list[float]]:
-        """The interval of each difference, and the least and the most that it can be; NaN: not known."""
-        limits = np.full((4, len(rows)), np.nan)
+    def _over(self, rows: Rows, sources: Sequence[PairTests | PairBounds | None]) -> list[list[float]]:
+        """Return the lower and the upper limits of the difference by each source; NaN: not known."""
+        limits = np.full((2, len(rows)), np.nan)
         measure, pair = np.array(rows, np.intp).reshape(-1, 2).T
-        for number, (tests, bounds) in enumerate(zip(self.performance_tests, self.bounds, strict=True)):
-            chosen = measure == number
-            limits[:2, chosen] = tests.between(pair[chosen])
-            if bounds is not None:
-                limits[2:, chosen] = bounds.between(pair[chosen])
-        names = ("ci_low", "ci_high", "difference_least", "difference_most")
-        return dict(zip(names, limits.tolist(), strict=True))
+        for number, source in enumerate(sources):
+            if source is not None:
+                limits[:, measure == number] = source.between(pair[measure == number])
+        return limits.tolist()
 
     def advice(self, measure: int, pair: int) -> str:
         """Return what to do about one pair, in a sentence; where there was nothing to test, why."""
@@ -353,7 +359,8 @@ class Comparison(Displayed):
         """One row a measure and pair, with the columns and the order of `sounding compare --format csv`."""
         texts = ("run_a", "run_b", "measure", "strength", "advice")
         types: dict[str, Any] = dict.fromkeys(texts, polars.String) | {"settled": polars.Boolean}
-        return polars.DataFrame(self.columns(self.by_rank()), schema_overrides=types)
+        found = {name: list(cells) for name, cells in self.columns(self.by_rank()).items()}
+        return polars.DataFrame(found, schema_overrides=types)
 
 
 def _judged_only(measure: Measure) -> bool:

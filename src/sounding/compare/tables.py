@@ -25,7 +25,7 @@ SHOWN = 20  # pairs that people see without asking for more
 SLICES_SHOWN = 40  # rows of slices, of which a pair has several
 
 Named = Sequence[tuple[str, Comparison]]  # collections by name
-Cells = Mapping[str, list[Any]]  # the columns of a comparison, by name
+Cells = Mapping[str, Sequence[Any]]  # the columns of a comparison, by name
 
 
 def short_names(runs: Sequence[str], widest: int | None) -> dict[str, str]:

@@ -18,7 +18,7 @@ from sounding.core.errors import DataError
 from sounding.core.workers import Progress, map_items
 from sounding.measures import Measure
 from sounding.measures.forms import drawn_relevance, new_elsewhere
-from sounding.measures.regrading import Regrading, View
+from sounding.measures.regrading import Regrading, View, by_relevant_alone
 from sounding.relevance.basis import Basis
 from sounding.relevance.grades import DrawnGrades
 from sounding.relevance.model import Evidence, Features, RunWeights, generator
@@ -33,15 +33,6 @@ GradeNumbers = NDArray[np.uint8]  # (draw, document) index of its grade on the s
 DRAWS = 100
 MOST_CELLS = 300_000_000  # cells of the model's table of documents by runs; more would not fit in memory
 _BLOCK = 20_000_000  # drawn grades processed at a time
-
-# These do not depend on which documents were judged not relevant, so those need not be processed.
-BY_RELEVANT_ALONE = frozenset(
-    {
-        "P", "R", "RelP", "F", "Success", "RR", "AP", "GMAP", "Rprec", "nDCG", "DCG", "Q", "RBP", "ERR",
-        "SDCG", "SetP", "SetR", "SetF", "SetAP", "INSQ",
-    }
-)  # fmt: skip
-
 
 POOL_NORMS = (("AP", "c"), ("Q", "c"), ("nDCG", "b"))  # how Lu et al. count relevant documents in the pool
 
@@ -118,8 +109,7 @@ class _DrawPart:
 
     def _every(self, measure: Measure) -> bool:
         """Return whether documents that are not relevant must be processed."""
-        plain = measure.name in BY_RELEVANT_ALONE and not measure.get("judged_only")
-        return not plain or bool(measure.get("assessed")) or self.regrading.policies.unjudged == "condensed"
+        return not by_relevant_alone(measure) or self.regrading.policies.unjudged == "condensed"
 
     def _judgments(self, whole: Completions, every: bool) -> Judgments:
         """Return the judgments of each draw's topics; `every`: with documents that are not relevant."""

@@ -161,16 +161,16 @@ def ideal_dcg_of(judgments: Judgments, k: Cutoff, form: DcgForm, norm: str = "a"
     if isinstance(k, np.ndarray):
         return _ideal_dcg_at_every_k(judgments, len(k), form, norm)
 
-    def compute() -> Values:
+    def compute(own: Judgments) -> Values:
         pool = None
         if norm == "b" and k is not None:
-            pool = ranks_in_pool(judgments, k, "nDCG with norm='b'") > 0
-        best = ideal_order(judgments, form.gain(judgments.grades), pool)
+            pool = ranks_in_pool(own, k, "nDCG with norm='b'") > 0
+        best = ideal_order(own, form.gain(own.grades), pool)
         near = np.ones(len(best.place), np.bool_) if k is None else best.place <= k
         weight = form.discounted(best.gain[near], best.place[near])
-        return np.bincount(best.topic[near], weight, len(judgments.topics)).astype(np.float64)
+        return np.bincount(best.topic[near], weight, len(own.topics)).astype(np.float64)
 
-    return judgments.remember(("ideal dcg", k, form.key, norm), compute)
+    return judgments.by_topic(("ideal dcg", k, form.key, norm), compute)
 
 
 def _ideal_dcg_at_every_k(judgments: Judgments, depth: int, form: DcgForm, norm: str) -> Values:

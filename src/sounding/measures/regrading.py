@@ -7,8 +7,8 @@ judgments are left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +32,24 @@ Flags = NDArray[np.bool_]
 
 LEAST_RELEVANT = 1  # judgments of a topic that every random subset keeps, if there are that many
 LEAST_OTHERS = 10
+
+CELLS_AT_ONCE = 2**23  # places in lists that are graded at a time
+
+# These do not depend on which documents were judged not relevant, so those need not be processed.
+BY_RELEVANT_ALONE = frozenset(
+    {
+        "P", "R", "RelP", "F", "Success", "RR", "AP", "GMAP", "Rprec", "nDCG", "DCG", "Q", "RBP", "ERR",
+        "SDCG", "SetP", "SetR", "SetF", "SetAP", "INSQ",
+    }
+)  # fmt: skip
+
+
+def by_relevant_alone(measure: Measure) -> bool:
+    """Return whether documents judged not relevant count like unjudged ones: grade 0 is nothing to it."""
+    if measure.name not in BY_RELEVANT_ALONE or measure.get("judged_only") or measure.get("assessed"):
+        return False
+    level, gains = measure.get("rel"), measure.get("gains")
+    return (level is None or level > 0) and (gains is None or 0 not in dict(gains))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -62,6 +80,7 @@ class Regrading:
     row_document: Counts  # (row,) number of the document; NONE: no run has it
     full: States  # (row,) as in the qrels: POOLED or JUDGED
     policies: Policies
+    _known: dict[str, tuple[Retrieved, Any]] = field(default_factory=dict, repr=False)
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -163,15 +182,87 @@ class Regrading:
 
     def values(self, measures: Sequence[Measure], view: View, runs: Iterable[int] | None = None) -> Values:
         """(run, measure, topic): Evaluate all runs, or some, under a view; NaN if a topic is skipped."""
-        chosen = range(len(self.runs)) if runs is None else list(runs)
+        chosen = np.array(range(len(self.runs)) if runs is None else list(runs), np.int64)
         values = np.full((len(chosen), len(measures), len(view.topics)), np.nan)
-        for row, run in enumerate(chosen):
+        plain = self.policies.unjudged == "nonrelevant" and self.policies.ties != "average"
+        together = [n for n, measure in enumerate(measures) if plain and by_relevant_alone(measure)]
+        single = [n for n in range(len(measures)) if n not in together]
+        if together and len(chosen):
+            values[:, together] = self._values([measures[n] for n in together], view, chosen)
+        for row, run in enumerate(chosen.tolist() if single else ()):
             ranking = self.ranking(run, view)
-            for number, measure in enumerate(measures):
-                values[row, number] = measure(ranking)
-            if self.policies.missing == "skip":
-                values[row][:, ranking.missing] = np.nan
+            for number in single:
+                values[row, number] = measures[number](ranking)
+        if self.policies.missing == "skip":
+            values.swapaxes(0, 1)[:, self._lengths()[chosen][:, view.topics] == 0] = np.nan
         return values
+
+    def _values(self, measures: Sequence[Measure], view: View, runs: Counts) -> Values:
+        """(run, measure, topic): Evaluate measures that see relevant documents alone, many runs at a time."""
+        topics, judgments = len(view.topics), view.judgments.relevant_only()
+        cells = max(1, len(view.topics) * self.retrieved.depth, len(judgments.grades))
+        step = max(1, CELLS_AT_ONCE // cells)
+        values = np.empty((len(runs), len(measures), topics))
+        none = np.empty(0, np.int64)
+        for begin in range(0, len(runs), step):
+            chosen = runs[begin : begin + step]
+            row, topic, rank, document = self._relevant(view, chosen)
+            length = self._lengths()[chosen][:, view.topics].ravel()
+            ranking = Ranking(
+                run="", judgments=judgments.copied(len(chosen)), topic=row * topics + topic, rank=rank,
+                grade=view.grades[document], retrieved=length, missing=length == 0, pooled_topic=none,
+                pooled_rank=none, old_recall_points=self.policies.compat == "trec_eval-9",
+            )  # fmt: skip
+            if self.policies.depth is not None:
+                ranking = ranking.cut(self.policies.depth)
+            for number, measure in enumerate(measures):
+                values[begin : begin + step, number] = measure(ranking).reshape(len(chosen), topics)
+        return values
+
+    def _relevant(self, view: View, runs: Counts) -> tuple[Counts, Counts, Counts, Counts]:
+        """Return the relevant documents that runs have: places of run and topic, rank, and number."""
+        relevant = view.grades > 0
+        known = np.append(relevant, False)
+        place = np.full(len(self.topics), -1)
+        place[view.topics] = np.arange(len(view.topics))
+        if not (relevant & ~self._ever_relevant()).any():
+            starts, topic, rank, document = self._remember("relevant", self._list_relevant)
+            rows = np.concatenate([np.arange(*starts[run : run + 2]) for run in runs])
+            row = np.repeat(np.arange(len(runs)), np.diff(starts)[runs])
+            kept = (known[document[rows]] & (place[topic[rows]] >= 0)).nonzero()[0]
+            rows = rows[kept]
+            return row[kept], place[topic[rows]], rank[rows], document[rows]
+        lists = self.retrieved.lists[runs][:, view.topics]
+        row, topic, rank = known[lists].nonzero()
+        return row, topic, rank + 1, lists[row, topic, rank].astype(np.int64)
+
+    def _list_relevant(self) -> tuple[Counts, Counts, Counts, Counts]:
+        """Return where the relevant documents of each run begin; the topic, rank and number of each."""
+        known, lists = np.append(self._ever_relevant(), False), self.retrieved.lists
+        step = max(1, CELLS_AT_ONCE // max(lists[0].size, 1))
+        found = [known[lists[begin : begin + step]].nonzero() for begin in range(0, len(lists), step)]
+        run = np.concatenate([own + step * number for number, (own, _, _) in enumerate(found)])
+        topic, rank = (np.concatenate([part[axis] for part in found]) for axis in (1, 2))
+        starts = np.searchsorted(run, np.arange(len(lists) + 1))
+        return starts, topic, rank + 1, lists[run, topic, rank].astype(np.int64)
+
+    def _ever_relevant(self) -> Flags:
+        """(document,): Return whether it is relevant in the qrels."""
+        flags = np.zeros(len(self.retrieved.docs), np.bool_)
+        flags[self.row_document[(self.row_grade > 0) & (self.row_document != NONE)]] = True
+        return flags
+
+    def _lengths(self) -> Counts:
+        """(run, topic): Return the lengths of the lists."""
+        return self._remember("lengths", lambda: self.retrieved.lengths)
+
+    def _remember(self, key: str, compute: Callable[[], Any]) -> Any:
+        """Return compute(), computed once for these lists."""
+        retrieved, found = self._known.get(key, (None, None))
+        if retrieved is not self.retrieved:
+            found = compute()
+            self._known[key] = self.retrieved, found
+        return found
 
     def means(self, measures: Sequence[Measure], view: View) -> Values:
         """(run, measure): Summarize each measure over topics under a view."""

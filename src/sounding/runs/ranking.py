@@ -62,6 +62,7 @@ class Judgments:
     pooled: Counts  # (topic,) documents that were pooled but not judged (grade -1)
     highest: float  # the best grade of the whole scale, over all topics; at least 1
     sampling: Sampling | None = None  # None: not a sample, or nothing is known about it
+    once: Judgments | None = None  # these are copies of its topics, one after the other; None: they are not
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
@@ -69,6 +70,34 @@ class Judgments:
         if key not in self._known:
             self._known[key] = compute()
         return self._known[key]
+
+    def by_topic(self, key: Any, compute: Callable[[Judgments], NDArray[Any]]) -> NDArray[Any]:
+        """Return compute(judgments), a number for each topic, computed once, for copies of topics as well."""
+        once = self.once
+        if once is None:
+            return self.remember(key, lambda: compute(self))
+        copies = len(self.topics) // max(len(once.topics), 1)
+        return self.remember(key, lambda: np.tile(once.by_topic(key, compute), copies))
+
+    def copied(self, copies: int) -> Judgments:
+        """Return the same topics several times, one after the other."""
+        ranks = None if self.pool_ranks is None else np.tile(self.pool_ranks, copies)
+        return Judgments(
+            topics=self.topics * copies,
+            starts=np.concatenate([[0], np.cumsum(np.tile(self.judged, copies))]),
+            grades=np.tile(self.grades, copies), pool_ranks=ranks, pooled=np.tile(self.pooled, copies),
+            highest=self.highest, once=self,
+        )  # fmt: skip
+
+    def relevant_only(self) -> Judgments:
+        """Return the judgments without those of grade 0."""
+        kept = self.grades > 0
+        counts = np.bincount(self.topic[kept], minlength=len(self.topics))
+        return replace(
+            self, starts=np.concatenate([[0], np.cumsum(counts)]), grades=self.grades[kept],
+            pool_ranks=None if self.pool_ranks is None else self.pool_ranks[kept],
+            sampling=None, once=None, _known={},
+        )  # fmt: skip
 
     @property
     def levels(self) -> Values:
@@ -79,12 +108,12 @@ class Judgments:
     def best_grades(self) -> Values:
         """Return the highest grade among each topic's judgments, at least 1."""
 
-        def find() -> Values:
-            best, some = np.ones(len(self.topics)), self.judged > 0
-            best[some] = np.maximum(self.grades[self.starts[:-1][some]], 1.0)
+        def find(own: Judgments) -> Values:
+            best, some = np.ones(len(own.topics)), own.judged > 0
+            best[some] = np.maximum(own.grades[own.starts[:-1][some]], 1.0)
             return best
 
-        return self.remember("best grades", find)
+        return self.by_topic("best grades", find)
 
     @property
     def judged(self) -> Counts:
@@ -99,16 +128,17 @@ class Judgments:
     def relevant(self, level: float = 1) -> Counts:
         """Return the number of documents of each topic judged `level` or better."""
 
-        def count() -> Counts:
-            return np.bincount(self.topic[self.grades >= level], minlength=len(self.topics))
+        def count(own: Judgments) -> Counts:
+            return np.bincount(own.topic[own.grades >= level], minlength=len(own.topics))
 
-        return self.remember(("relevant", level), count)
+        return self.by_topic(("relevant", level), count)
 
     def assessed(self, grade: float = 1.0) -> Judgments:
         """Return the judgments with this grade for every document, as the top of the scale."""
 
         def flatten() -> Judgments:
-            return replace(self, grades=np.full_like(self.grades, grade), highest=grade, _known={})
+            flat = np.full_like(self.grades, grade)
+            return replace(self, grades=flat, highest=grade, once=None, _known={})
 
         return self.remember(("assessed", grade), flatten)
 

@@ -14,6 +14,7 @@ from tests.render.frames import CHARTS, EXAMPLES, drawn, function, layers, panes
 from sounding.core.errors import DataError, MissingPartError
 from sounding.pool.charts import pool_size_by_depth
 from sounding.render.save import save
+from sounding.render.style import unchecked
 
 ONE_LINE = r"^[^\n]*pip install 'sounding\[charts\]'$"
 ROUNDED = 1e-4  # values are drawn with five digits
@@ -63,6 +64,12 @@ def test_titles_and_axes_are_in_words(name: str) -> None:
                   for side in ("x", "y") if "field" in layer.get("encoding", {}).get(side, {})]  # fmt: skip
         assert any(titles)
         assert all("_" not in (text or "") for text in titles)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_chart_for_a_page_is_the_one_that_altair_checks(name: str) -> None:
+    frame, _, options = EXAMPLES[name]
+    assert unchecked(lambda: function(name)(frame, **options)) == function(name)(frame, **options).to_dict()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

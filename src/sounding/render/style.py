@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from itertools import product
 from typing import Any, Concatenate, ParamSpec, TypeAlias
@@ -202,9 +203,22 @@ def unchecked(make: Callable[[], Chart]) -> dict[str, Any]:
     That takes as long as drawing it.
     """
     require_charts("altair", "drawing a chart")
-    with alt.utils.schemapi.debug_mode(False):
+    with alt.utils.schemapi.debug_mode(False), _shared_parts():
         specification: dict[str, Any] = make().to_dict(validate=False)
     return specification
+
+
+@contextmanager
+def _shared_parts() -> Iterator[None]:
+    """Let copies of a chart share encodings and marks, which nothing changes; Altair copies them often."""
+    kinds: tuple[Any, ...] = (alt.FacetedEncoding, alt.MarkDef)
+    for kind in kinds:
+        kind.__deepcopy__ = lambda part, _=None: part
+    try:
+        yield
+    finally:
+        for kind in kinds:
+            del kind.__deepcopy__
 
 
 def require_charts(package: str, purpose: str) -> None:

@@ -22,6 +22,7 @@ from sounding.relevance.model import (
     generator,
 )
 from sounding.relevance.regression import FUSED, LEVEL, RUNS_TOTAL, Regression, Spreads
+from sounding.runs.ranking import Values
 from sounding.runs.topic_lists import TopicLists, topic_lists
 
 
@@ -111,6 +112,29 @@ def test_topics_are_fitted_the_same_however_they_are_grouped(monkeypatch: pytest
     assert [len(chunk.topics) for chunk in alone.chunks] == [1] * 4
     for ours, wanted in zip(alone.solved(regression.SPREADS), whole, strict=True):
         np.testing.assert_allclose(np.asarray(ours), np.asarray(wanted), rtol=1e-6, atol=1e-9)
+
+
+def test_a_fit_to_nearly_the_same_judgments_needs_second_derivatives_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    features, evidence, _ = draw_problem(4, 60)
+    documents, relevant = evidence.documents, evidence.relevant
+    whole = Regression.of(features.rows[documents], features.topic[documents], relevant)
+    wanted = whole.solved(regression.SPREADS)
+    kept = np.arange(len(documents)) % 50 > 0
+    documents, relevant = documents[kept], relevant[kept]
+    near = Regression.of(features.rows[documents], features.topic[documents], relevant).solved(wanted.spreads)
+    topics: list[int] = []
+    core = regression._core
+
+    def counted(rows: regression.Stack, by_topic: Values) -> regression.Stack:
+        topics.append(len(rows))
+        return core(rows, by_topic)
+
+    monkeypatch.setattr(regression, "_core", counted)
+    for ours, from_center in zip(whole.solved(wanted.spreads, near), wanted, strict=True):
+        np.testing.assert_allclose(np.asarray(ours), np.asarray(from_center), rtol=1e-5, atol=1e-5)
+    assert sum(topics) == 4
 
 
 @pytest.mark.parametrize("judgments", [2, 30])

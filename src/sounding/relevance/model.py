@@ -127,8 +127,13 @@ class RunWeights:
             evidence.relevant,
         )
         begin = near.solution if isinstance(near, RunWeightedBelief) else None
-        spreads = Regression.of(*judged, MOST_WORK).learned(begin)
-        return RunWeightedBelief(self.features, Regression.of(*judged).solved(spreads, begin))
+        some = every = Regression.of(*judged, MOST_WORK)
+        spreads, nearly = some.learned(begin)
+        if len(some.topics) < len(np.unique(judged[1])):
+            every = Regression.of(*judged)
+        else:
+            begin = nearly
+        return RunWeightedBelief(self.features, every.solved(spreads, begin))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

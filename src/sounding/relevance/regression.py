@@ -21,6 +21,7 @@ LEVEL, FUSED = (-2.5, 1.5), (1.0, 0.75)
 RUNS_TOTAL = 0.5  # mean of the effects of all runs together: more runs do not make a prior more confident
 STEPS = 50
 ENOUGH = 1e-10  # stop when the relative improvement of the log likelihood is smaller
+PAYS = 0.1  # a step pays if what is left to gain falls to this share
 _LEAST_STEP = 1e-6
 _CLOSE = 0.02  # stop when the spreads change by less
 _CELLS = 1 << 19  # numbers processed at a time
@@ -65,6 +66,12 @@ class Solution(NamedTuple):
     core: Stack
     curvature: Values  # (judged topic,) the precision that the judgments give its level by itself
 
+    @property
+    def curve(self) -> _Curve:
+        """Return the second derivatives at the best weights."""
+        by_topic = topic_deviations(self.spreads, len(self.weights) - 2) ** -2.0
+        return _Curve(by_topic, self.schur, self.core, self.curvature)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chunk:
@@ -75,20 +82,33 @@ class _Chunk:
     relevant: Matrix  # (topic, judgment)
     real: Matrix  # (topic, judgment) 1, or 0 for padding
 
-    def odds(self, weights: Matrix) -> Matrix:
-        """(topic, judgment): Return the log odds under these weights of each topic."""
-        return np.matmul(self.rows.astype(np.float64), weights[self.topics][:, :, np.newaxis])[:, :, 0]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Curve:
-    """Slopes and second derivatives of the penalized log likelihood."""
+class _Point:
+    """Weights, and how well they fit the judgments."""
 
-    pull: Values  # (feature,)
-    topic_pull: Matrix  # (judged topic, feature)
+    weights: Values  # (feature,)
+    added: Matrix  # (judged topic, feature)
+    chances: tuple[Matrix, ...]  # (topic, judgment) of each chunk
+    pulls: Matrix  # (judged topic, feature) slopes of the log likelihood
+    misfit: float  # minus the log likelihood
+
+
+class _Curve(NamedTuple):
+    """Second derivatives of the penalized log likelihood."""
+
+    by_topic: Values  # (feature,) prior precision of what a topic adds
     schur: Matrix
     core: Stack
     curvature: Values
+
+
+class _Move(NamedTuple):
+    """A step to better weights, and twice the improvement that the second derivatives promise."""
+
+    step: Values  # (feature,)
+    of_topics: Matrix  # (judged topic, feature)
+    gain: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,25 +138,47 @@ class Regression:
         return Regression(topics, rows.shape[1], chunks)
 
     def solved(self, spreads: Spreads, near: Solution | None = None) -> Solution:
-        """Return the best weights by Newton's method; `near` solves nearly the same judgments."""
-        weights, added = self._begin(near)
-        for _ in range(STEPS):
-            curve = self._curve(weights, added, spreads)
-            weights, added, is_best = self._step(weights, added, spreads, curve)
-            if is_best:
-                break
-        return Solution(weights, self.topics, added, spreads, curve.schur, curve.core, curve.curvature)
+        """Return the best weights by Newton's method; `near` solves nearly the same judgments.
 
-    def learned(self, near: Solution | None = None) -> Spreads:
-        """Return the spreads that the judgments suggest (expectation maximization, with Newton's steps)."""
+        Second derivatives, which cost most, are used again for as long as the steps they give pay.
+        """
+        point = self._point(*self._begin(near))
+        is_exact, last = near is None or not np.array_equal(self.topics, near.topics), np.inf
+        curve = self._curve(point, spreads) if near is None or is_exact else near.curve
+        for _ in range(STEPS):
+            move = self._move(point, spreads, curve)
+            if not is_exact and move.gain > PAYS * last:
+                curve, is_exact = self._curve(point, spreads), True
+                move = self._move(point, spreads, curve)
+            enough = ENOUGH * (1 + self._cost(point, spreads))
+            if move.gain >= enough:
+                point, is_exact, last = self._better(point, spreads, move), False, move.gain
+                continue
+            weights, added = point.weights + move.step, point.added + move.of_topics
+            if is_exact:
+                break
+            point = self._point(weights, added)
+            curve, is_exact = self._curve(point, spreads), True
+        else:
+            weights, added = point.weights, point.added
+        return self._solution(weights, added, spreads, curve)
+
+    def learned(self, near: Solution | None = None) -> tuple[Spreads, Solution | None]:
+        """Return the spreads that the judgments suggest, and nearly the best weights; None: no judgments.
+
+        This is expectation maximization, with Newton's steps.
+        """
         if not len(self.topics):
-            return SPREADS
-        weights, added = self._begin(near)
+            return SPREADS, None
+        point = self._point(*self._begin(near))
         spreads, start = SPREADS if near is None else near.spreads, np.array(SPREADS)
         for step in range(STEPS):
-            curve = self._curve(weights, added, spreads)
-            weights, added, _ = self._step(weights, added, spreads, curve)
-            squares = self._squares(weights, added, spreads, curve)
+            curve = self._curve(point, spreads)
+            move = self._move(point, spreads, curve)
+            if move.gain >= ENOUGH * (1 + self._cost(point, spreads)):
+                point = self._better(point, spreads, move)
+            squares = self._squares(point, spreads, curve)
+            nearly = self._solution(point.weights, point.added, spreads, curve)
             count = np.array([self.features - 2, *[len(self.topics)] * 3])
             found = np.sqrt((squares + SPREADS_WORTH * start**2) / (count + SPREADS_WORTH))
             change = np.log(found / np.array(spreads))
@@ -145,7 +187,7 @@ class Regression:
             spreads = Spreads(*found.tolist())
             if np.abs(change).max() < _CLOSE:
                 break
-        return spreads
+        return spreads, nearly
 
     @property
     def _center(self) -> Values:
@@ -166,64 +208,65 @@ class Regression:
         added[here] = near.added[there]
         return near.weights, added
 
-    def _cost(self, weights: Values, added: Matrix, spreads: Spreads) -> float:
-        """Return minus the penalized log likelihood."""
-        common, by_topic = self._precisions(spreads)
-        away = common @ (weights - self._center) ** 2 + (added**2 @ by_topic).sum()
-        misfit = 0.0
-        for chunk in self.chunks:
-            odds = chunk.odds(weights + added)
-            misfit += float(chunk.real.ravel() @ np.logaddexp(0, (1 - 2 * chunk.relevant) * odds).ravel())
-        return misfit + float(away) / 2
+    def _solution(self, weights: Values, added: Matrix, spreads: Spreads, curve: _Curve) -> Solution:
+        return Solution(weights, self.topics, added, spreads, curve.schur, curve.core, curve.curvature)
 
-    def _curve(self, weights: Values, added: Matrix, spreads: Spreads) -> _Curve:
-        common, by_topic = self._precisions(spreads)
-        core = np.empty((len(self.topics), self.features, self.features))
-        pulls, curvature = np.empty((len(self.topics), self.features)), np.empty(len(self.topics))
+    def _point(self, weights: Values, added: Matrix) -> _Point:
+        chances, pulls, misfit = [], np.empty_like(added), 0.0
         for chunk in self.chunks:
             rows = chunk.rows.astype(np.float64)
-            chance = logistic(chunk.odds(weights + added))
-            pulls[chunk.topics] = np.matmul((chunk.real * (chunk.relevant - chance))[:, np.newaxis], rows)[
-                :, 0
-            ]
+            own = (weights + added)[chunk.topics]
+            odds = np.matmul(rows, own[:, :, np.newaxis])[:, :, 0]
+            misfit += float(chunk.real.ravel() @ np.logaddexp(0, (1 - 2 * chunk.relevant) * odds).ravel())
+            chances.append(logistic(odds))
+            away = chunk.real * (chunk.relevant - chances[-1])
+            pulls[chunk.topics] = np.matmul(away[:, np.newaxis], rows)[:, 0]
+        return _Point(weights, added, tuple(chances), pulls, misfit)
+
+    def _cost(self, point: _Point, spreads: Spreads) -> float:
+        """Return minus the penalized log likelihood."""
+        common, by_topic = self._precisions(spreads)
+        away = common @ (point.weights - self._center) ** 2 + (point.added**2 @ by_topic).sum()
+        return point.misfit + float(away) / 2
+
+    def _curve(self, point: _Point, spreads: Spreads) -> _Curve:
+        common, by_topic = self._precisions(spreads)
+        core = np.empty((len(self.topics), self.features, self.features))
+        curvature = np.empty(len(self.topics))
+        for chunk, chance in zip(self.chunks, point.chances, strict=True):
+            rows = chunk.rows.astype(np.float64)
             weight = chunk.real * chance * (1 - chance)
             curvature[chunk.topics] = weight.sum(axis=1)
             rows *= np.sqrt(weight)[:, :, np.newaxis]
             core[chunk.topics] = _core(rows, by_topic)
-        pull = pulls.sum(axis=0) - common * (weights - self._center)
-        return _Curve(pull, pulls - by_topic * added, core.sum(axis=0) + np.diag(common), core, curvature)
+        return _Curve(by_topic, core.sum(axis=0) + np.diag(common), core, curvature)
 
-    def _step(
-        self, weights: Values, added: Matrix, spreads: Spreads, curve: _Curve
-    ) -> tuple[Values, Matrix, bool]:
-        """Return better weights, and whether they were already best.
+    def _move(self, point: _Point, spreads: Spreads, curve: _Curve) -> _Move:
+        common, by_topic = self._precisions(spreads)
+        pull = point.pulls.sum(axis=0) - common * (point.weights - self._center)
+        topic_pull = point.pulls - by_topic * point.added
+        given_way = np.matmul(curve.core, (topic_pull / curve.by_topic)[:, :, np.newaxis])[:, :, 0]
+        step = np.linalg.solve(curve.schur, pull - given_way.sum(axis=0))
+        of_topics = (topic_pull - given_way - curve.core @ step) / curve.by_topic
+        return _Move(step, of_topics, float(pull @ step + (topic_pull * of_topics).sum()))
 
-        A step that makes the fit worse is halved.
-        """
-        _, by_topic = self._precisions(spreads)
-        given_way = np.matmul(curve.core, (curve.topic_pull / by_topic)[:, :, np.newaxis])[:, :, 0]
-        step = np.linalg.solve(curve.schur, curve.pull - given_way.sum(axis=0))
-        of_topics = (curve.topic_pull - given_way - curve.core @ step) / by_topic
-        cost = self._cost(weights, added, spreads)
-        gain = float(curve.pull @ step + (curve.topic_pull * of_topics).sum())
-        if gain < ENOUGH * (1 + cost):
-            return weights, added, True
-        size = 1.0
-        while (
-            self._cost(weights + size * step, added + size * of_topics, spreads) > cost - 1e-4 * size * gain
-            and size > _LEAST_STEP
-        ):
+    def _better(self, point: _Point, spreads: Spreads, move: _Move) -> _Point:
+        """Return where the step leads; one that makes the fit worse is halved."""
+        size, cost = 1.0, self._cost(point, spreads)
+        while True:
+            there = self._point(point.weights + size * move.step, point.added + size * move.of_topics)
+            if self._cost(there, spreads) <= cost - 1e-4 * size * move.gain or size <= _LEAST_STEP:
+                return there
             size /= 2
-        return weights + size * step, added + size * of_topics, False
 
-    def _squares(self, weights: Values, added: Matrix, spreads: Spreads, curve: _Curve) -> Values:
+    def _squares(self, point: _Point, spreads: Spreads, curve: _Curve) -> Values:
         """(spread,): Return the expected sum of squares of what each spread describes."""
         _, by_topic = self._precisions(spreads)
         covariance = np.linalg.inv(curve.schur)
         carried = (np.matmul(curve.core, covariance) * curve.core).sum(axis=2)
         own = np.diagonal(curve.core, axis1=1, axis2=2)
-        of_topics = added**2 + 1 / by_topic + (carried - own) / by_topic**2
-        of_runs = ((weights - self._center) ** 2 + np.diag(covariance))[2:].sum()
+        of_topics = point.added**2 + 1 / by_topic + (carried - own) / by_topic**2
+        of_runs = ((point.weights - self._center) ** 2 + np.diag(covariance))[2:].sum()
         runs = max(self.features - 2, 1)
         return np.array(
             [of_runs, of_topics[:, 0].sum(), of_topics[:, 1].sum(), of_topics[:, 2:].sum() / runs]

@@ -77,8 +77,9 @@ def test_values_of_many_runs_are_those_of_each(
         lost = rng.random(len(found.retrieved.docs)) < 0.3
         drawn = rng.random(len(found.retrieved.docs)) < 0.2
         views = [found.view(), found.view(lost), found.view(lost, np.array([1, 2, 4])), found.pretend(drawn)]
+        views += [found.pretend(drawn & lost, drawn), found.pretend(drawn & ~lost, drawn)]
         for view in views:
-            for runs in ([0, 1, 2, 3, 4, 5], [4, 1], []):
+            for runs in ([0, 1, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0], [4, 1, 4], []):
                 expected = one_by_one(found, view, runs)
                 np.testing.assert_array_equal(
                     found.values(MEASURES, view, runs),

@@ -94,7 +94,7 @@ def _random_judgments(runs: JudgedRuns, draws: int, seed: int, progress: Progres
         relevant[pooled] = drawn_documents(
             rng, topic, len(runs.topics), mean=float(shares.mean()), deviation=spread
         )
-        return runs.means([Measure.of("AP")], runs.pretend(relevant))[:, 0]
+        return runs.means([Measure.of("AP")], runs.pretend(relevant, best))[:, 0]
 
     return np.mean(map_items(work, range(draws), progress=progress), axis=0)
 
@@ -109,10 +109,14 @@ def drawn_documents(
     size = np.bincount(topic, minlength=topics)
     share = rng.normal(mean, deviation, topics)
     wanted = np.clip(np.rint(share * size), np.minimum(size, 1), size)
-    order = np.lexsort((rng.random(len(topic)), topic))
-    place = np.arange(len(topic)) - (np.cumsum(size) - size)[topic]
+    chance = rng.random(len(topic))
     drawn = np.zeros(len(topic), np.bool_)
-    drawn[order[place < wanted[topic]]] = True
+    ends = np.cumsum(size)
+    for begin, end, count in zip(
+        (ends - size).tolist(), ends.tolist(), wanted.astype(int).tolist(), strict=True
+    ):
+        if count:
+            drawn[begin + np.argpartition(chance[begin:end], count - 1)[:count]] = True
     return drawn
 
 

@@ -60,6 +60,7 @@ class View:
     judgments: Judgments  # of these topics
     states: States  # (document + 1,) NONE refers to the last place
     grades: Values  # (document,) NaN: not judged
+    among: Flags | None = None  # (document,) no other can be relevant in views like this; None: in the qrels
 
     @property
     def judged(self) -> Flags:
@@ -80,7 +81,7 @@ class Regrading:
     row_document: Counts  # (row,) number of the document; NONE: no run has it
     full: States  # (row,) as in the qrels: POOLED or JUDGED
     policies: Policies
-    _known: dict[str, tuple[Retrieved, Any]] = field(default_factory=dict, repr=False)
+    _known: dict[str, tuple[Retrieved, Any, Any]] = field(default_factory=dict, repr=False)
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -145,8 +146,11 @@ class Regrading:
         grades[self.row_document[seen]] = self.row_grade[seen]
         return View(topics=chosen, judgments=judgments, states=found, grades=grades)
 
-    def pretend(self, relevant: Flags) -> View:
-        """Return the view in which exactly these documents were judged, all relevant."""
+    def pretend(self, relevant: Flags, among: Flags | None = None) -> View:
+        """Return the view in which exactly these documents were judged, all relevant.
+
+        `among` are the documents that all views of a kind take them from, which are looked up once.
+        """
         topic = self.retrieved.topic[relevant]
         judgments = Judgments(
             topics=self.topics, starts=_starts(topic, len(self.topics)), grades=np.ones(len(topic)),
@@ -155,7 +159,7 @@ class Regrading:
         return View(
             topics=np.arange(len(self.topics)), judgments=judgments,
             states=np.append(np.where(relevant, JUDGED, GONE), GONE).astype(np.int8),
-            grades=np.where(relevant, 1.0, np.nan),
+            grades=np.where(relevant, 1.0, np.nan), among=relevant if among is None else among,
         )  # fmt: skip
 
     # -- values ------------------------------------------------------------------------------------
@@ -221,30 +225,36 @@ class Regrading:
 
     def _relevant(self, view: View, runs: Counts) -> tuple[Counts, Counts, Counts, Counts]:
         """Return the relevant documents that runs have: places of run and topic, rank, and number."""
-        relevant = view.grades > 0
-        known = np.append(relevant, False)
-        place = np.full(len(self.topics), -1)
+        relevant, among = view.grades > 0, view.among
+        if among is None:
+            among = self._remember("ever relevant", self._ever_relevant)
+        where, every = self._remember("places", lambda: self._places(among), among)
+        topics, depth = self.retrieved.lists.shape[1:]
+        if np.array_equal(runs, np.arange(len(self.runs))):
+            rows = relevant[every].nonzero()[0]
+            row = where[rows] // max(topics * depth, 1)
+        else:
+            ends = np.searchsorted(where, np.array([runs, runs + 1]) * (topics * depth)).T.tolist()
+            parts = [begin + relevant[every[begin:end]].nonzero()[0] for begin, end in ends]
+            rows = np.concatenate(parts)
+            row = np.repeat(np.arange(len(runs)), [len(part) for part in parts])
+        line, rank = np.divmod(where[rows], max(depth, 1))
+        place = np.full(topics, -1)
         place[view.topics] = np.arange(len(view.topics))
-        if not (relevant & ~self._ever_relevant()).any():
-            starts, topic, rank, document = self._remember("relevant", self._list_relevant)
-            rows = np.concatenate([np.arange(*starts[run : run + 2]) for run in runs])
-            row = np.repeat(np.arange(len(runs)), np.diff(starts)[runs])
-            kept = (known[document[rows]] & (place[topic[rows]] >= 0)).nonzero()[0]
-            rows = rows[kept]
-            return row[kept], place[topic[rows]], rank[rows], document[rows]
-        lists = self.retrieved.lists[runs][:, view.topics]
-        row, topic, rank = known[lists].nonzero()
-        return row, topic, rank + 1, lists[row, topic, rank].astype(np.int64)
+        topic, document = place[line % max(topics, 1)], every[rows]
+        kept = (topic >= 0).nonzero()[0]
+        return row[kept], topic[kept], rank[kept] + 1, document[kept]
 
-    def _list_relevant(self) -> tuple[Counts, Counts, Counts, Counts]:
-        """Return where the relevant documents of each run begin; the topic, rank and number of each."""
-        known, lists = np.append(self._ever_relevant(), False), self.retrieved.lists
+    def _places(self, among: Flags) -> tuple[Counts, Counts]:
+        """Return where all lists, one after the other, have some documents, and the number of each."""
+        flags, lists = np.append(among, False), self.retrieved.lists
         step = max(1, CELLS_AT_ONCE // max(lists[0].size, 1))
-        found = [known[lists[begin : begin + step]].nonzero() for begin in range(0, len(lists), step)]
-        run = np.concatenate([own + step * number for number, (own, _, _) in enumerate(found)])
-        topic, rank = (np.concatenate([part[axis] for part in found]) for axis in (1, 2))
-        starts = np.searchsorted(run, np.arange(len(lists) + 1))
-        return starts, topic, rank + 1, lists[run, topic, rank].astype(np.int64)
+        parts = [
+            flags[lists[begin : begin + step]].ravel().nonzero()[0] + begin * lists[0].size
+            for begin in range(0, len(lists), step)
+        ]
+        where = np.concatenate(parts)
+        return where, lists.ravel()[where].astype(np.int64)
 
     def _ever_relevant(self) -> Flags:
         """(document,): Return whether it is relevant in the qrels."""
@@ -256,12 +266,12 @@ class Regrading:
         """(run, topic): Return the lengths of the lists."""
         return self._remember("lengths", lambda: self.retrieved.lengths)
 
-    def _remember(self, key: str, compute: Callable[[], Any]) -> Any:
-        """Return compute(), computed once for these lists."""
-        retrieved, found = self._known.get(key, (None, None))
-        if retrieved is not self.retrieved:
+    def _remember(self, key: str, compute: Callable[[], Any], of: Any = None) -> Any:
+        """Return compute(), computed once for these lists and what it is the result `of`."""
+        retrieved, origin, found = self._known.get(key, (None, None, None))
+        if retrieved is not self.retrieved or origin is not of:
             found = compute()
-            self._known[key] = self.retrieved, found
+            self._known[key] = self.retrieved, of, found
         return found
 
     def means(self, measures: Sequence[Measure], view: View) -> Values:

@@ -351,35 +351,32 @@ def test_topics_are_shared_out_ordered_and_chosen(site: Site, visit: Visit) -> N
     page = visit("olga", "/organize/topics")
     page.fill("[name=count]", "2")
     arrive(page, lambda: page.click("button:has-text('Share out')"))
-    assert page.is_visible("text=Saved.")
+    assert page.is_visible("text=Saved: 3 topics changed.")
     assigned = site.project.store.assignments()
     assert {(topic, who) for topic, who in assigned} == {
         (topic.id, who) for topic in site.project.store.topics() for who in ("assessor-1", "assessor-2")
     }
-    arrive(page, lambda: page.select_option("[aria-label='Status of 303']", "dropped"))
+    page.check("[aria-label='303']")
+    arrive(page, lambda: page.click("button:has-text('Drop')"))
     assert site.project.store.topic("303").status == "dropped"  # type: ignore[union-attr]
-    row = page.locator("tr", has_text="MB001")
-    row.locator("summary", has_text="mtc").click()
-    row.locator("[name=policy]").select_option("depth")
-    row.locator("[name=batch]").fill("5")
-    arrive(page, row.locator("text=Set >> nth=-1").click)
+    assert page.is_hidden("[aria-label='303']")
+    arrive(page, lambda: page.click("button:has-text('Undo')"))
+    assert site.project.store.topic("303").status == "chosen"  # type: ignore[union-attr]
+    page.check("[data-all]")
+    assert page.locator("[name=topic]:checked").count() == 4
+    page.uncheck("[aria-label='304']")
+    assert page.evaluate("document.querySelector('[data-all]').indeterminate")
+    page.click("text=Set their order of judging")
+    page.locator(".order [name=policy]").select_option("depth")
+    page.locator(".order [name=batch]").fill("5")
+    page.keyboard.press("Enter")  # changes nothing: no button was chosen
+    arrive(page, lambda: page.click("button:has-text('Set order')"))
+    assert page.is_visible("text=Saved: 3 topics changed.")
     assert (site.project.engine.order("MB001").policy, site.project.engine.order("MB001").batch) == (
         "depth",
         5,
     )
     assert site.project.engine.order("304").policy == "mtc"
-
-
-def test_a_status_that_is_chosen_before_the_scripts_are_there_is_set(site: Site, visit: Visit) -> None:
-    page = visit("olga", "/account")
-    held: list[Any] = []
-    page.route("**/static/forms.js", lambda route: held.append(route), times=1)
-    page.goto(f"{site.url}/organize/topics", wait_until="commit")
-    page.select_option("[aria-label='Status of 303']", "dropped")
-    until(page, lambda: held)
-    assert site.project.store.topic("303").status == "chosen"  # type: ignore[union-attr]
-    arrive(page, lambda: held[0].continue_())
-    assert site.project.store.topic("303").status == "dropped"  # type: ignore[union-attr]
 
 
 def test_somebody_is_invited_and_comes_in(site: Site, visit: Visit, chromium: Any) -> None:

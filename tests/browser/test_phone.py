@@ -32,9 +32,10 @@ def test_topics_are_read_and_changed_on_a_phone_without_scrolling_aside(site: Si
     assert rows.count() == 4
     assert rows.nth(1).bounding_box()["y"] < 0.8 * PHONE["height"]
     assert rows.first.locator("td.number").all_inner_texts() == ["expected –", "judged 0", "left 42"]
-    rows.first.locator("summary", has_text="assessors").click()
-    rows.first.locator("label", has_text="bob").click()
-    arrive(page, rows.first.locator("button", has_text="Assign").click)
+    rows.first.locator("[name=topic]").check()
+    page.click("text=With the ticked topics")
+    page.select_option("[name=assessor]", "assessor-2")
+    arrive(page, lambda: page.click("button:has-text('Assign')"))
     assert ("303", "assessor-2") in site.project.store.assignments()
     page.click("text=All topics:")
     page.fill("[name=count]", "2")

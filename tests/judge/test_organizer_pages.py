@@ -103,7 +103,6 @@ def test_the_parameters_of_an_order_are_set_kept_and_checked_before_they_count(
     assert engine.order("MB001") == Order(policy="uniform-sample", parameters={"rate": 1.0}, batch=5)
     assert engine.counts().of("MB001").left == every  # the whole pool at random
     page = olga.get("/organize/topics").text
-    assert 'name="parameters" maxlength="500" value="rate=1"' in page
     assert "uniform-sample rate=1, batches of 5" in page
     before = project.store.last_sequence()
     for wrong in ("rate=7", "rate=much", "rate", "strata=1:1", "rate=1 rate"):
@@ -166,15 +165,16 @@ def test_only_who_says_so_settles_that_a_document_cannot_be_judged(olga: Browser
     assert text.count("chosen") == 1
 
 
-def test_assigning_gives_a_topic_to_exactly_those_named(olga: Browser, project: Project) -> None:
-    olga.post("/organize/assign", topic="MB001", assessor=["assessor-2"])
-    assert project.store.assignments() == [("MB001", "assessor-2")]
-    assert (
-        olga.post("/organize/assign", topic="MB001", assessor=["assessor-3"]).status_code == 400
-    )  # an organizer
-    assert olga.post("/organize/assign", topic="no-such-topic", assessor=["assessor-1"]).status_code == 400
-    olga.post("/organize/assign", topic="MB001")
-    assert project.store.assignments() == []
+def test_people_are_assigned_to_the_ticked_topics_and_removed(olga: Browser, project: Project) -> None:
+    given = {"topic": ["MB001", "303"], "assessor": "assessor-2"}
+    olga.post("/organize/assign", **given, act="assign")
+    assert set(project.store.assignments()) == {
+        ("MB001", "assessor-1"), ("MB001", "assessor-2"), ("303", "assessor-2")
+    }  # fmt: skip
+    for wrong in ({"assessor": "assessor-3"}, {"topic": "no-such-topic"}, {"assessor": ""}, {"topic": ""}):
+        assert olga.post("/organize/assign", **given | wrong, act="assign").status_code == 400, wrong
+    olga.post("/organize/assign", **given, act="remove")
+    assert project.store.assignments() == [("MB001", "assessor-1")]
 
 
 def test_the_order_of_one_topic_or_of_all_can_be_changed(olga: Browser, project: Project) -> None:
@@ -184,7 +184,7 @@ def test_the_order_of_one_topic_or_of_all_can_be_changed(olga: Browser, project:
     order = project.engine.order("MB001")
     assert (order.policy, order.batch, order.warm_up) == ("depth", 5, 3)
     assert project.engine.order("303").policy == "mtc"
-    olga.post("/organize/order", topic="", policy="rrf", batch="1", warm_up="0")
+    olga.post("/organize/order", general="yes", policy="rrf", batch="1", warm_up="0")
     assert {project.engine.order(topic).policy for topic in TOPICS} == {"rrf"}
     for wrong in ({"policy": "no-such-order"}, {"batch": "0"}, {"batch": "x"}, {"topic": "no-such-topic"}):
         given = {"topic": "MB001", "policy": "depth", "batch": "1", "warm_up": "0", **wrong}
@@ -205,7 +205,7 @@ def test_settings_can_be_changed_while_people_judge(olga: Browser, project: Proj
     ann, bob = (user.pseudonym for user in project.store.users() if user.name in ("ann", "bob"))
     [lease] = project.engine.next(ann, "MB001")
     project.engine.judge(ann, "MB001", lease.doc, 1, key="one")
-    olga.post("/organize/order", topic="", policy="depth", batch="3", warm_up="0")
+    olga.post("/organize/order", general="yes", policy="depth", batch="3", warm_up="0")
     olga.post("/organize/order", topic="303", policy="rank", batch="1", warm_up="0")
     olga.get("/organize/project")
     changed = settings_form(

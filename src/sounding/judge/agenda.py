@@ -102,6 +102,10 @@ class Agenda:
         """Return the order of topics without an order of their own."""
         return self.settings.order if self._general is None else self._general.order
 
+    def own_orders(self) -> list[str]:
+        """Return the topics with an order of their own."""
+        return list(self._orders)
+
     def in_force(self, topic: str) -> InForce:
         """Return the order of a topic, and the event that put it in force."""
         return self._orders.get(topic) or self._general or InForce(self.settings.order, 0)

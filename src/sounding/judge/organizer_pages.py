@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, get_args
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -29,10 +30,21 @@ from sounding.judge.review import JudgmentAudit, agreement_of, audits_of, differ
 from sounding.judge.search import shortened
 from sounding.judge.settings import MOST_ASSESSORS, MOST_LEASE, MOST_TITLE, MTC, Order, parse_parameters
 from sounding.judge.texts import plain, split_title
+from sounding.judge.topic_changes import (
+    USED,
+    Change,
+    TopicFilter,
+    assign_also,
+    changed_topics,
+    find_topics,
+    recorded,
+    undo,
+)
 from sounding.judge.uploads import name_of_upload, place_of_upload, save_run
 from sounding.selection.strategies import STRATEGIES
 
 MOST_SHOWN = 100  # differences on one page
+TOPICS_SHOWN = 50  # on one page
 MOST_TEXT = 4000  # characters of a document shown next to its grades
 CANNOT = "cannot"  # the form value for a document that cannot be judged
 FEEDS = {
@@ -61,57 +73,134 @@ def live_page(request: Request, here: web.Here) -> Response:
 # ---- topics
 
 
+Skipped = Annotated[int, Query(ge=0, le=MOST_EVENTS)]
+Changed = Annotated[str, Query(max_length=50, pattern=r"^([0-9]+-[0-9]+)?$")]
+
+
 @router.get("/topics")
-def topics_page(request: Request, here: web.Here) -> Response:
-    """Show all topics with status, assessors and order."""
-    project = here.project
+def topics_page(
+    request: Request,
+    here: web.Here,
+    find: Text = "",
+    status: Text = USED,
+    who: Text = "",
+    first: Skipped = 0,
+    changed: Changed = "",
+) -> Response:
+    """Show a page of the topics that match, with status, assessors and order."""
+    project, wanted = here.project, TopicFilter(find=find, status=status, who=who)
+    found = find_topics(project, wanted)
+    first = min(first, max(0, len(found.topics) - 1)) // TOPICS_SHOWN * TOPICS_SHOWN
+    shown = found.topics[first : first + TOPICS_SHOWN]
+    counts = project.engine.counts()
+    change = _change(changed)
     return web.page(
-        request, "organize_topics.html", topics=organizing.topic_states(project),
+        request, "organize_topics.html", found=found, wanted=wanted, first=first, last=first + len(shown),
+        page_size=TOPICS_SHOWN, query=lambda **given: _query(wanted, **given),
+        topics=[
+            {"topic": one, "assessors": found.assessors.get(one.id, ()), "counts": counts.of(one.id),
+             "order": project.engine.order(one.id)}
+            for one in shown
+        ],
         assessors=project.store.assessors(), names=project.store.names(),
         overlap=project.settings.overlap, general=project.engine.general_order(),
-        notes=organizing.notes_of(project.engine),
-        policies={MTC: "the documents that say most about the ranking of the runs"}
+        notes=organizing.notes_of(project.engine), change=change,
+        changed_topics=0 if change is None else changed_topics(project, change),
+        policies={MTC: "minimal test collection: the documents that say most about the ranking of the runs"}
         | {name: kind.title for name, kind in STRATEGIES.items() if name != MTC},
     )  # fmt: skip
 
 
+def _change(text: str) -> Change | None:
+    """Return the change that an address names by the numbers of its events."""
+    after, _, until = text.partition("-")
+    if not (after.isdecimal() and until.isdecimal()):
+        return None
+    change = Change(int(after), int(until))
+    return change if change.after < change.until <= MOST_EVENTS else None
+
+
+def _query(wanted: TopicFilter, **more: object) -> str:
+    """Return the address of the topics page with a filter."""
+    given = {name: value for name, value in asdict(wanted).items() if value != getattr(TopicFilter(), name)}
+    values = {name: value for name, value in {**given, **more}.items() if value}
+    return f"/organize/topics?{urlencode(values)}" if values else "/organize/topics"
+
+
+def _ticked(here: web.Context, given: web.FormFields) -> tuple[list[str], str]:
+    """Return the ticked topics, or all that match the page's filter, and the address to go back to."""
+    wanted = TopicFilter(
+        find=given.text("find", most=500), status=given.text("within", most=20) or USED,
+        who=given.text("who", most=500),
+    )  # fmt: skip
+    if given.text("all", most=10):
+        topics = [one.id for one in find_topics(here.project, wanted).topics]
+    else:
+        topics = [name for name in given.texts("topic") if name]
+        if not topics:
+            raise RefusedError(400, "no topic is ticked; go back and tick some")
+    return topics, _query(wanted, first=given.whole("first", least=0, most=MOST_EVENTS) or 0)
+
+
+def _saved(back: str, change: Change) -> Response:
+    """Go back to the topics, where the change can be undone."""
+    sign = "&" if "?" in back else "?"
+    saved = f"changed={change.after}-{change.until}" if change.until > change.after else "said=same"
+    return web.went_to(f"{back}{sign}{saved}")
+
+
 @router.post("/assign")
 def assign(here: web.Here, given: web.Given) -> Response:
-    """Assign a topic to exactly these assessors."""
-    organizing.assign(here.project, given.text("topic", most=MOST_TOPIC), given.texts("assessor"))
-    return web.went_to("/organize/topics?said=saved")
+    """Assign the ticked topics to one more person, or remove them."""
+    topics, back = _ticked(here, given)
+    person, removing = given.text("assessor", most=200), given.text("act", most=20) == "remove"
+    with recorded(here.project) as change:
+        assign_also(here.project, topics, person, remove=removing)
+    return _saved(back, change)
 
 
 @router.post("/share-out")
 def share_out(here: web.Here, given: web.Given) -> Response:
     """Assign assessors to every chosen topic that has too few, people with the fewest topics first."""
-    organizing.share_out(here.project, given.whole("count", least=1, most=MOST_ASSESSORS))
-    return web.went_to("/organize/topics?said=saved")
+    with recorded(here.project) as change:
+        organizing.share_out(here.project, given.whole("count", least=1, most=MOST_ASSESSORS))
+    return _saved("/organize/topics", change)
 
 
 @router.post("/status")
 def set_status(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
-    """Choose a topic, drop it, or make it a candidate again."""
-    organizing.set_statuses(
-        here.project, [given.text("topic", most=MOST_TOPIC)],
-        given.text("status", most=20),  # type: ignore[arg-type]  # checked in set_statuses
-        by=who.pseudonym,
-    )  # fmt: skip
-    return web.went_to("/organize/topics?said=saved")
+    """Choose the ticked topics, drop them, or make them candidates again."""
+    topics, back = _ticked(here, given)
+    status = given.text("status", most=20)
+    with recorded(here.project) as change:
+        organizing.set_statuses(here.project, topics, status, by=who.pseudonym)  # type: ignore[arg-type]
+    return _saved(back, change)
 
 
 @router.post("/order")
 def set_order(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
-    """Change the order of judging for one topic or for all."""
-    topic = given.text("topic", most=MOST_TOPIC)
+    """Change the order of judging for the ticked topics, or for all and future ones."""
+    every = bool(given.text("general", most=10))
+    topics, back = ([], "/organize/topics") if every else _ticked(here, given)
     order = Order(
         policy=given.text("policy", most=100),
         parameters=parse_parameters(given.text("parameters", most=500).split()),
         batch=given.whole("batch", least=1, most=MOST_BATCH) or 1,
         warm_up=given.whole("warm_up", least=0, most=MOST_BATCH) or 0,
     )
-    organizing.set_order(here.project, [topic] if topic else None, order, by=who.pseudonym)
-    return web.went_to("/organize/topics?said=saved")
+    with recorded(here.project) as change:
+        organizing.set_order(here.project, None if every else topics, order, by=who.pseudonym)
+    return _saved(back, change)
+
+
+@router.post("/undo")
+def undo_change(here: web.Here, given: web.Given, who: web.Organizer) -> Response:
+    """Undo a change of topics."""
+    change = _change(given.text("changed", most=50))
+    if change is None or change.until > here.project.store.last_sequence():
+        raise RefusedError(400, "there is no such change; reload the page")
+    undone = undo(here.project, change, by=who.pseudonym)
+    return web.went_to(f"/organize/topics?said={'partly' if undone.kept else 'undone'}")
 
 
 # ---- people

@@ -107,14 +107,14 @@ def share_out(project: Project, count: int | None = None) -> int:
     store, given = project.store, 0
     with project.engine.together():
         project.engine.catch_up()  # so that the overlap is current
-        chosen = [topic.id for topic in store.topics() if topic.in_use]
+        chosen = {topic.id: None for topic in store.topics() if topic.in_use}
         loads = {person.pseudonym: 0 for person in store.assessors()}
         who: dict[str, set[str]] = {}
         for topic, person in store.assigned():
             if topic in chosen:
                 who.setdefault(topic, set()).add(person.pseudonym)
                 loads[person.pseudonym] += 1
-        for topic, assessor in even_assignments(chosen, who, loads, count or project.settings.overlap):
+        for topic, assessor in even_assignments(list(chosen), who, loads, count or project.settings.overlap):
             store.assign(topic, assessor)
             given += 1
     return given
@@ -203,11 +203,11 @@ def set_instructions(project: Project, text: str, *, by: str | None = None) -> N
 
 def named_topics(store: Store, topics: Iterable[str] | None) -> list[str]:
     """Return these topics, each once (None: all); refuse one without a text."""
-    known = [topic.id for topic in store.topics()]
-    wanted = known if topics is None else list(dict.fromkeys(topics))
+    known = {topic.id: None for topic in store.topics()}
+    wanted = list(known if topics is None else dict.fromkeys(topics))
     for name in wanted:
         if name not in known:
-            such = f", such as {known[0]!r}" if known else ""
+            such = f", such as {next(iter(known))!r}" if known else ""
             raise DataError(f"no topic {name!r}; the project has {plural(len(known), 'topic')}{such}")
     return wanted
 

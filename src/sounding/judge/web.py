@@ -50,6 +50,9 @@ UPLOADS = "/organize/runs"
 MOST_REMEMBERED = 1000  # sign-ins of organizers
 SAID = {
     "saved": "Saved.",
+    "same": "Nothing changed: the topics were like this already.",
+    "undone": "Undone.",
+    "partly": "Undone, except for topics that were changed again since.",
     "held": "Erased. Another program is reading the database; one file keeps the name until it finishes.",
     "begun": "Topic created.",
     "password": "Password changed.",

@@ -62,10 +62,17 @@ for (const field of every("input[type=file][data-most]")) {
   });
 }
 for (const field of every("[data-select]")) field.addEventListener("focus", () => field.select());
-for (const field of every("select[data-send]")) {
-  const submit = () => field.form.requestSubmit();
-  field.addEventListener("change", submit);
-  if (!field.selectedOptions[0].defaultSelected) submit(); // chosen before this script ran
+// A box that ticks all the others of its form.
+for (const all of every("input[data-all]")) {
+  const boxes = every("input[name=topic]", all.form);
+  const show = () => {
+    const ticked = boxes.filter((box) => box.checked).length;
+    all.checked = ticked === boxes.length;
+    all.indeterminate = ticked > 0 && !all.checked;
+  };
+  all.addEventListener("change", () => { for (const box of boxes) box.checked = all.checked; });
+  for (const box of boxes) box.addEventListener("change", show);
+  show();
 }
 
 // Drafts survive an expired session or a closed tab.

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.judge.journals import keep, reading
@@ -166,7 +167,7 @@ def test_only_who_says_so_settles_that_a_document_cannot_be_judged(olga: Browser
 
 
 def test_people_are_assigned_to_the_ticked_topics_and_removed(olga: Browser, project: Project) -> None:
-    given = {"topic": ["MB001", "303"], "assessor": "assessor-2"}
+    given: dict[str, Any] = {"topic": ["MB001", "303"], "assessor": "assessor-2"}
     olga.post("/organize/assign", **given, act="assign")
     assert set(project.store.assignments()) == {
         ("MB001", "assessor-1"), ("MB001", "assessor-2"), ("303", "assessor-2")

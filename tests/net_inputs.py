@@ -170,6 +170,7 @@ def _judging_files(shape: Path, judgments: list[list[str]]) -> dict[str, str]:
         "judged-topics.tsv": "".join(f"{topic}\tTitle of {topic}\n" for topic in JUDGED_TOPICS),
         "changed-topics.tsv": f"{JUDGED_TOPICS[0]}\tAnother title\nqtest.5\tOne more\n",
         "late.run": "\n".join(lines["web-7"]) + "\n",
+        "people.csv": "name,role,topics\nann,,all\ndora,organizer,\neve,assessor,qtest.1 qtest.2\n",
         "first.qrels": "".join(f"{topic} 0 {doc} {grade}\n" for topic, doc, grade in grades),
         "second.qrels": "".join(f"{topic} 0 {doc} {grade}\n" for topic, doc, grade in second),
         "settled.txt": "".join(f"{topic} 0 {doc} 1\n" for topic, doc in differing[:3]),

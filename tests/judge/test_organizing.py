@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections import Counter
@@ -518,3 +519,67 @@ def test_what_cannot_be_is_refused_in_one_line(
     assert answer.status_code == 400
     assert message in answer.json()["detail"]
     assert people.store.last_sequence() == before
+
+
+PEOPLE = """\ufeffName;Role;Topics
+ann;;{first}
+"Ça, Dr.";assessor;all
+jane;Organizer;
+"""
+
+
+def test_people_come_from_a_table_and_their_links_go_into_one(
+    people: Project, call: Call, tmp_path: Path
+) -> None:
+    source, target = tmp_path / "people.csv", tmp_path / "links.csv"
+    source.write_text(PEOPLE.format(first=FIRST), encoding="utf-8")
+    known = {one.name for one in people.store.users()}
+    call("user", "--people", source, "-o", target, "--url", "https://judge.example")
+    with target.open(encoding="utf-8", newline="") as stream:
+        rows = {row["user"]: row for row in csv.DictReader(stream)}
+    assert set(rows) == {"ann", "Ça, Dr.", "jane"}
+    assert {name for name, row in rows.items() if row["link"]} == set(rows) - known
+    assert all(
+        row["link"].startswith("https://judge.example/welcome/") for row in rows.values() if row["link"]
+    )
+    assert target.stat().st_mode & 0o777 == 0o600
+    found = {one.name: one for one in people.store.users()}
+    assert found["jane"].role == "organizer"
+    assert {topic for topic, who in people.store.assignments() if who == found["ann"].pseudonym} == {FIRST}
+    given = [topic for topic, who in people.store.assignments() if who == found["Ça, Dr."].pseudonym]
+    assert sorted(given) == sorted(topic.id for topic in people.store.topics())
+    before = people.store.users()
+    call("user", "--people", source, "-o", target)  # again: nobody loses a password
+    assert people.store.users() == before
+    assert "welcome" not in target.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no column name"),
+        ("name\n", "no users in the file"),
+        ("name,mail\nx,y\n", "people.csv:1: unknown column 'mail'"),
+        ("name,role\nx,boss\n", "people.csv:2: unknown role 'boss'"),
+        ("name,role\nx,\nX,\n", "people.csv:3: X is in line 2 already"),
+        ("name,topics\nx,all\ny,no-such\n", "people.csv:3: no topic 'no-such'"),
+        ("name\nassessor-7\n", "people.csv:2: 'assessor-7' could be another person's pseudonym"),
+        ("name\nx,y\n", "people.csv:2: 2 fields under 1 columns"),
+        ('name\n"x\n', "not a valid table row"),
+    ],
+)
+def test_a_table_of_people_with_a_wrong_line_changes_nothing(
+    people: Project, call: Call, tmp_path: Path, text: str, message: str
+) -> None:
+    source, before = tmp_path / "people.csv", people.store.users()
+    source.write_text(text)
+    check_refused(call("user", "--people", source), 1, message)
+    assert people.store.users() == before
+
+
+@pytest.mark.parametrize("more", [["bob"], ["--role", "assessor"], ["--topics", "all"], ["--erase", "--yes"]])
+def test_a_table_of_people_stands_alone(people: Project, call: Call, tmp_path: Path, more: list[str]) -> None:
+    (tmp_path / "people.csv").write_text("name\nx\n")
+    check_refused(
+        call("user", *more, "--people", tmp_path / "people.csv"), 2, "--people names its users itself"
+    )

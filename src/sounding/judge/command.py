@@ -149,6 +149,10 @@ class UserOptions(TableOptions):
     enable: bool | None = declare.option(
         default=None, help="Allow the user to sign in, or forbid it.", spelled="--enable/--disable"
     )
+    people: str | None = declare.text(
+        "Add or change the users in a CSV FILE (columns name, role, topics); new ones get links.",
+        metavar="FILE",
+    )
     erase: bool = declare.flag("Erase the user's identity; the judgments stay, under a pseudonym.")
     yes: bool = declare.flag("Erase without asking.")
     url: str | None = declare.text(
@@ -368,7 +372,11 @@ def user(options: UserOptions) -> None:
 
     A new user gets a one-time link to set a password. Without --format only the link is printed; with it,
     a table row for NAME that contains the link.
-    """
+
+    \b
+    sounding judge user DIR bob --topics 301,302
+    sounding judge user DIR --people people.csv -o links.csv
+    """  # noqa: D301 - click wants the control character
     declare.run_flow(options)
 
 

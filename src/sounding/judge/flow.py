@@ -13,13 +13,14 @@ from typing import BinaryIO, TextIO
 import click
 from click.core import ParameterSource
 
-from sounding.core.errors import DataError
+from sounding.core.errors import DataError, FormatError, SoundingError
 from sounding.core.files import atomic_path, private_files
 from sounding.core.text import plural
 from sounding.data.topics import read_topics
 from sounding.judge import command, organizing, tables
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import EXPORTS, Omitted, left_out, omission_note, why_empty, without_status
+from sounding.judge.people_files import read_people
 from sounding.judge.project import (
     Project,
     add_runs,
@@ -290,6 +291,9 @@ def user(options: command.UserOptions) -> None:
     _refuse_contradictions(options)
     _refuse_no_address(options.url)
     with open_project(options.folder) as project:
+        if options.people is not None:
+            _add_people(project, options)
+            return
         if options.name is None:
             _refuse_changes(options)
             _refuse_unknown_suffix(options)
@@ -320,6 +324,34 @@ def user(options: command.UserOptions) -> None:
         _write_user(store, present.id, address, options)
 
 
+def _add_people(project: Project, options: command.UserOptions) -> None:
+    """Add or change the users of a file, all or none, and list them with links for new ones."""
+    _refuse_unknown_suffix(options)
+    store, source = project.store, options.people or ""
+    listed = read_people(source)
+    links: dict[int, str] = {}
+    numbers: list[int] = []
+    with store.together():
+        for one in listed:
+            try:
+                present = store.user_by_name(one.name)
+                person = present or store.add_user(one.name, one.role or "assessor")
+                if present is not None and one.role is not None:
+                    store.set_role(person.id, one.role)
+                if one.topics is not None:
+                    organizing.give_topics(store, person.pseudonym, _wanted_topics(store, one.topics))
+                if present is None or options.link:
+                    links[person.id] = _new_link(project, person, options.url)
+            except SoundingError as error:
+                raise FormatError(source, one.line, str(error)) from error
+            numbers.append(person.id)
+    with private_files() if links else nullcontext():
+        write_tables([tables.user_table(store, numbers, links)], options.format_name, options.output)
+    new = f"{plural(len(links), 'new link')}; each works once, within 14 days, to set a password"
+    _say(options, f"{plural(len(numbers), 'user')} added or changed; {new if links else 'no new links'}")
+    _say_no_address(project, options)
+
+
 def _write_user(store: Store, number: int, link: str | None, options: command.UserOptions) -> None:
     """Write a user as a table if a format is given; otherwise only the link, if there is one."""
     with private_files() if link is not None else nullcontext():
@@ -331,7 +363,11 @@ def _write_row(store: Store, number: int, link: str | None, options: command.Use
     if unasked and link is not None:
         write_text(f"{link}\n", options.output)
     elif not unasked or options.output is not None:
-        write_tables([tables.user_table(store, number, link)], options.format_name, options.output)
+        write_tables(
+            [tables.user_table(store, [number], None if link is None else {number: link})],
+            options.format_name,
+            options.output,
+        )
 
 
 def _format_is_given() -> bool:
@@ -367,6 +403,12 @@ def _refuse_contradictions(options: command.UserOptions) -> None:
         raise click.UsageError(f"--erase and {others[0]} exclude each other; give one of them")
     if "yes" in given and "erase" not in given:
         raise click.UsageError("--yes needs --erase; add it, or leave --yes out")
+    if options.people is not None:
+        others = [shown for name, shown in given.items() if name != "link"]
+        if options.name is not None or others:
+            raise click.UsageError(
+                f"--people names its users itself; leave {others[0] if others else options.name} out"
+            )
     if "link" in given and options.enable is False:
         raise click.UsageError("--disable and --link exclude each other; give one of them")
 
@@ -425,13 +467,18 @@ def _say_user(project: Project, number: int, link: str | None, options: command.
         _say(
             options, f"send this link to {person.name} only: it works once, within 14 days, to set a password"
         )
-        if options.url is None and last_address(project.folder) is None:
-            elsewhere = "if people reach the server elsewhere, give its address with --url"
-            _say(options, f"the project has not been served yet; {elsewhere}")
+        _say_no_address(project, options)
     topics = plural(store.topics_given()[person.pseudonym], "topic")
     judges = "" if person.role == "organizer" else f", {topics} to judge"
     sign_in = tables.sign_in(person)
     _say(options, f"{person.name}: {person.role}{judges}; sign-in: {sign_in}; in the log: {person.pseudonym}")
+
+
+def _say_no_address(project: Project, options: command.UserOptions) -> None:
+    """Say that the address in new links is a guess, if it is."""
+    if options.url is None and last_address(project.folder) is None:
+        elsewhere = "if people reach the server elsewhere, give its address with --url"
+        _say(options, f"the project has not been served yet; {elsewhere}")
 
 
 # ---- topics, orders, settings

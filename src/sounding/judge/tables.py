@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sounding.core.text import natural_order, plural
 from sounding.judge.organizing import (
@@ -28,9 +28,11 @@ TITLE = 50  # characters of a topic's title
 LINE = 60  # characters of the instructions, or of the comments on one document
 
 
-def user_table(store: Store, number: int | None = None, link: str | None = None) -> Table:
-    """List all users with their topics and judgments; or one user, with the new link if there is one."""
-    users = [user for user in store.users() if number in (None, user.id)]
+def user_table(
+    store: Store, numbers: Collection[int] | None = None, links: Mapping[int, str] | None = None
+) -> Table:
+    """List all users with their topics and judgments, or only some; with their new links, if any."""
+    users = [user for user in store.users() if numbers is None or user.id in numbers]
     topics = store.topics_given()
     judged = store.judgments_given()
     notes = [] if users else ["no users yet; add one with: sounding judge user DIR NAME --role organizer"]
@@ -42,7 +44,7 @@ def user_table(store: Store, number: int | None = None, link: str | None = None)
             Column("topics", [topics[user.pseudonym] for user in users]),
             Column("judged", [judged[user.pseudonym] for user in users]),
             Column("sign-in", [sign_in(user) for user in users]),
-            *([] if link is None else [Column("link", [link])]),
+            *([Column("link", [links.get(user.id) for user in users])] if links else []),
         ],
         notes=notes,
     )
@@ -194,7 +196,11 @@ def order_table(project: Project, named: list[str] | None) -> Table:
             Column("batch", [one.batch for one in orders]),
             Column("warm-up", [one.warm_up for one in orders]),
         ],
-        notes=[f"new topics: {_in_words(project.engine.general_order())}"],
+        notes=[
+            f"new topics: {_in_words(project.engine.general_order())}",
+            "mtc: minimal test collection, the documents that say most about the ranking; batch: documents"
+            " shuffled together; warm-up: top-ranked documents that come first",
+        ],
     )
 
 
@@ -219,7 +225,10 @@ def settings_table(project: Project, *, brief: bool) -> Table:
         "measure": now.measure, "lease": f"{now.lease_seconds / 60:g}",
         "instructions": shortened(" ".join(text.split()), LINE) if brief else text,
     }  # fmt: skip
-    notes = ["lease: in minutes", "" if text else "no instructions yet; add them with --instructions FILE"]
+    notes = [
+        "overlap: assessors per document; feed: which grade counts if they differ; lease: in minutes",
+        "" if text else "no instructions yet; add them with --instructions FILE",
+    ]
     return Table(
         [Column("setting", list(rows)), Column("value", list(rows.values()))],
         notes=[note for note in notes if note],

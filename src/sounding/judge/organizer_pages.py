@@ -32,7 +32,7 @@ from sounding.judge.settings import MOST_ASSESSORS, MOST_LEASE, MOST_TITLE, MTC,
 from sounding.judge.texts import plain, split_title
 from sounding.judge.topic_changes import (
     USED,
-    Change,
+    TopicChange,
     TopicFilter,
     assign_also,
     changed_topics,
@@ -111,12 +111,12 @@ def topics_page(
     )  # fmt: skip
 
 
-def _change(text: str) -> Change | None:
+def _change(text: str) -> TopicChange | None:
     """Return the change that an address names by the numbers of its events."""
     after, _, until = text.partition("-")
     if not (after.isdecimal() and until.isdecimal()):
         return None
-    change = Change(int(after), int(until))
+    change = TopicChange(int(after), int(until))
     return change if change.after < change.until <= MOST_EVENTS else None
 
 
@@ -142,7 +142,7 @@ def _ticked(here: web.Context, given: web.FormFields) -> tuple[list[str], str]:
     return topics, _query(wanted, first=given.whole("first", least=0, most=MOST_EVENTS) or 0)
 
 
-def _saved(back: str, change: Change) -> Response:
+def _saved(back: str, change: TopicChange) -> Response:
     """Go back to the topics, where the change can be undone."""
     sign = "&" if "?" in back else "?"
     saved = f"changed={change.after}-{change.until}" if change.until > change.after else "said=same"

@@ -56,7 +56,7 @@ def find_topics(project: Project, wanted: TopicFilter) -> FoundTopics:
 
 
 @dataclass(slots=True)
-class Change:
+class TopicChange:
     """The events of one change, which `undo` takes: those after `after`, up to `until`."""
 
     after: int = 0
@@ -64,9 +64,9 @@ class Change:
 
 
 @contextmanager
-def recorded(project: Project) -> Iterator[Change]:
+def recorded(project: Project) -> Iterator[TopicChange]:
     """Make changes in one transaction, so that no other events come between, and note their numbers."""
-    change = Change()
+    change = TopicChange()
     with project.engine.together():
         change.after = project.store.last_sequence()
         yield change
@@ -88,14 +88,14 @@ def assign_also(project: Project, topics: Iterable[str], person: str, *, remove:
                 store.assign(name, found)
 
 
-class Undone(NamedTuple):
+class UndoOutcome(NamedTuple):
     """How much of a change was undone, and how many topics stay because they changed again since."""
 
     topics: int
     kept: int
 
 
-def undo(project: Project, change: Change, *, by: str | None = None) -> Undone:
+def undo(project: Project, change: TopicChange, *, by: str | None = None) -> UndoOutcome:
     """Undo what a change did to statuses, assessors and orders of topics.
 
     A topic that was changed again since stays as it is. The undoing is a change of its own in the log.
@@ -116,10 +116,10 @@ def undo(project: Project, change: Change, *, by: str | None = None) -> Undone:
                 continue
             undone.add(event.topic)
             _undo_event(project, event, before, by)
-    return Undone(len(undone), len(kept - undone))
+    return UndoOutcome(len(undone), len(kept - undone))
 
 
-def changed_topics(project: Project, change: Change) -> int:
+def changed_topics(project: Project, change: TopicChange) -> int:
     """Return how many topics a change concerns; one of all orders counts as one."""
     events = project.store.events(change.after, min(change.until, change.after + MOST_EVENTS))
     return len({event.topic for event in events if _target(event) is not None})

@@ -212,6 +212,10 @@ EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # fr
         polars.DataFrame({"run": ["a", "b"], "overlap": [0.2, 0.4], "assessment": [0.5, 0.6], "kind": ["x", "y"]}),
         {"kind"}, {},
     ),
+    "added_runs": (
+        polars.DataFrame({"run": ["a", "b"], "same_group": [0.02, 0.01], "other_groups": [0.001, 0.02], "kind": ["x", "y"]}),
+        {"kind"}, {},
+    ),
     "agreement_of_assessors": (
         polars.DataFrame(
             {"assessors": ["a & b", "a & b", "a & c"], "coefficient": ["overlap", "kappa", "overlap"],

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from sounding.audit.result import Audit
+from sounding.audit.sentences import ADDED
 from sounding.audit.tables import Extras, assessment_frame, known
 from sounding.core.lazy import alt, polars
 from sounding.core.text import plural, whole_percent
@@ -498,6 +499,29 @@ def reinforcement(
     return style.titled(_scatter(frame, x, y, kinds), title, [compared])
 
 
+@style.needs("run", "same_group", "other_groups")
+def added_runs(frame: polars.DataFrame, *, assessment: str = "A@1000") -> style.Chart:
+    """Return how far each run, once pooled, raises its group's judged shares against those of others.
+
+    Columns: `run`, `same_group` and `other_groups` (mean rises); optional `kind` (a color and shape each).
+    """
+    kinds = style.names(frame, "kind") if "kind" in frame.columns else []
+    x = ("other_groups", f"rise of {assessment} in the runs of other groups")
+    y = ("same_group", f"rise of {assessment} in the other runs of its group")
+    points = _scatter(frame, x, y, kinds, percent=False)
+    end = min(style.value_domain(frame[name])[1] for name in ("same_group", "other_groups"))
+    line = polars.DataFrame({"other_groups": [0.0, end], "same_group": [0.0, end]})
+    alike = alt.Chart(style.data(line)).mark_line(color=style.RULE, strokeDash=[2, 3]).encode(
+        x="other_groups:Q", y="same_group:Q"
+    )  # fmt: skip
+    above = int((frame["same_group"] > frame["other_groups"]).sum())
+    return style.titled(
+        alt.LayerChart(layer=[alike, points]).properties(width=style.COLUMN, height=240),
+        "Whose judged share rises when a run is pooled",
+        [f"Above the line the run's own group gains more: {above} of {plural(frame.height, 'run')}."],
+    )
+
+
 def _scatter(
     frame: polars.DataFrame, across: tuple[str, str], up: tuple[str, str], kinds: list[str], *,
     percent: bool = True,
@@ -574,6 +598,14 @@ def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[
         "reinforcement",
         lambda: reinforcement(reinforced.frame, assessment=f"A_p@{k}", tau=known(reinforced.tau)),
     )
+    rises = audit.added().of_runs(audit.reported_names)
+    shown = (
+        rises.frame.filter((polars.col("k") == rises.ks[-1]) & polars.col("same_group").is_not_null())
+        .with_columns(kind=polars.col("pooled").replace_strict(ADDED))
+        .drop_nulls("other_groups")
+    )
+    if shown.height:
+        yield "added", lambda: added_runs(shown, assessment=f"A_p@{rises.ks[-1]}")
 
 
 def _rankings(audit: Audit) -> polars.DataFrame:

@@ -12,8 +12,8 @@ from sounding.terminal.help import GroupedCommand
 
 CHART_FORMATS = ("html", "svg", "png", "pdf")
 SECTIONS = (
-    "pool", "runs", "topics", "growth", "deeper", "unique", "leave-out", "reinforcement", "ties",
-    "assessment", "parts", "titles",
+    "pool", "runs", "topics", "growth", "deeper", "unique", "leave-out", "reinforcement", "added",
+    "ties", "assessment", "parts", "titles",
 )  # fmt: skip
 
 

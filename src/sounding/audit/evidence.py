@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sounding.audit.added import AddedRuns, added_runs
 from sounding.audit.coverage import (
     DeeperPool,
     Growth,
@@ -141,6 +142,10 @@ class AuditEvidence:
     def reinforcement(self) -> Reinforcement:
         """Assessment of runs against their overlap with others."""
         return self._once("reinforcement", lambda: reinforcement(self.runs))
+
+    def added(self) -> AddedRuns:
+        """Return whose judged share rises with each run in the pool, and with a fusion of the pooled runs."""
+        return self._once("added", lambda: added_runs(self.runs))
 
     def ties(self) -> TiedScores:
         """Tied scores, and what each rule for them makes of the runs."""

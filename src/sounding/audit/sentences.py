@@ -567,6 +567,33 @@ def overlap_columns(depth: int, k: int, tau: float, group_tau: float) -> str:
     )
 
 
+ADDED = {
+    "yes": "a pooled run", "no": "a run not pooled", "new": "a new run", "fusion": "fusion of the pooled",
+}  # how a run that is added to the pool is called, by whether it was pooled  # fmt: skip
+
+
+def added_columns(depth: int) -> str:
+    """Explain what is added to the pool, and the rises of the judged share."""
+    return (
+        "Means over the added runs. A pooled run: A_p@k now, minus A_p@k without the documents that only this"
+        f" run contributed. A run not pooled: A_p@k with its top {depth} judged, minus A_p@k now. Documents:"
+        " judged for its sake, for each topic; itself, its group, other groups: the rise of A_p@k of the run,"
+        " of the other runs of its group, and of the runs of other groups; times: its group by other groups."
+        " A copy of a pooled run adds nothing, because it brings no new document."
+    )
+
+
+def fusion_assessed(k: int, fused: float, pooled: Sequence[float]) -> str:
+    """Say how far the fusion of the pooled runs is judged without having been pooled."""
+    behind = sum(share < fused for share in pooled)
+    runs = plural(len(pooled), "pooled run")
+    return (
+        f"The fusion (reciprocal ranks, c = 60) was not pooled, yet it is judged more completely than"
+        f" {f'all {runs}' if behind == len(pooled) else f'{behind:,} of {runs}'}: A_p@{k} {fused:.3f}, median"
+        f" of these runs {float(np.median(pooled)):.3f}, highest {max(pooled):.3f}."
+    )
+
+
 def _coefficient(value: float) -> str:
     return f"{value:.3f}" if np.isfinite(value) else "not defined"
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sounding.audit import sentences
+from sounding.audit.added import FUSION
 from sounding.audit.coverage import Growth
 from sounding.audit.leave_out import By, LeaveOutSummary, LeftOut
 from sounding.audit.parts import Parts
@@ -473,6 +474,51 @@ def reinforcement_section(audit: Audit, extras: Extras, top: int) -> AuditSectio
     return AuditSection(frame=frame, tables=[table], facts={"reinforcement": more})
 
 
+def added_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
+    """Return whose judged share rises when one more run is pooled (Baillie et al. 2008 on reinforcement)."""
+    found = audit.added().of_runs(audit.reported_names)
+    frame = found.frame
+    rises = ["own", "same_group", "other_groups"]
+    means = [polars.col(name).mean() for name in ("documents", "assessment", *rises)]
+    summary = frame.group_by("pooled", "k", maintain_order=True).agg(polars.len().alias("runs"), *means)
+    summary = summary.with_columns(
+        ratio=polars.when(polars.col("other_groups") > 0).then(
+            polars.col("same_group") / polars.col("other_groups")
+        ),
+        order=polars.col("pooled").replace_strict(ADDED_ORDER, return_dtype=polars.Int64),
+    ).sort("k", "order")
+    summary = summary.select("k", "pooled", "runs", "documents", "assessment", *rises, "ratio")
+    text = {
+        "pooled": "added", "k": "k", "runs": "n", "documents": "documents", "assessment": "A_p@k",
+        "own": "itself", "same_group": "its group", "other_groups": "other groups", "ratio": "times",
+    }  # fmt: skip
+    digits = {"documents": 1, "assessment": 4, "most": 4, "ratio": 1} | dict.fromkeys(rises, 4)
+    named = summary.with_columns(pooled=polars.col("pooled").replace_strict(sentences.ADDED))
+    notes = [sentences.added_columns(found.depth)]
+    deepest = frame.filter(polars.col("k") == found.ks[-1])
+    fused = deepest.filter(polars.col("pooled") == FUSION)["assessment"][0]
+    shares = deepest.filter(polars.col("pooled") == "yes")["assessment"]
+    if len(shares):
+        notes.append(sentences.fusion_assessed(found.ks[-1], fused, shares.to_list()))
+    tables = [
+        people(named, "A_p@k with one more run in the pool, minus without it (Baillie et al. 2008)",
+               names=text, digits=digits, notes=notes, keys=2),
+        people(
+            deepest.filter(polars.col("pooled") != FUSION).sort(
+                "same_group", "other_groups", "run", descending=[True, True, False], nulls_last=True
+            ),
+            f"Added runs by the rise of A_p@{found.ks[-1]} in their group",
+            names={"run": "run", "group": "group", "pooled": "pooled", **dict(list(text.items())[3:-1]),
+                   "most_raised": "most, elsewhere", "most": "rise"},
+            digits=digits, top=top,
+        ),
+    ]  # fmt: skip
+    return AuditSection(frame=frame, tables=tables, facts={"added": summary.to_dicts()})
+
+
+ADDED_ORDER = {"yes": 0, "no": 1, "new": 2, FUSION: 3}
+
+
 def ties_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     """Tied scores, and tau between the rules for them (Lu et al. 2016, Table 6)."""
     found = audit.ties().of_runs(audit.reported_names)
@@ -561,10 +607,18 @@ SECTIONS: Mapping[str, Builder] = {
     "pool": pool_section, "runs": runs_section, "topics": topics_section, "growth": growth_section,
     "deeper": deeper_section,
     "unique": unique_section, "leave-out": leave_out_section, "reinforcement": reinforcement_section,
-    "ties": ties_section, "assessment": assessment_section, "parts": parts_section,
+    "added": added_section, "ties": ties_section, "assessment": assessment_section, "parts": parts_section,
     "titles": titles_section,
 }  # fmt: skip
-OF_A_POOL = ("pool", "growth", "deeper", "unique", "leave-out", "reinforcement")  # need runs that contributed
+OF_A_POOL = (
+    "pool",
+    "growth",
+    "deeper",
+    "unique",
+    "leave-out",
+    "reinforcement",
+    "added",
+)  # need runs that contributed
 
 
 def sections(audit: Audit, extras: Extras) -> dict[str, Builder]:

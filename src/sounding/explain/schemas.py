@@ -284,8 +284,8 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         title="What a collection can be used for",
         always="collection measures policies remarks rows",
         sometimes=(
-            "headline pool ties assessment sections growth deeper leave_out reinforcement next notes topics"
-            " sampled measure level alpha fitness"
+            "headline pool ties assessment sections growth deeper leave_out reinforcement added next notes"
+            " topics sampled measure level alpha fitness"
         ),
         rows=(
             "about answer claim figure value rule why collection run kind performance assessment random"
@@ -295,7 +295,8 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             " first_unjudged first_unjudged_deviation overlap group_overlap group length short nonrelevant"
             " unjudged relevant_missed nonrelevant_missed tied_share trec file average topic pool_depth"
             " judged_depth second_half to_come likely_to_come remaining last_depth best_run changed_without"
-            " judge favored low high p p_adjusted new_documents new_judged"
+            " judge favored low high p p_adjusted new_documents new_judged k documents own same_group"
+            " other_groups most_raised most"
         ),
         patterns={RANKS: "n0 The judged share of the top documents, by depth.", "@|^[A-Z]": "n0 A measure."},
         own={
@@ -308,6 +309,11 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "deeper": "o What judging beyond a first depth added: relevant documents above and below it.",
             "leave_out": "a What leaving out runs or groups changes.",
             "reinforcement": "o Tau of assessment with overlap.",
+            "added": "a Whose judged share rises with one more run in the pool: means by kind of run and k.",
+            "documents": "n Documents that are judged only because of the run, or would be, for each topic.",
+            "own": "n0 How much A_p@k of the run rises with it in the pool.",
+            "most_raised": "s0 The run of another group whose A_p@k rises most.",
+            "most": "n0 By how much it rises.",
             "assessment": "an0 Rankings that need no judgments, by collection.",
             "sections": "o The rows of each section, by its name.",
             "about": "s What the statement is about.",
@@ -322,6 +328,8 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "trec": "The value with ties ordered by document id.",
             "file": "The value with ties in the order of lines.",
             "best_run": "The best run on the topic.",
+            "same_group": "The mean rise of A_p@k in the other runs of its group.",
+            "other_groups": "The mean rise of A_p@k in the runs of other groups.",
             "changed_without": "Groups without whose documents another run is best.",
             "by": "Whether a run or its group was left out.",
             "left_out": "The run or group that was left out.",

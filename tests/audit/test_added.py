@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from tests.audit.random_runs import Trial, trial
 
-from sounding.audit.added import AddedRuns, added_runs
+from sounding.audit.added import OneMorePooled, added_runs
 from sounding.audit.judged_runs import read_judged_runs
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.evaluation import evaluate
 
 
-def small() -> AddedRuns:
+def small() -> OneMorePooled:
     """Two groups; the pool is the first two documents of a1 and b1."""
     lists = {"a1": "d1 d2 d3", "a2": "d2 d4 d1", "b1": "d5 d6 d1"}
     runs = [

@@ -26,7 +26,7 @@ C = 60  # of reciprocal-rank fusion (Cormack, Clarke and Buettcher 2009)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class AddedRuns:
+class OneMorePooled:
     """For each run: A_p of every run with it in the pool, minus A_p without it; the fusion comes last.
 
     A pooled run is in the pool as it is, and what only it contributed is taken away; another run would bring
@@ -87,13 +87,13 @@ class AddedRuns:
         ]  # fmt: skip
         return polars.concat(parts).fill_nan(None)
 
-    def of_runs(self, kept: Collection[str]) -> AddedRuns:
+    def of_runs(self, kept: Collection[str]) -> OneMorePooled:
         """Return the same with some runs added; whose judged share rises is still asked of all."""
         chosen = np.array([run in kept for run in self.runs[:-1]] + [True], np.bool_)
         return replace(self, chosen=chosen)
 
 
-def added_runs(runs: JudgedRuns) -> AddedRuns:
+def added_runs(runs: JudgedRuns) -> OneMorePooled:
     """Put each run into the pool of the others, as deep as they were pooled, and see whose A_p rises."""
     judged = np.append(np.isfinite(runs.grades()), True)  # NONE refers to the last place
     lists = np.concatenate([runs.retrieved.lists, fusion(runs.retrieved.pick(runs.contributing))[np.newaxis]])
@@ -108,7 +108,7 @@ def added_runs(runs: JudgedRuns) -> AddedRuns:
     known = judged & (np.arange(len(judged)) < len(judged) - 1)
     ks = tuple(dict.fromkeys(min(k, runs.retrieved.depth) for k in (runs.reach, assessed_at(runs))))
     pooled = (_pooled(own, fresh) for own, fresh in zip(runs.contributing, runs.new, strict=True))
-    return AddedRuns(
+    return OneMorePooled(
         runs=(*runs.runs, FUSION), groups=(*runs.groups, ""), pooled=(*pooled, FUSION),
         depth=runs.reach, ks=ks, documents=np.bincount(added, minlength=len(lists)) / topics,
         assessment=np.array([known[lists[:, :, :k]].sum(axis=(1, 2)) / (k * topics) for k in ks]),

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sounding.audit.added import AddedRuns, added_runs
+from sounding.audit.added import OneMorePooled, added_runs
 from sounding.audit.coverage import (
     DeeperPool,
     Growth,
@@ -143,7 +143,7 @@ class AuditEvidence:
         """Assessment of runs against their overlap with others."""
         return self._once("reinforcement", lambda: reinforcement(self.runs))
 
-    def added(self) -> AddedRuns:
+    def added(self) -> OneMorePooled:
         """Return whose judged share rises with each run in the pool, and with a fusion of the pooled runs."""
         return self._once("added", lambda: added_runs(self.runs))
 

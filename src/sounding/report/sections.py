@@ -44,7 +44,8 @@ ROWS_SHOWN = 20  # rows shown of the audit's long tables
 ALL_ROWS = 1_000_000_000
 CHARTS_OF = {
     "runs": ("judged-by-depth", "judged-shares"), "growth": ("growth",), "unique": ("unique-relevant",),
-    "leave-out": ("leave-out",), "reinforcement": ("reinforcement",), "assessment": ("assessment",),
+    "leave-out": ("leave-out",), "reinforcement": ("reinforcement",), "added": ("added",),
+    "assessment": ("assessment",),
 }  # fmt: skip
 CORRELATIONS = ("assessment", "reinforcement")  # parts of an audit
 PARTS_SHOWN = {

@@ -117,6 +117,7 @@ TERMS: Mapping[str, str] = {
     "rank": "The run's rank among the contributing runs.",
     "overlap": "The share of the run's pooled documents that another run pooled as well.",
     "group overlap": "The share of the run's pooled documents that a run of another group pooled as well.",
+    "documents": "Documents judged for the sake of the added run, for each topic.",
     "added": "Which runs are put into the pool, or taken out of it.",
     "A_p@k": "The share of the run's first k documents that were judged.",
     "itself": "How much the judged share of the added run rises with it in the pool.",

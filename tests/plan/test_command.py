@@ -137,10 +137,11 @@ def test_the_next_command_runs_as_it_is_printed(
 
 
 def test_the_headline_counts_the_pairs_whose_order_is_certain(call: Call) -> None:
-    rows = read(call("qrels.txt", "runs", *QUICK, "--view", "pairs", "--format", "csv")[1])
+    known = ("qrels.txt", "runs", *QUICK, "--prior", "rate", "--confidence", "draws")
+    rows = read(call(*known, "--view", "pairs", "--format", "csv")[1])
     for sure in ("0.95", "0.8"):
         certain = sum(float(row["confidence"]) >= float(sure) for row in rows)
-        said = words(call("qrels.txt", "runs", *QUICK, "--sure", sure)[1])
+        said = words(call(*known, "--sure", sure)[1])
         count = "all 15 pairs" if certain == 15 else f"{certain} of 15 pairs"
         assert said.startswith(f"The order of {count} is certain at {100 * float(sure):g}% (AP, 5 topics, ")
     assert 0 < certain < 15
@@ -166,7 +167,8 @@ def test_the_headline_and_the_ranking_are_printed_before_anything_is_simulated(
 
 
 def test_at_most_three_notes_are_shown_unless_all_are_asked_for(call: Call) -> None:
-    few, every = (words(call("qrels.txt", "runs", *QUICK, *more)[1]) for more in ((), ("--notes",)))
+    known = (*QUICK, "--to", "0.97")
+    few, every = (words(call("qrels.txt", "runs", *known, *more)[1]) for more in ((), ("--notes",)))
     assert "with --notes." in few
     assert "with --notes." not in every
     assert "Policies" not in every
@@ -248,7 +250,10 @@ def test_an_order_that_only_a_tie_can_spoil_is_at_least_even(
     (tmp_path / "first").write_text("1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n1 Q0 c 3 1 x\n")
     (tmp_path / "second").write_text("1 Q0 a 1 3 y\n1 Q0 d 2 2 y\n1 Q0 e 3 1 y\n")
     (tmp_path / "judged").write_text("1 0 a 1\n1 0 b 0\n1 0 d 0\n1 0 e 0\n")
-    plan = caller(capsys, "plan", "judged", "first", "second", "--jobs", "1", "--format", "json", "--view")
+    known = ("--prior", "rate", "--confidence", "draws")  # by the model, two runs alone are too few to tell
+    plan = caller(
+        capsys, "plan", "judged", "first", "second", *known, "--jobs", "1", "--format", "json", "--view"
+    )
     pair = json.loads(plan("pairs")[1])["rows"][0]
     (document,) = json.loads(plan("documents")[1])["rows"]
     assert (pair["run"], document["doc"]) == ("first", "c")
@@ -304,6 +309,7 @@ def test_a_confidence_is_reached_after_so_many_judgments_and_hours(call: Call) -
         assert row["hours"] == pytest.approx(row["judgments"] / 600)
         assert course["confidence"][-1] >= 0.97 > course["confidence"][-2]
     needed = sorted(row["judgments"] for row in body["rows"])
+    assert body["expected_judgments"] == [needed[0] / 2, needed[-1] * 2]
     said = words(call(*argument)[1])
     assert said.startswith(
         f"About {needed[0]} more judgments ({-(-needed[0] // 10)} minutes at 6 s each) bring the"
@@ -318,6 +324,8 @@ def test_what_takes_too_long_is_given_up_and_said(call: Call) -> None:
         "3 more judgments did not reach a confidence of 99% in any of 2 simulations."
     )
     assert "Simulations end after 3 judgments" in words(out)
+    body = json.loads(call("qrels.txt", "runs", *QUICK, "--to", "0.99", "--most", "3", "--format", "json")[1])
+    assert body["expected_judgments"] == [None, None]  # not 0: nobody knows
 
 
 def test_nothing_judged_is_a_beginning(call: Call) -> None:
@@ -343,7 +351,7 @@ def test_judgments_are_those_that_a_shallower_pool_would_have_had(call: Call, tr
 
 
 def test_only_open_pairs_are_judged_for_and_all_of_them_are_shown(call: Call) -> None:
-    argument = ("qrels.txt", "runs", *QUICK, "--format", "csv")
+    argument = ("qrels.txt", "runs", *QUICK, "--prior", "rate", "--confidence", "draws", "--format", "csv")
     sure = read(call(*argument, "--below", "0.8", "--view", "pairs")[1])
     assert len(sure) == 15
     assert (
@@ -488,10 +496,11 @@ def test_the_commands_on_the_page_run(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_only_a_proven_order_has_a_confidence_of_1(call: Call) -> None:
     """A tight run of draws shows >0.99 to people; programs get the share itself."""
-    rows = read(call("qrels.txt", "runs", *QUICK, "--view", "pairs", "--format", "csv")[1])
+    draws = (*QUICK, "--prior", "rate", "--confidence", "draws", "--view", "pairs")
+    rows = read(call("qrels.txt", "runs", *draws, "--format", "csv")[1])
     probable = {(row["run"], row["other"]) for row in rows if row["order"] == "probable"}
     assert any(float(row["confidence"]) > 0.99 for row in rows if row["order"] == "probable")
-    said = call("qrels.txt", "runs", *QUICK, "--view", "pairs")[1]
+    said = call("qrels.txt", "runs", *draws)[1]
     shown = [line.split() for line in said.splitlines()]
     cells = [line[3] for line in shown if tuple(line[:2]) in probable]
     assert len(cells) == len(probable)

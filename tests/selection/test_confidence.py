@@ -8,7 +8,7 @@ from scipy.stats import norm
 from tests.selection.small import DEFINITIONS, draw_lists, rankings_in
 
 from sounding.measures.forms import drawn_relevance, form_of, known_values
-from sounding.selection.mtc.confidence import Confidence, drawn_chances, normal_chances
+from sounding.selection.mtc.confidence import Confidence, drawn_chances, normal_chances, tempered_chances
 
 
 def confidence_with(values: list[float], not_above: np.ndarray) -> Confidence:
@@ -54,6 +54,45 @@ def test_drawn_chances_count_equal_values_half() -> None:
     assert ours[0, 1] == (2 + 0.5) / 4
     assert ours[1, 0] == (1 + 0.5) / 4
     assert ours[0, 2] == 0.5
+
+
+def test_tempered_chances_are_right_of_equal_and_of_unequal_runs() -> None:
+    # Expected values miss the truth by as much as their draws do. Among runs of nearly equal quality, shares of
+    # draws of .95 are then right far less often; among very different ones tempering costs hardly a claim.
+    rng = np.random.default_rng(5)
+    first, second = np.triu_indices(10, 1)
+    found = {}
+    for apart in (0.2, 12.0):
+        claims = []
+        for _ in range(150):
+            truth = apart * rng.standard_normal(10)
+            draws = truth + rng.standard_normal(10) + rng.standard_normal((200, 10))
+            above = truth[first] > truth[second]
+            for chances in (drawn_chances(draws), tempered_chances(draws, 1000)):
+                chance = 1 - chances[first, second]
+                sure = np.maximum(chance, 1 - chance) >= 0.95
+                claims.append((sure.sum(), (sure & ((chance > 0.5) == above)).sum()))
+        found[apart] = np.array(claims).reshape(150, 2, 2).sum(axis=0)
+    (plain, plain_right), (ours, ours_right) = found[0.2]
+    assert plain_right / plain < 0.85
+    assert ours < 0.02 * plain or ours_right / ours >= 0.95
+    (plain, _), (ours, ours_right) = found[12.0]
+    assert ours > 0.95 * plain
+    assert ours_right / ours > 0.97
+
+
+def test_tempered_chances_fade_from_certain_to_nothing_known() -> None:
+    rng = np.random.default_rng(6)
+    noise = rng.standard_normal((200, 4))
+    noise -= noise.mean(axis=0)
+    mean = np.array([0.0, 1.0, 2.0, 3.0])
+    known = tempered_chances(np.repeat(mean[np.newaxis], 200, axis=0), 50)
+    np.testing.assert_array_equal(known, drawn_chances(mean[np.newaxis]))  # nothing is left to judge
+    np.testing.assert_allclose(tempered_chances(mean + 9 * noise, 50), 0.5)
+    chance = [tempered_chances(mean + 0.5 * noise, judgments)[0, 3] for judgments in (1, 20, 100, 1000)]
+    assert chance == sorted(chance)
+    assert chance[0] == 0.5
+    assert chance[-1] <= drawn_chances(mean + 0.5 * noise)[0, 3]
 
 
 def test_confidence_is_taken_in_the_direction_of_the_order() -> None:

@@ -79,13 +79,13 @@ def test_rows_say_how_things_stood() -> None:
     retrieved = draw_runs(5, topics=6)
     grades = draw_grades(5, retrieved)
     qrels = qrels_of(retrieved, dict(enumerate(grades)))
-    session = Session(retrieved, depth=DEPTH, seed=4)
+    session = Session(retrieved, depth=DEPTH, prior="rate", seed=4)
     truth = Truth.of(retrieved, qrels, session.form)
     ticks: list[int] = []
     rows = run_trial(session, truth, [3, 10, 25], name="ours", sure=0.8, progress=ticks.append)
     assert [(row.strategy, row.seed, row.judgments) for row in rows] == [("ours", 4, n) for n in (3, 10, 25)]
     assert sum(ticks) == 25
-    other = Session(retrieved, depth=DEPTH, seed=4)
+    other = Session(retrieved, depth=DEPTH, prior="rate", seed=4)
     found = 0
     for _ in range(25):
         document = other.next()[0].document
@@ -93,7 +93,7 @@ def test_rows_say_how_things_stood() -> None:
         found += grades[document] >= 1
     assert session.state() == other.state()
     given = [(document, grade) for document, grade in other.state()["judgments"]]
-    sure = Session(retrieved, depth=DEPTH, seed=4, given=given).confidence()
+    sure = Session(retrieved, depth=DEPTH, prior="rate", seed=4, given=given).confidence()
     assert (other.version, sure.version) == (16, 25)
     last = rows[-1]
     assert last.relevant == found

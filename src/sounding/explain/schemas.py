@@ -378,7 +378,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "headline next truth parameters judgments confidence not_stated sure seconds policies"
             " seed notes rows"
         ),
-        sometimes="outlook forecast pool",
+        sometimes="outlook forecast expected_judgments pool",
         rows=(
             "topic doc chance pool_rank weight completion judgments hours first last run other difference"
             " confidence order conclusion holds"
@@ -390,6 +390,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         own={
             "outlook": "o What judging these documents would decide.",
             "forecast": "a0 Simulated judging: judgments and confidence.",
+            "expected_judgments": "a Least and most judgments to expect with --to; null: no limit.",
         },
         meanings={
             "first": "The mean confidence of the pairs before judging.",

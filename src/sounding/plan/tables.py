@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -13,7 +14,7 @@ import numpy as np
 from sounding.compare.holds import CONCLUSIONS, Holds
 from sounding.core.text import format_chance, hours
 from sounding.plan import sentences
-from sounding.plan.forecast import JudgingForecast
+from sounding.plan.forecast import JudgingForecast, expected_range
 from sounding.plan.result import JudgingPlan
 from sounding.render.tables import Column, Table
 from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN, SHOWN
@@ -231,6 +232,9 @@ def plan_facts(plan: JudgingPlan, seconds: float) -> dict[str, Any]:
     elif plan.forecasts is not None:
         names = ("reached", "all_judged", "judgments", "confidence")
         facts["forecast"] = [{name: getattr(one, name) for name in names} for one in plan.forecasts]
+        facts["expected_judgments"] = [
+            limit if math.isfinite(limit) else None for limit in expected_range(plan.forecasts)
+        ]
     facts["policies"] = {name: getattr(plan.policies, name) for name in ("ties", "compat", "duplicates")}
     facts["seed"] = plan.seed
     return facts | ({} if plan.cut is None else {"pool": plan.cut})

@@ -12,6 +12,11 @@ from sounding.relevance.basis import Basis
 from sounding.runs.ranking import Counts, Values
 from sounding.selection.mtc.moments import Matrix
 
+# How far differences between a few runs, after a few judgments, may be the model's own errors: their variance
+# counts FEW_RUNS / runs + FEW_JUDGMENTS / judgments times (docs/mtc.md).
+FEW_RUNS, FEW_JUDGMENTS = 20.0, 40.0
+_SUREST = 0.9975  # of a chance before it is tempered, because draws are few
+
 # Differences this small relative to their operands are rounding errors.
 _NOTHING = 1e-14  # variances
 _SAME = 1e-13  # values
@@ -106,6 +111,24 @@ def drawn_chances(values: NDArray[np.floating]) -> Matrix:
         result[run, run + 1 :] = chance
         result[run + 1 :, run] = 1 - chance
     return result
+
+
+def tempered_chances(values: NDArray[np.floating], judgments: int) -> Matrix:
+    """Return drawn chances that claim no more than the spread of the runs bears.
+
+    Runs of equal quality differ too in what is expected of them, by the errors of the model. So the runs are
+    taken as draws from one population: if the expected values (draw, run) lie no further apart than their
+    errors explain, nothing is known about the order; if much further, the chances stay as they are.
+    """
+    chances = drawn_chances(values)
+    mean = values.mean(axis=0)
+    apart = float(mean.var(ddof=1)) if len(mean) > 1 else 0.0
+    error = float((values - mean).var(axis=1, ddof=1).mean()) if len(mean) > 1 else 0.0
+    if not error > _NOTHING * apart:  # nothing is left to judge
+        return chances
+    allowed = FEW_RUNS / len(mean) + FEW_JUDGMENTS / max(judgments, 1)
+    kept = np.sqrt(max(0.0, 1 - allowed * error / apart)) if apart else 0.0
+    return np.asarray(special.ndtr(kept * special.ndtri(np.clip(chances, 1 - _SUREST, _SUREST))))
 
 
 def best_documents(differences: NDArray[np.float64], chance: float, count: int) -> Counts:

@@ -23,7 +23,12 @@ from sounding.runs.align import prepare
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import NONE, Retrieved
 from sounding.runs.topic_lists import TopicLists, places_of, topic_lists
-from sounding.selection.mtc.confidence import Confidence, drawn_chances, normal_chances
+from sounding.selection.mtc.confidence import (
+    Confidence,
+    drawn_chances,
+    normal_chances,
+    tempered_chances,
+)
 from sounding.selection.mtc.moments import Matrix
 from sounding.selection.mtc.proofs import fewest_judgments, proven_pairs
 from sounding.selection.mtc.topic_state import (
@@ -427,15 +432,17 @@ class Session:
         Judging may go on meanwhile. Topics that do not change until the next call are not drawn again.
         """
         runs, judgments, version, drawn = self.retrieved.runs, self.judgments, self.version, self._drawing()
+        is_model = self.parameters.prior == DEFAULT  # other priors are what the user believes
 
         def work() -> Confidence:
             of_topics = drawn()
             values = of_topics.values.mean(axis=0, dtype=np.float64)
             # Relevant documents that no run has say how sure the order is; they are no part of the values.
             lowered = np.einsum("trd,td->rd", of_topics.values, of_topics.left) / len(of_topics.left)
+            chances = tempered_chances(lowered.T, judgments) if is_model else drawn_chances(lowered.T)
             return Confidence(
                 runs=runs, judgments=judgments, version=version, values=values.mean(axis=1),
-                deviations=values.std(axis=1, ddof=1), not_above=drawn_chances(lowered.T), method="draws",
+                deviations=values.std(axis=1, ddof=1), not_above=chances, method="draws",
             )  # fmt: skip
 
         return work

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Callable
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -39,7 +40,12 @@ def estimated(kind: str, drawn: NDArray[np.int64]) -> Estimates:
     return cascade(LISTS, 1 / np.arange(1, 4), gains, sample, residual)
 
 
-def enumerated(kind: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+Covariance = Callable[[Estimates], NDArray[np.float64]]
+
+
+def enumerated(
+    kind: str, covariance: Covariance = Estimates.covariance
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """The mean of the estimates, their covariance, and the mean estimated covariance, over all samples."""
     chances, means, covariances = [], [], []
     for chosen in product([False, True], repeat=len(TRUE)):
@@ -47,7 +53,7 @@ def enumerated(kind: str) -> tuple[NDArray[np.float64], NDArray[np.float64], NDA
         chances.append(np.where(inside, CHANCE, 1 - CHANCE).prod())
         one = estimated(kind, inside.nonzero()[0])
         means.append(one.values.mean(axis=1))
-        covariances.append(one.covariance())
+        covariances.append(covariance(one))
     weight, values = np.array(chances), np.array(means)
     mean = weight @ values
     spread = (values - mean).T @ ((values - mean) * weight[:, None])
@@ -61,13 +67,46 @@ def test_a_linear_estimate_and_its_covariance_are_unbiased() -> None:
     assert estimate == pytest.approx(spread)
 
 
-def test_a_cascade_is_unbiased_and_its_variance_never_too_small() -> None:
+def curvature(one: Estimates) -> NDArray[np.float64]:
+    return np.zeros((2, 0)) if one.curvature is None else one.curvature
+
+
+def test_a_cascade_is_unbiased_and_its_variance_without_what_counts_twice_too() -> None:
     mean, spread, estimate = enumerated("cascade")
     # run 0: topic 0 stops at rank 1; topic 1 too. run 1: never; at rank 2.
     assert mean == pytest.approx([1.0, 0.25])
-    assert (np.diag(estimate) >= np.diag(spread) - 1e-12).all()
-    lengths = np.linalg.eigvalsh(estimate - spread)
-    assert lengths.min() > -1e-12
+    # No list has more than two documents, so there are no terms of three.
+    _, _, exact = enumerated(
+        "cascade", lambda one: one.spread @ one.spread.T - curvature(one) @ curvature(one).T
+    )
+    assert exact == pytest.approx(spread)
+    _, _, first = enumerated("cascade", lambda one: one.spread @ one.spread.T)
+    # Run 1 has no list with two documents that chance left out.
+    assert first[0, 0] > estimate[0, 0] > spread[0, 0]
+    assert first[1, 1] == pytest.approx(estimate[1, 1]) == spread[1, 1]
+
+
+def test_curvature_is_the_mixed_difference_of_a_list() -> None:
+    """ERR of one list of five: with both documents moved, less with either, over the product of the moves."""
+    lists = Lists(
+        runs=1, topics=1, run=np.zeros(5, np.int64), topic=np.zeros(5, np.int64), doc=np.arange(5),
+        rank=np.array([1, 2, 3, 5, 6]),
+    )  # fmt: skip
+    drawn, gains = np.array([1, 2, 4]), np.array([0.3, 1.0, -0.4, 0.6, 0.2])
+    sample, weight = Sample(doc=drawn, chance=np.full(3, 0.5)), 1 / np.arange(1, 7)
+    residual = np.array([0.2, -0.3, 0.5])
+    one = cascade(lists, weight, gains, sample, residual)
+
+    def value(moved: NDArray[np.float64]) -> float:
+        return float(cascade(lists, weight, gains + moved, sample, residual).values[0, 0])
+
+    unit = np.eye(5)
+    expected = []
+    for a, b in combinations(range(3), 2):
+        x, y = unit[drawn[a]], unit[drawn[b]]
+        mixed = value(x + y) - value(x) - value(y) + value(0 * x)
+        expected.append(mixed * 2 * residual[a] * residual[b])  # (1 - pi) / pi^2 is 2 for pi = 1/2
+    assert curvature(one)[0] == pytest.approx(np.array(expected))
 
 
 def test_all_judged_is_the_value_itself_without_error() -> None:

@@ -16,6 +16,7 @@ from sounding.core.arrays import NDArray
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
+TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -76,10 +77,23 @@ class Estimates:
 
     values: Floats  # (run, topic)
     spread: Floats  # (run, judged): the products of two rows sum to the covariance of two runs' means
+    # (run, pair of judged documents): how far the slope by one document depends on the error of another
+    curvature: Floats | None = None
 
     def covariance(self) -> Floats:
-        """(run, run): Return the covariances of the runs' means on these topics, over samples."""
-        return self.spread @ self.spread.T
+        """(run, run): Return the covariances of the runs' means on these topics, over samples.
+
+        With slopes that depend on the sample, sums of squares count terms of pairs of documents twice. The
+        sum of squared curvatures is their size; it is taken off so that no variance falls below 0.
+        """
+        first = self.spread @ self.spread.T
+        if self.curvature is None:
+            return first
+        own = np.diag(first)
+        twice = self.curvature @ self.curvature.T
+        runs = _less(own, np.diag(twice))
+        pairs = _less(_of_differences(first), _of_differences(twice))
+        return (runs[:, None] + runs - pairs) / 2
 
     def freedom(self) -> Floats:
         """(run,): Return the degrees of freedom of the runs' variances, after Satterthwaite.
@@ -91,6 +105,18 @@ class Estimates:
         return 2 * squares.sum(axis=1) ** 2 / np.maximum(fourth, np.finfo(np.float64).tiny)
 
 
+def _less(variance: Floats, twice: Floats) -> Floats:
+    """Return variances without what was counted twice, never less than half if that is at most all."""
+    share = np.divide(twice, variance, out=np.zeros_like(variance), where=variance > 0)
+    return variance / (1 + share)
+
+
+def _of_differences(covariance: Floats) -> Floats:
+    """(row, row): Return the variances of the differences of all rows."""
+    own = np.diag(covariance)
+    return np.maximum(own[:, None] + own - 2 * covariance, 0.0)
+
+
 def unbiased_gains(predicted: Floats, judged_prediction: Floats, gains: Floats, sample: Sample) -> Floats:
     """(document,): Return a gain for each document of the frame whose mean over samples is the true gain."""
     values = predicted.copy()
@@ -98,12 +124,16 @@ def unbiased_gains(predicted: Floats, judged_prediction: Floats, gains: Floats, 
     return values
 
 
+def _places(lists: Lists, sample: Sample) -> Places:
+    """(row,): Return the number of each document among the judged ones; -1: not judged."""
+    place = np.full(1 + max(int(lists.doc.max(initial=-1)), int(sample.doc.max(initial=-1))), -1)
+    place[sample.doc] = np.arange(len(sample.doc))
+    return place[lists.doc]
+
+
 def by_judged(lists: Lists, sample: Sample, derivative: Floats, residual: Floats) -> Floats:
     """(run, judged): Return the influence of each judged document on a run's mean over the topics."""
-    place = np.full(1 + int(lists.doc.max(initial=-1)) + 1, -1)
-    inside = sample.doc < len(place)
-    place[sample.doc[inside]] = np.arange(len(sample.doc))[inside]
-    own = place[lists.doc]
+    own = _places(lists, sample)
     kept = own >= 0
     table = np.zeros((lists.runs, len(sample.doc)))
     table[lists.run[kept], own[kept]] = derivative[kept] / lists.topics
@@ -133,6 +163,45 @@ def cascade(lists: Lists, weight: Floats, gains: Floats, sample: Sample, residua
         after[place] = table[place] * weight[place] + (1 - table[place]) * after[place + 1]
     reaching = np.ones((deepest, cells))
     np.cumprod(1 - table[:-1], axis=0, out=reaching[1:])
-    slope = reaching * (weight[:, None] - after[1:])
+    gap = weight[:, None] - after[1:]
+    slope = reaching * gap
     influence = by_judged(lists, sample, slope[lists.rank - 1, lists.cell], residual)
-    return Estimates(values=after[0].reshape(lists.runs, lists.topics), spread=sample.spread(influence))
+    return Estimates(
+        values=after[0].reshape(lists.runs, lists.topics), spread=sample.spread(influence),
+        curvature=_curvature(lists, sample, residual, table, reaching, gap),
+    )  # fmt: skip
+
+
+def _curvature(
+    lists: Lists, sample: Sample, residual: Floats, gains: Floats, reaching: Floats, gap: Floats
+) -> Floats:
+    """(run, pair of judged documents): Return second derivatives times the scaled errors of both documents.
+
+    Of two documents in a list, the second derivative is minus the chance to reach the first, times that to go
+    on from there to the second, times what stopping there would gain. `gains`, `reaching` and `gap` are
+    (rank, cell).
+    """
+    judged = _places(lists, sample)
+    error = residual * np.sqrt(1 - sample.chance) / sample.chance
+    rows = (judged >= 0).nonzero()[0]
+    rows = rows[error[judged[rows]] != 0]
+    rows = rows[np.lexsort((lists.rank[rows], lists.cell[rows]))]
+    cell = lists.cell[rows]
+    later = np.searchsorted(cell, cell, side="right") - 1 - np.arange(len(rows))  # in the same list
+    first = np.repeat(np.arange(len(rows)), later)
+    step = np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+    one, other = rows[first], rows[first + 1 + step]
+    # Products between two ranks are quotients of products from the top, by logarithms: no factor may be 0.
+    going = 1 - gains
+    going = np.where(np.abs(going) < TINY, TINY, going)
+    size, sign = np.zeros((len(gains) + 1, gains.shape[1])), np.ones((len(gains) + 1, gains.shape[1]))
+    np.cumsum(np.log(np.abs(going)), axis=0, out=size[1:])
+    np.cumprod(np.sign(going), axis=0, out=sign[1:])
+    place, above, below = lists.cell[one], lists.rank[one], lists.rank[other] - 1
+    between = sign[below, place] * sign[above, place] * np.exp(size[below, place] - size[above, place])
+    second = -reaching[above - 1, place] * between * gap[below, place] / lists.topics
+    a, b = judged[one], judged[other]
+    _, pair = np.unique(np.minimum(a, b) * len(residual) + np.maximum(a, b), return_inverse=True)
+    count = int(pair.max(initial=-1)) + 1
+    table = np.bincount(lists.run[one] * count + pair, second * error[a] * error[b], lists.runs * count)
+    return table.reshape(lists.runs, count).astype(np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from sounding.estimate.frame import Frame, build_frame, lists_of
 from sounding.measures import parse
 from sounding.runs.align import prepare
 from sounding.runs.pairs import all_pairs
+from sounding.statistics.pairwise import Procedure
 
 Floats = NDArray[np.float64]
 JUDGES = {"gpt-4": "gpt-4.umbrela", "gpt-4o": "gpt-4o.binary", "llama": "llama3.2.binary"}
@@ -52,18 +53,17 @@ def whole_frame(*judges: str) -> tuple[Frame, Lists]:
     return frame, lists_of(read_runs([folder / "runs"]), frame, DEFAULT_POLICIES)[0]
 
 
-def replay(name: str, frame: Frame, lists: Lists, size: int, draws: int, seed: int) -> Coverage:
-    """Sample `size` judgments `draws` times, estimate, and compare with the complete judgments."""
-    form: GainForm = form_of(parse(name), prepare(frame.judgments, DEFAULT_POLICIES).judgments)
-    cut = lists.cut(form.depth)
-    weight = np.asarray(form.weight(cut.rank), np.float64)
-    every = Sample(doc=np.empty(0, np.int64), chance=np.empty(0))
-    gains = form.gain(frame.grades)
-    if form.kind == "linear":
-        truth = linear(cut, weight, gains, every, np.empty(0)).values.mean(axis=1)
-    else:
-        ranks = np.arange(1, int(cut.rank.max()) + 1)
-        truth = cascade(cut, form.weight(ranks), gains, every, np.empty(0)).values.mean(axis=1)
+def replay(
+    name: str, frame: Frame, lists: Lists, size: int, draws: int, seed: int, *, topics: bool = False
+) -> Coverage:
+    """Sample `size` judgments `draws` times, estimate, and compare with the complete judgments.
+
+    With `topics`, each draw has other topics, drawn with replacement, and the intervals are those for topics
+    like these.
+    """
+    measure, procedure = parse(name), Procedure(test="t", correction="none") if topics else None
+    form: GainForm = form_of(measure, prepare(frame.judgments, DEFAULT_POLICIES).judgments)
+    truth = complete_values(form, frame, lists).mean(axis=1)
     pairs = all_pairs(lists.runs)
     difference = truth[pairs[:, 0]] - truth[pairs[:, 1]]
     chance = aimed_chances([form], lists, frame.size, size)
@@ -71,17 +71,65 @@ def replay(name: str, frame: Frame, lists: Lists, size: int, draws: int, seed: i
     run_hits, pair_hits, squares = np.zeros(lists.runs), np.zeros(len(pairs)), 0.0
     run_draws, pair_draws = np.empty(draws), np.empty(draws)
     for draw in range(draws):
-        drawn = (rng.random(frame.size) < chance).nonzero()[0]
-        own = replace(frame, sample=Sample(doc=drawn, chance=chance[drawn]), grades=frame.grades[drawn])
-        one = estimate_measure(parse(name), form, lists, own, 3.0, None, 0.95)
-        run_inside = (one.low <= truth) & (truth <= one.high)
-        pair_inside = (one.pair_low <= difference + 1e-12) & (difference - 1e-12 <= one.pair_high)
+        here, listed, chances = copied_topics(frame, lists, chance, rng) if topics else (frame, lists, chance)
+        drawn = (rng.random(len(chances)) < chances).nonzero()[0]
+        own = replace(here, sample=Sample(doc=drawn, chance=chances[drawn]), grades=here.grades[drawn])
+        one = estimate_measure(measure, form, listed, own, 3.0, procedure, 0.95)
+        low, high = (one.topics_low, one.topics_high) if topics else (one.low, one.high)
+        pair_low, pair_high = one.pair_low, one.pair_high
+        if one.tests is not None:
+            pair_low, pair_high = one.tests.ci_low, one.tests.ci_high
+        run_inside = (low <= truth) & (truth <= high)
+        pair_inside = (pair_low <= difference + 1e-12) & (difference - 1e-12 <= pair_high)
         run_hits, pair_hits = run_hits + run_inside, pair_hits + pair_inside
         run_draws[draw], pair_draws[draw] = run_inside.mean(), pair_inside.mean()
         off = one.means[pairs[:, 0]] - one.means[pairs[:, 1]] - difference
         squares += float((off**2).mean())
     error = float(np.sqrt(squares / draws))
     return Coverage(run_hits / draws, pair_hits / draws, error, run_draws, pair_draws)
+
+
+def complete_values(form: GainForm, frame: Frame, lists: Lists) -> Floats:
+    """(run, topic): the values by the complete judgments."""
+    cut = lists.cut(form.depth)
+    every = Sample(doc=np.empty(0, np.int64), chance=np.empty(0))
+    gains = form.gain(frame.grades)
+    if form.kind == "linear":
+        return linear(cut, np.asarray(form.weight(cut.rank), float), gains, every, np.empty(0)).values
+    return cascade(cut, form.weight(np.arange(1, int(cut.rank.max()) + 1)), gains, every, np.empty(0)).values
+
+
+class TopicCopies(Frame):
+    """A frame whose topics are copies of those of another, each with its own sample."""
+
+    @property
+    def size(self) -> int:
+        return len(self.listed)
+
+
+def copied_topics(
+    frame: Frame, lists: Lists, chance: Floats, rng: np.random.Generator
+) -> tuple[Frame, Lists, Floats]:
+    """As many topics as the frame has, drawn from them with replacement."""
+    starts = frame.table.starts
+    chosen = np.sort(rng.integers(lists.topics, size=lists.topics))
+    sizes = np.diff(starts)[chosen]
+    begin = np.concatenate([[0], np.cumsum(sizes)])
+    docs = np.concatenate([np.arange(starts[topic], starts[topic + 1]) for topic in chosen])
+    rows = [(lists.topic == topic).nonzero()[0] for topic in range(lists.topics)]
+    picked = np.concatenate([rows[topic] for topic in chosen])
+    copy = np.repeat(np.arange(len(chosen)), [len(rows[topic]) for topic in chosen])
+    listed = replace(
+        lists, run=lists.run[picked], topic=copy, rank=lists.rank[picked],
+        doc=lists.doc[picked] - starts[chosen][copy] + begin[copy],
+    )  # fmt: skip
+    fields_of = {field.name: getattr(frame, field.name) for field in fields(frame)}
+    copies = TopicCopies(
+        **fields_of | {
+            "labels": frame.labels[:, docs], "listed": frame.listed[docs], "grades": frame.grades[docs],
+        }
+    )  # fmt: skip
+    return copies, listed, chance[docs]
 
 
 def shuffled(frame: Frame, seed: int = 0) -> Frame:

@@ -136,7 +136,8 @@ def estimate_measure(
     if len(frame.labels):
         indicators = label_indicators(frame.labels)
         best, columns = _with(indicators, gains, matter, form, cut, weight, frame)
-    covariance = best.covariance()
+    base_covariance = alone.covariance()
+    covariance = best.covariance() if columns else base_covariance
     means = best.values.mean(axis=1)
     errors = np.sqrt(np.diag(covariance))
     tail = (1 + confidence) / 2
@@ -152,9 +153,9 @@ def estimate_measure(
     # A difference of two runs is nearly symmetric, so that its studentized error needs no wider quantile.
     pair_reach = special.stdtrit(max(len(gains) - columns - 1, 2), tail) * np.sqrt(variance)
     difference = means[pairs[:, 0]] - means[pairs[:, 1]] if len(pairs) else np.empty(0)
-    own, base = variance.sum(), pair_variances(alone.covariance()).sum()
+    own, base = variance.sum(), pair_variances(base_covariance).sum()
     if not len(pairs):
-        own, base = float(np.trace(covariance)), float(np.trace(alone.covariance()))
+        own, base = float(np.trace(covariance)), float(np.trace(base_covariance))
     worth = len(gains) * (base / own - 1) if own > 0 and columns else 0.0
     # Other topics add to what is unknown: an estimate of that which says otherwise is an accident.
     topic_reach = np.where(topic_reach < reach, reach, topic_reach)
@@ -162,7 +163,7 @@ def estimate_measure(
     return MeasureEstimate(
         measure=measure, values=best.values, means=means, low=low, high=high,
         topics_low=topics_low, topics_high=topics_high, people=alone.values.mean(axis=1),
-        people_error=np.sqrt(np.diag(alone.covariance())),
+        people_error=np.sqrt(np.diag(base_covariance)),
         machine=machine_values.mean(axis=1), machine_values=machine_values, covariance=covariance,
         pair_low=difference - pair_reach, pair_high=difference + pair_reach,
         tests=procedure.apply(best.values, pairs) if procedure and len(pairs) and topics > 1 else None,

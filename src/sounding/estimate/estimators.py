@@ -185,6 +185,8 @@ def _curvature(
     error = residual * np.sqrt(1 - sample.chance) / sample.chance
     rows = (judged >= 0).nonzero()[0]
     rows = rows[error[judged[rows]] != 0]
+    if not len(rows):
+        return np.zeros((lists.runs, 0))
     rows = rows[np.lexsort((lists.rank[rows], lists.cell[rows]))]
     cell = lists.cell[rows]
     later = np.searchsorted(cell, cell, side="right") - 1 - np.arange(len(rows))  # in the same list

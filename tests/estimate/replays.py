@@ -39,6 +39,7 @@ class Coverage(NamedTuple):
     error: float  # root mean square error of pairs' differences
     run_draws: Floats  # (draw,) shares of the runs
     pair_draws: Floats  # (draw,) shares of the pairs
+    worth: float  # median number of judgments that the labels were said to replace
 
 
 def whole_frame(*judges: str) -> tuple[Frame, Lists]:
@@ -69,7 +70,7 @@ def replay(
     chance = aimed_chances([form], lists, frame.size, size)
     rng = np.random.default_rng(seed)
     run_hits, pair_hits, squares = np.zeros(lists.runs), np.zeros(len(pairs)), 0.0
-    run_draws, pair_draws = np.empty(draws), np.empty(draws)
+    run_draws, pair_draws, worth = np.empty(draws), np.empty(draws), np.empty(draws)
     for draw in range(draws):
         here, listed, chances = copied_topics(frame, lists, chance, rng) if topics else (frame, lists, chance)
         drawn = (rng.random(len(chances)) < chances).nonzero()[0]
@@ -83,10 +84,13 @@ def replay(
         pair_inside = (pair_low <= difference + 1e-12) & (difference - 1e-12 <= pair_high)
         run_hits, pair_hits = run_hits + run_inside, pair_hits + pair_inside
         run_draws[draw], pair_draws[draw] = run_inside.mean(), pair_inside.mean()
+        worth[draw] = one.worth
         off = one.means[pairs[:, 0]] - one.means[pairs[:, 1]] - difference
         squares += float((off**2).mean())
     error = float(np.sqrt(squares / draws))
-    return Coverage(run_hits / draws, pair_hits / draws, error, run_draws, pair_draws)
+    return Coverage(
+        run_hits / draws, pair_hits / draws, error, run_draws, pair_draws, float(np.median(worth))
+    )
 
 
 def complete_values(form: GainForm, frame: Frame, lists: Lists) -> Floats:

@@ -16,6 +16,7 @@ import sounding
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.estimate.by_topic import (
+    equal_topics,
     estimate_topics,
     largest_t,
     pair_variances,
@@ -106,6 +107,16 @@ def test_labels_help_and_labels_that_mean_nothing_cost_nothing() -> None:
     assert helped.error < 0.72 * helped.alone
     nothing = replay_topics(truth, labeled, 10, 100, shuffle=True)
     assert nothing.error < 1.03 * nothing.alone
+
+
+def test_people_alone_need_as_many_more_topics_as_the_labels_are_worth() -> None:
+    # Variances of samples without replacement: (1/8 - 1/27) .4 = 1/n - 1/27.
+    assert equal_topics(8, 27, 0.4) == pytest.approx(1 / (0.4 / 8 + 0.6 / 27))
+    truth, labeled = topic_values("nDCG@10", "gpt-4.umbrela")
+    helped = replay_topics(truth, labeled, 8, 200)
+    enough = equal_topics(8, truth.shape[1], (helped.error / helped.alone) ** 2)
+    assert 13 < enough < 15
+    assert replay_topics(truth, labeled, 14, 200).alone == pytest.approx(helped.error, rel=0.08)
 
 
 def test_average_precision_of_many_topics_with_wrong_labels() -> None:

@@ -16,6 +16,7 @@ from sounding.estimate.estimators import (
     Lists,
     Sample,
     cascade,
+    equal_effort,
     linear,
     unbiased_gains,
 )
@@ -115,6 +116,23 @@ def test_all_judged_is_the_value_itself_without_error() -> None:
     one = linear(LISTS, WEIGHT, unbiased_gains(GUESS, GUESS, TRUE, sample), sample, TRUE - GUESS)
     assert one.values == pytest.approx(np.array([[1.5, 1 + 0.5 / 3], [0, 0.5]]))
     assert (one.covariance() == 0).all()
+
+
+def test_how_many_judgments_bring_a_variance_down() -> None:
+    """Equal chances pi of .2: (1 - x) / x is .5 of .8 / .2 for a chance of x = 1/3, with 10 / .2 documents."""
+    assert equal_effort(np.arange(10.0), np.full(10, 0.2), 0.5) == pytest.approx(50 / 3)
+    # A document that is judged anyway stays one judgment; more of the variance takes fewer judgments.
+    chance = np.array([1.0, *np.full(9, 0.2)])
+    assert equal_effort(np.array([0, *np.ones(9)]), chance, 0.5) == pytest.approx(1 + 45 / 3)
+    assert equal_effort(np.ones(10), np.full(10, 0.2), 2.0) == pytest.approx(50 / 9)
+
+
+def test_people_alone_are_as_good_with_the_judgments_that_the_labels_are_worth() -> None:
+    frame, lists = whole_frame("gpt-4")
+    worth = replay("RBP", frame, lists, 150, 40, seed=5)
+    alone, _ = whole_frame()
+    people = replay("RBP", alone, lists, 150 + round(worth.worth), 40, seed=6)
+    assert people.error == pytest.approx(worth.error, rel=0.1)
 
 
 def test_strata_have_the_variance_of_simple_random_samples() -> None:

@@ -310,6 +310,9 @@ def _measure_estimate(
     gain, before = (
         (variance.sum(), base.sum()) if len(pairs) else (covariance.sum(), alone.covariance().sum())
     )
+    worth = 0.0
+    if gain > 0 and before > 0 and len(labeled):
+        worth = documents * (equal_topics(size, topics, gain / before) / size - 1)
     first = labeled[0] if len(labeled) else np.full((runs, topics), np.nan)
     # Other topics add to what is unknown: an estimate of that which says otherwise is an accident.
     topic_reach = np.where(topic_reach < reach, reach, topic_reach)
@@ -319,8 +322,13 @@ def _measure_estimate(
         topics_low=topics_low, topics_high=topics_high, people=alone.means,
         people_error=np.sqrt(np.diag(alone.covariance())), machine=first.mean(axis=1), machine_values=first,
         covariance=covariance, pair_low=difference - pair_reach, pair_high=difference + pair_reach,
-        tests=tests, worth=documents * (before / gain - 1) if gain > 0 and len(labeled) else 0.0,
+        tests=tests, worth=worth,
     )  # fmt: skip
+
+
+def equal_topics(judged: int, topics: int, share: float) -> float:
+    """Return how many of these topics must be judged to bring the variance of their mean down to a share."""
+    return 1 / (1 / topics + (1 / judged - 1 / topics) * share)
 
 
 def _quantile(tail: float, freedom: Floats) -> Floats:

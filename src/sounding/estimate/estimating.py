@@ -21,6 +21,7 @@ from sounding.estimate.estimators import (
     Lists,
     Sample,
     cascade,
+    equal_effort,
     linear,
     unbiased_gains,
 )
@@ -154,9 +155,13 @@ def estimate_measure(
     pair_reach = special.stdtrit(max(len(gains) - columns - 1, 2), tail) * np.sqrt(variance)
     difference = means[pairs[:, 0]] - means[pairs[:, 1]] if len(pairs) else np.empty(0)
     own, base = variance.sum(), pair_variances(base_covariance).sum()
+    squares = (alone.spread**2).sum(axis=0)
+    contribution = len(means) * squares - alone.spread.sum(axis=0) ** 2  # summed over pairs
     if not len(pairs):
-        own, base = float(np.trace(covariance)), float(np.trace(base_covariance))
-    worth = len(gains) * (base / own - 1) if own > 0 and columns else 0.0
+        own, base, contribution = float(np.trace(covariance)), float(np.trace(base_covariance)), squares
+    worth = 0.0
+    if own > 0 and base > 0 and columns:
+        worth = equal_effort(contribution, frame.sample.chance, own / base) - len(gains)
     # Other topics add to what is unknown: an estimate of that which says otherwise is an accident.
     topic_reach = np.where(topic_reach < reach, reach, topic_reach)
     (low, high), (topics_low, topics_high) = (interval(measure, means, one) for one in (reach, topic_reach))

@@ -17,6 +17,7 @@ from sounding.core.arrays import NDArray
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 TINY = 1e-12
+STEPS = 60  # of a bisection
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -124,6 +125,24 @@ def unbiased_gains(predicted: Floats, judged_prediction: Floats, gains: Floats, 
     return values
 
 
+def equal_effort(contribution: Floats, chance: Floats, share: float) -> float:
+    """Return how many judgments, drawn alike, would bring the sum of these variances down to a share of it.
+
+    `contribution` has a number for each judged document, drawn with this chance. With more judgments, all
+    chances grow by the same factor, at most to 1, where a document contributes nothing.
+    """
+    odds = np.divide(chance, 1 - chance, out=np.zeros_like(chance), where=chance < 1)
+    aim, low, high = share * contribution.sum(), TINY, 1 / chance.min()
+    for _ in range(STEPS):
+        factor = np.sqrt(low * high)
+        grown = np.minimum(factor * chance, 1)
+        if (contribution * odds * (1 - grown) / grown).sum() > aim:
+            low = factor
+        else:
+            high = factor
+    return float((np.minimum(high * chance, 1) / chance).sum())
+
+
 def _places(lists: Lists, sample: Sample) -> Places:
     """(row,): Return the number of each document among the judged ones; -1: not judged."""
     place = np.full(1 + max(int(lists.doc.max(initial=-1)), int(sample.doc.max(initial=-1))), -1)
@@ -161,25 +180,24 @@ def cascade(lists: Lists, weight: Floats, gains: Floats, sample: Sample, residua
     after = np.zeros((deepest + 1, cells))  # expected weight for a reader who reaches each rank
     for place in range(deepest - 1, -1, -1):
         after[place] = table[place] * weight[place] + (1 - table[place]) * after[place + 1]
-    reaching = np.ones((deepest, cells))
-    np.cumprod(1 - table[:-1], axis=0, out=reaching[1:])
+    going = 1 - table
+    going[np.abs(going) < TINY] = TINY  # quotients of products need factors other than 0
+    reaching = np.ones((deepest + 1, cells))
+    np.cumprod(going, axis=0, out=reaching[1:])
     gap = weight[:, None] - after[1:]
-    slope = reaching * gap
+    slope = reaching[:-1] * gap
     influence = by_judged(lists, sample, slope[lists.rank - 1, lists.cell], residual)
     return Estimates(
         values=after[0].reshape(lists.runs, lists.topics), spread=sample.spread(influence),
-        curvature=_curvature(lists, sample, residual, table, reaching, gap),
+        curvature=_curvature(lists, sample, residual, reaching, gap),
     )  # fmt: skip
 
 
-def _curvature(
-    lists: Lists, sample: Sample, residual: Floats, gains: Floats, reaching: Floats, gap: Floats
-) -> Floats:
+def _curvature(lists: Lists, sample: Sample, residual: Floats, reaching: Floats, gap: Floats) -> Floats:
     """(run, pair of judged documents): Return second derivatives times the scaled errors of both documents.
 
     Of two documents in a list, the second derivative is minus the chance to reach the first, times that to go
-    on from there to the second, times what stopping there would gain. `gains`, `reaching` and `gap` are
-    (rank, cell).
+    on from there to the second, times what stopping there would gain. `reaching` and `gap` are (rank, cell).
     """
     judged = _places(lists, sample)
     error = residual * np.sqrt(1 - sample.chance) / sample.chance
@@ -193,14 +211,9 @@ def _curvature(
     first = np.repeat(np.arange(len(rows)), later)
     step = np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
     one, other = rows[first], rows[first + 1 + step]
-    # Products between two ranks are quotients of products from the top, by logarithms: no factor may be 0.
-    going = 1 - gains
-    going = np.where(np.abs(going) < TINY, TINY, going)
-    size, sign = np.zeros((len(gains) + 1, gains.shape[1])), np.ones((len(gains) + 1, gains.shape[1]))
-    np.cumsum(np.log(np.abs(going)), axis=0, out=size[1:])
-    np.cumprod(np.sign(going), axis=0, out=sign[1:])
     place, above, below = lists.cell[one], lists.rank[one], lists.rank[other] - 1
-    between = sign[below, place] * sign[above, place] * np.exp(size[below, place] - size[above, place])
+    past = reaching[above, place]
+    between = np.divide(reaching[below, place], past, out=np.zeros(len(one)), where=past != 0)
     second = -reaching[above - 1, place] * between * gap[below, place] / lists.topics
     a, b = judged[one], judged[other]
     _, pair = np.unique(np.minimum(a, b) * len(residual) + np.maximum(a, b), return_inverse=True)

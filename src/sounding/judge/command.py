@@ -260,6 +260,9 @@ class ImportOptions(ProjectOptions):
     qrels: tuple[str, ...] = declare.texts(
         "Add judgments from FILE; existing ones do not change; repeatable.", metavar="FILE"
     )
+    log: str | None = declare.text(
+        "Add the judgments of another project's log (`export log`), with comments and times.", metavar="FILE"
+    )
     runs: tuple[str, ...] = declare.texts(
         "Add runs from files, folders or globs; repeatable.", metavar="FILE"
     )
@@ -308,6 +311,18 @@ class BackupOptions(ProjectOptions):
     """Options of `sounding judge backup`."""
 
     target: Path = declare.argument(metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+    quiet: bool = _NO_REMARKS
+
+
+@declare.options
+class MoveOptions(ProjectOptions):
+    """Options of `sounding judge move`."""
+
+    database: str = declare.option(
+        required=True,
+        metavar="URL",
+        help="Move to this empty PostgreSQL database, postgresql://..., or to sqlite, a file in DIR.",
+    )
     quiet: bool = _NO_REMARKS
 
 
@@ -489,6 +504,20 @@ def backup(options: BackupOptions) -> None:
     To restore, replace DIR/judging.sqlite with FILE (SQLite) or use pg_restore (PostgreSQL). The corpus in
     DIR never changes and is not copied.
     """
+    declare.run_flow(options)
+
+
+@_subcommand("move", MoveOptions, short_help="Move a project to PostgreSQL, or back to SQLite.")
+def move(options: MoveOptions) -> None:
+    """Move the project in DIR to another database: users, judgments, the whole log.
+
+    Stop the server first. The copy is compared row by row and its log replayed; if anything differs, nothing
+    changes. Afterwards the old database refuses all changes.
+
+    \b
+    sounding judge move DIR --database postgresql://user@host/judging
+    sounding judge move DIR --database sqlite
+    """  # noqa: D301 - click wants the control character
     declare.run_flow(options)
 
 

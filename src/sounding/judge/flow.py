@@ -20,6 +20,7 @@ from sounding.data.topics import read_topics
 from sounding.judge import command, organizing, tables
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import EXPORTS, Omitted, left_out, omission_note, why_empty, without_status
+from sounding.judge.moving import move_project
 from sounding.judge.people_files import read_people
 from sounding.judge.project import (
     Project,
@@ -27,6 +28,7 @@ from sounding.judge.project import (
     add_topics,
     create_project,
     describe_missing,
+    import_log,
     import_qrels,
     open_project,
     refuse_other_corpus,
@@ -137,13 +139,15 @@ def serve(options: command.ServeOptions) -> None:
 @run.register(command.ImportOptions)
 def import_files(options: command.ImportOptions) -> None:
     """Add topics, runs and judgments, in this order."""
-    if not (options.qrels or options.runs or options.topics):
-        raise click.UsageError("nothing to import; give --qrels, --runs or --topics")
+    if not (options.qrels or options.runs or options.topics or options.log):
+        raise click.UsageError("nothing to import; give --qrels, --log, --runs or --topics")
     _refuse_format_of_nothing("qrels", options.qrels, "--qrels-format", options.qrels_format)
     _refuse_format_of_nothing("runs", options.runs, "--run-format", options.run_format)
     _refuse_format_of_nothing("runs", options.runs, "--name", options.name or None)
-    if options.assessor is not None and len(options.qrels) != 1:
-        raise click.UsageError("--assessor needs exactly one --qrels FILE; import one file at a time")
+    if options.assessor is not None and len(options.qrels) + (options.log is not None) != 1:
+        raise click.UsageError(
+            "--assessor needs exactly one --qrels or --log FILE; import one file at a time"
+        )
     with open_project(options.folder) as project:
         if options.topics:
             topics = read_topics(options.topics)
@@ -160,9 +164,13 @@ def import_files(options: command.ImportOptions) -> None:
             read = import_qrels(project, source, qrels_format=options.qrels_format, assessor=options.assessor)
             counted = f"{source}: {plural(read.rows, 'judgment')}, {read.changed:,} new or changed"
             _say(options, "; ".join((counted, *read.remarks)))
+        if options.log is not None:
+            read = import_log(project, options.log, name=options.assessor)
+            counted = f"{options.log}: {plural(read.rows, 'judgment')}, {read.changed:,} new or changed"
+            _say(options, "; ".join((counted, *read.remarks)))
         if options.topics or options.runs:
             _say(options, *organizing.topic_differences(project))
-        if options.qrels:
+        if options.qrels or options.log:
             project.engine.refit_if_due(quiet=True)
 
 
@@ -260,6 +268,18 @@ def backup(options: command.BackupOptions) -> None:
         f"; events up to {after:,} arrived during the backup and may be missing" if after > before else ""
     )
     _say(options, f"{options.target}: contains everything up to event {before:,}{meanwhile}")
+
+
+@run.register(command.MoveOptions)
+def move(options: command.MoveOptions) -> None:
+    """Move a project to another database."""
+    moved = move_project(options.folder, options.database)
+    _say(
+        options,
+        f"moved {moved.events:,} events and all tables ({plural(moved.rows, 'row')}) from {moved.before} to"
+        f" {moved.after}; the replay is the same",
+        f"{moved.before} refuses changes from now on; keep it until you have made a backup",
+    )
 
 
 @run.register(command.VerifyOptions)

@@ -7,7 +7,7 @@ import json
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -20,11 +20,21 @@ from sounding.core.files import temporary_path, write_file
 from sounding.core.text import plural, quote, shorten
 from sounding.core.workers import Progress
 from sounding.data.formats import read_qrels
+from sounding.data.judgment_log import StandingJudgments
 from sounding.data.topics import Topics, read_topics
 from sounding.judge.database import POSTGRESQL, readable, shown_url
 from sounding.judge.engine import Engine, first_settings, none_of_the_topics
 from sounding.judge.ids import MOST_ASSESSOR, FileJudgment, check_table, check_topics, judgments_in
-from sounding.judge.records import IN_USE, DamagedError, Selection, Submission, TokenKind, User
+from sounding.judge.records import (
+    IN_USE,
+    DamagedError,
+    Event,
+    Selection,
+    Submission,
+    TokenKind,
+    User,
+    event_in,
+)
 from sounding.judge.search import Corpus, SearchEngine, Tell, TwiceError, build_corpus, missing_from
 from sounding.judge.settings import CORPUS as CORPUS_DIGEST
 from sounding.judge.settings import Settings
@@ -76,20 +86,25 @@ class Project:
 def open_project(folder: str | Path) -> Project:
     """Open the project in a folder."""
     folder = Path(folder)
-    record = _record_of(folder)
-    place = record.get("database", DATABASE)
-    local = not place.startswith(tuple(f"{scheme}://" for scheme in POSTGRESQL))
-    if local and not (folder / place).is_file():
-        raise DataError(f"{folder / place}: the project's database is missing; restore a backup")
-    if local and lacks(folder / place, "event"):  # not a project's database, so nothing may be written to it
-        raise DataError(f"{folder / place}: {STRANGE}")
-    project = Project(folder, open_store(folder / place if local else place, made=True))
+    record, place = _record_of(folder), place_of_database(folder)
+    if isinstance(place, Path) and not place.is_file():
+        raise DataError(f"{place}: the project's database is missing; restore a backup")
+    # Nothing may be written to a file that is not a project's database.
+    if isinstance(place, Path) and lacks(place, "event"):
+        raise DataError(f"{place}: {STRANGE}")
+    project = Project(folder, open_store(place, made=True))
     try:
         _check_first(project.store, record.get("corpus"))
     except BaseException:
         project.store.close()
         raise
     return project
+
+
+def place_of_database(folder: Path) -> Path | str:
+    """Return the SQLite file of a project, or its address in PostgreSQL."""
+    place: str = _record_of(folder).get("database", DATABASE)
+    return place if place.startswith(tuple(f"{scheme}://" for scheme in POSTGRESQL)) else folder / place
 
 
 def _check_first(store: Store, corpus: str | None) -> None:
@@ -331,6 +346,67 @@ def import_qrels(
     project.engine.catch_up()
     lost = missing_from(project.corpus, [(one.topic, one.doc) for one in judgments])
     return ImportOutcome(len(judgments), changed, _remarks(strangers, lost, project.corpus))
+
+
+def import_log(project: Project, source: str, *, name: str | None = None) -> ImportOutcome:
+    """Add the judgments of another project's log, all or none.
+
+    The last judgment of each person on each document counts, with its comment and seconds, as that of
+    `import-`, the name of the file and the person's pseudonym. A longer log of the same project brings only
+    what is new; another project's log needs another name.
+    """
+    known = known_topics(project)
+    standing: StandingJudgments[tuple[str, str, str], tuple[int, Event]] = StandingJudgments()
+    grades: dict[tuple[str, str, str], set[float | None]] = {}
+    strangers: dict[str, None] = {}
+    for line, event in _logged(source):
+        place = (event.assessor or "", event.topic or "", event.doc or "")
+        if known and event.kind == "judge" and place[1] not in known:
+            strangers[place[1]] = None
+        else:
+            standing.follow(place, event.kind, (line, event), undoes=event.undoes is not None)
+            if event.kind == "judge":
+                grades.setdefault(place, set()).add(event.grade)
+    file = _assessor_of(source if name is None else name)
+    own = {who: _assessor_of(f"{file}-{who.removeprefix(IMPORTED)}") for who, _, _ in standing}
+    before = {who: {one.pair: one.grade for one in project.store.standing(assessor=own[who])} for who in own}
+    submissions = []
+    for (who, topic, doc), history in standing.items():
+        line, event = history[-1]
+        try:
+            project.settings.check_grade(event.grade)
+        except DataError as error:
+            raise FormatError(source, line, str(error)) from error
+        if before[who].get((topic, doc), event.grade) not in grades[who, topic, doc]:
+            problem = "an earlier log of this name has another grade; add --assessor NAME for another project"
+            raise FormatError(source, line, f"document {quote(doc)}: {problem}")
+        submissions.append(Submission(
+            assessor=own[who], topic=topic, doc=doc, grade=event.grade, comment=event.comment,
+            active=event.active, away=event.away, key=secrets.token_hex(8),
+            selection=Selection(policy="import"),
+        ))  # fmt: skip
+    if strangers and not submissions:
+        raise DataError(f"{source} has {none_of_the_topics(project.store, next(iter(strangers)), known)}")
+    changed = project.store.judge_all(submissions)
+    project.engine.catch_up()
+    lost = missing_from(project.corpus, [(one.topic, one.doc) for one in submissions])
+    return ImportOutcome(len(submissions), changed, _remarks(list(strangers), lost, project.corpus))
+
+
+def _logged(source: str) -> Iterator[tuple[int, Event]]:
+    """Yield the events of assessors in an exported log, with their lines; refuse any other file."""
+    try:
+        with Path(source).open(encoding="utf-8") as stream:
+            for line, text in enumerate(stream, 1):
+                event = event_in(text)
+                if event is None:
+                    problem = "not an event; give a file made by `sounding judge export DIR log`"
+                    raise FormatError(source, line, problem)
+                if event.kind in ("judge", "withdraw"):
+                    yield line, event
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not in UTF-8"
+        raise FormatError(source, None, f"cannot read the file ({reason})") from error
 
 
 def check_grade(project: Project, source: str, judgment: FileJudgment) -> None:

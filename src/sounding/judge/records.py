@@ -306,6 +306,24 @@ def event_of(row: Mapping[str, Any]) -> Event:
     return Event(**own, selection=selection_of(row), detail=json.loads(row["detail"]))
 
 
+def event_in(line: str) -> Event | None:
+    """Return the event in a line of an exported log; None if there is none."""
+    try:
+        record = json.loads(line)
+        chosen = record.pop("selection")
+        event = Event(**record, selection=None if chosen is None else Selection(**chosen))
+        texts = (event.topic, event.doc, event.assessor)
+        sound = event.kind not in ("judge", "withdraw") or all(
+            isinstance(text, str) and len(text.encode()) > 0 for text in texts
+        )
+        numbers = (event.grade, event.active, event.away)
+        if not sound or not all(one is None or isinstance(one, (int, float)) for one in numbers):
+            return None
+        return event if isinstance(event.comment, str) and isinstance(event.detail, dict) else None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
 def row_of(event: Event) -> dict[str, Any]:
     """Return an event as a row."""
     row = plain(event)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import ipaddress
 import logging
 import re
@@ -17,7 +18,7 @@ from starlette.types import Scope
 
 from sounding.core.errors import SoundingError
 from sounding.core.files import write_file
-from sounding.judge.records import User
+from sounding.judge.records import Event, User
 
 FILE = "address.txt"
 ANSWER_SECONDS = 2.0  # time for a server on this machine to answer
@@ -58,6 +59,19 @@ def last_address(folder: Path) -> str | None:
     except (OSError, ValueError):
         return None
     return text if is_address(text) else None
+
+
+def cookie_of(first: Event) -> str:
+    """Return the name of a project's session cookie, from the first event of its log.
+
+    It differs between projects, because servers on one machine share cookies whatever their ports.
+    """
+    return "sounding_" + hashlib.sha256(first.line().encode()).hexdigest()[:8]
+
+
+def guest_cookie_of(first: Event) -> str:
+    """Return the name of the cookie for visitors who have not signed in."""
+    return f"{cookie_of(first)}_guest"
 
 
 def answering(folder: Path, cookie: str) -> str | None:

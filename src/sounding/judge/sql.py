@@ -102,6 +102,32 @@ SPELLING = {
     "postgresql": {"text": 'TEXT COLLATE "C"', "bytes": "BYTEA", "number": "BIGINT"},
 }
 
+# All tables with data, in an order in which rows can be added, and the columns that identify a row.
+COPIED = {
+    "event": "sequence", "account": "id", "topic": "id, version", "assignment": "topic, assessor",
+    "run": "sequence", "void_key": "assessor, key", "lease": "topic, doc, assessor", "sign_in": "digest",
+    "token": "digest", "search": "sequence", "setting": "name",
+}  # fmt: skip
+# A database from which the project has moved refuses every change, also by a server that still runs on it.
+MOVED = "the project has moved to another database; restart the server"
+RETIRE = {
+    "sqlite": tuple(
+        f"CREATE TRIGGER {table}_moved_{act} BEFORE {act} ON {table}"
+        f" BEGIN SELECT RAISE(ABORT, '{MOVED}'); END"
+        for table in COPIED
+        for act in ("insert", "update", "delete")
+    ),
+    "postgresql": (
+        "CREATE FUNCTION refuse_moved() RETURNS trigger LANGUAGE plpgsql AS"
+        f" $$ BEGIN RAISE EXCEPTION '{MOVED}'; END $$",
+        *(
+            f"CREATE TRIGGER {table}_moved BEFORE INSERT OR UPDATE OR DELETE ON {table}"
+            " FOR EACH ROW EXECUTE FUNCTION refuse_moved()"
+            for table in COPIED
+        ),
+    ),
+}
+
 TABLES = {  # all tables where ours would be created
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
     "postgresql": (
@@ -118,6 +144,18 @@ SET_VERSION = "INSERT INTO schema_version (version) VALUES (:version)"
 
 def _columns(names: tuple[str, ...], prefix: str = "") -> str:
     return ", ".join(prefix + name for name in names)
+
+
+def page_of(table: str) -> str:
+    """Return the query of a page of a table: all rows, or those after a sequence number."""
+    if COPIED[table] != "sequence":
+        return f"SELECT * FROM {table} ORDER BY {COPIED[table]}"
+    return f"SELECT * FROM {table} WHERE sequence > :after ORDER BY sequence LIMIT :count"
+
+
+def copy_of(table: str, columns: tuple[str, ...]) -> str:
+    """Return the statement that adds a row with these columns."""
+    return _insert(table, columns)
 
 
 def _where(names: str, *more: str) -> str:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from itertools import count, islice
+from itertools import count, islice, zip_longest
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -76,6 +76,43 @@ def new_store(place: str | Path) -> Iterator[Store]:
         database.close()
 
 
+def copy_tables(source: Store, target: Store) -> int:
+    """Copy every row of a store to an empty one and compare the copies; return the number of rows.
+
+    Both are parts of transactions of the caller.
+    """
+    rows = 0
+    with source._database.read() as read, target._database.write() as write:
+        for table in sql.COPIED:
+            for page in _pages(read, table):
+                write.many(sql.copy_of(table, tuple(page[0])), page)
+                rows += len(page)
+            for page, copied in zip_longest(_pages(read, table), _pages(write, table)):
+                if page != copied:
+                    raise StoreError(
+                        f"{target.place}: the copy of the table {table} differs; nothing was moved"
+                    )
+    return rows
+
+
+def _pages(run: Statements, table: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of a table, in pages if it may be long."""
+    after, size = 0, 1 if table == "run" else log.PAGE
+    if sql.COPIED[table] != "sequence":
+        if rows := run(sql.page_of(table)):
+            yield [_plain(row) for row in rows]
+        return
+    while rows := run(sql.page_of(table), after=after, count=size):
+        yield [_plain(row) for row in rows]
+        after = rows[-1]["sequence"]
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    """Return a row with the same types from every database."""
+    values = {name: row[name] for name in row.keys()}  # noqa: SIM118 - a row of SQLite iterates over values
+    return {name: bytes(one) if isinstance(one, memoryview) else one for name, one in values.items()}
+
+
 def _has_log(database: Database, run: Statements) -> bool:
     return bool(run(sql.HAS_LOG[database.dialect])[0]["found"])
 
@@ -128,6 +165,12 @@ class Store(PeopleTables, log.EventLog):
         """Run the block as one transaction, recorded completely or not at all."""
         with self._database.write():
             yield
+
+    def retire(self) -> None:
+        """Let the database itself refuse every further change, because the project has moved."""
+        with self._database.write() as run:
+            for statement in sql.RETIRE[self._database.dialect]:
+                run(statement)
 
     def refuse(self, why: str) -> StoreError:
         """Refuse all further writes with this reason; return the error to raise."""

@@ -40,7 +40,7 @@ from sounding.judge.database import StoreError
 from sounding.judge.live import LiveFeed
 from sounding.judge.project import Project, digest_of
 from sounding.judge.records import Event, User
-from sounding.judge.serving import log_access
+from sounding.judge.serving import cookie_of, guest_cookie_of, log_access
 
 FOLDER = Path(__file__).parent
 TOKEN = "X-Page-Token"  # noqa: S105 - the name of a header
@@ -106,16 +106,13 @@ class Context:
 
     @cached_property
     def cookie(self) -> str:
-        """Return the name of the session cookie, which differs between projects.
-
-        Servers on one machine share cookies whatever their ports. All servers of a project use the same name.
-        """
-        return "sounding_" + hashlib.sha256(self._first.line().encode()).hexdigest()[:8]
+        """Return the name of the session cookie; all servers of a project use the same."""
+        return cookie_of(self._first)
 
     @property
     def guest_cookie(self) -> str:
         """Return the name of the cookie for visitors who have not signed in."""
-        return f"{self.cookie}_guest"
+        return guest_cookie_of(self._first)
 
     @property
     def device_cookie(self) -> str:

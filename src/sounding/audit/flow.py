@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from sounding.audit import fitness_tables, sentences, tables
+from sounding.audit import fitness_tables, tables
 from sounding.audit.auditing import DEFAULT_MEASURES, audit
 from sounding.audit.charts import audit_charts
 from sounding.audit.command import CHART_FORMATS, AuditOptions
@@ -25,7 +25,6 @@ from sounding.render.save import save
 from sounding.render.tables import Answer, Table, render
 from sounding.terminal.declare import POLICIES, spelling, typed
 from sounding.terminal.options import (
-    NO_NOTES,
     PEOPLE,
     options_refused,
     plain_policies_of,
@@ -37,7 +36,6 @@ from sounding.terminal.options import (
     suggest,
     uses_color,
     write_answer,
-    write_tables,
     write_text,
 )
 
@@ -65,10 +63,6 @@ def run(options: AuditOptions) -> None:
     wanted = _wanted(found, extras, options)
     _compute(found, extras, wanted, options)
     _write(found, extras, wanted, options)
-    if options.format_name in NO_NOTES:
-        changed = policies.changed()
-        for text in (*found.runs.remarks, *([sentences.policies_note(changed)] if changed else [])):
-            remark(text, quiet=options.quiet)
     if options.chart is not None:
         _draw(found, extras, options.chart, options)
 
@@ -233,20 +227,24 @@ def _write(found: Audit, extras: Extras, wanted: Sequence[str], options: AuditOp
     builders = tables.sections(found, extras)
     made = {name: builders[name](found, extras, options.top or SHOWN) for name in wanted}
     statements = found.verdict() if not wanted or options.every else []
-    shown = [table for one in made.values() for table in one.tables]
+    several = bool(statements) or len(made) > 1
+    shown = [table for one in made.values() for table in (one.with_headline() if several else one.tables)]
+    following = _next_command(found, statements, options)
     if format_name == "table" and statements:
         width = prose_width(output)
         marks = uses_color(output)
         text = tables.verdict_text(found, statements, width, every=options.notes, bold=marks)
         if shown:
             text += "\n" + render(shown, "table", width=width, marks=marks)
-        text += f"\nNext: {_next_command(found, statements, options)}\n"
-        write_text(text, output)
-    elif format_name in PEOPLE:
-        top = [tables.verdict_table(found, statements, rounded=True)] if statements else []
-        write_tables(tables.with_policies([*top, *shown], found), format_name, output)
+        write_text(f"{text}\nNext: {following}\n", output)
+        return
+    headline = tables.headline(statements) if statements else next(iter(made.values())).headline
+    if format_name in PEOPLE:
+        shown = [tables.verdict_table(found, statements, rounded=True), *shown] if statements else shown
     else:
-        write_tables([_tidy(found, made, statements, options)], format_name, output)
+        shown = [_tidy(found, made, statements, options)]
+    answer = Answer(headline, shown, tables.notes_on_reading(found), following)
+    write_answer(answer, replace(options, notes=options.notes or options.every))
 
 
 SECTION_OF = {  # what to look at if a claim does not hold

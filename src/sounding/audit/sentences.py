@@ -373,7 +373,10 @@ GROWTH_COLUMNS = (
     "Means per topic: relevant and judged documents in a pool of this depth; relevant documents that are new"
     " at this depth; their share of all documents that are new there."
 )
-UNIQUE_JUDGED = "Unique judged: all such documents, relevant or not."
+UNIQUE_COLUMNS = (
+    "Unique: relevant documents of one group only, then by the kind of the runs that found them. Unique"
+    " judged: all such documents, relevant or not."
+)
 AS_DEEP = "Unique: no run of another group retrieved them as deep, pooled or not."
 
 
@@ -443,6 +446,22 @@ def unjudged_in_pool(named: Sequence[str], most: int, count: int) -> str:
     return f"Unjudged within the pool depth (topic and document): {first_few(named, most, count)}."
 
 
+def judged_of_runs(depth: int, median: float, run: str, least: float) -> str:
+    """Say how much of the runs was judged, and name the run that was judged least."""
+    return (
+        f"{whole_percent(median)} of the top {depth} is judged in the median run; {whole_percent(least)} in"
+        f" {run}, the least."
+    )
+
+
+def relevant_of_topics(median: float, fewest: tuple[str, int], most: tuple[str, int]) -> str:
+    """Say how many relevant documents topics have, and name the topics with fewest and most."""
+    return (
+        f"The median topic has {median:g} relevant documents; topic {fewest[0]} has fewest ({fewest[1]:,}),"
+        f" topic {most[0]} most ({most[1]:,})."
+    )
+
+
 def best_run_by(measure: str) -> str:
     """Name the measure that decides which run is the best of a topic."""
     return f"Best run by {measure}."
@@ -488,6 +507,14 @@ def remaining(more: float, end: int, within: int, topics: int) -> str:
     )
 
 
+def largest_part(part: str, pool: float, relevant: float) -> str:
+    """Name the part of the collection that gave most documents to the pool."""
+    return (
+        f"{part} gave {whole_percent(pool)} of the pooled documents, the most of all parts, and"
+        f" {whole_percent(relevant)} of the relevant ones."
+    )
+
+
 def part_columns(contributing: int, reach: int) -> str:
     """Explain the columns of parts of the collection."""
     return (
@@ -516,13 +543,15 @@ def deeper_pool(first: int, depth: int, by_run: Sequence[int], known: int, new: 
     )
 
 
-def title_words(overall: float, *, pooled: bool) -> str:
-    """Explain the shares of title words; `overall` is that of all relevant documents."""
+def title_words_overall(overall: float) -> str:
+    """Give the share of title words in relevant documents."""
+    return f"Relevant documents contain {whole_percent(overall)} of the words of their topic's title."
+
+
+def title_words(*, pooled: bool) -> str:
+    """Explain the shares of title words."""
     where = "a pooled run" if pooled else "any run (no run is known to have been pooled)"
-    return (
-        f"Mean share of a title's words that judged documents contain, by their best rank in {where}."
-        f" All relevant documents: {whole_percent(overall)}."
-    )
+    return f"Mean share of a title's words that judged documents contain, by their best rank in {where}."
 
 
 def without_words(texts: int, titles: int) -> str:
@@ -537,7 +566,7 @@ def unique_documents(reach: int, unique: int, relevant: int) -> str:
     """Say how many relevant documents only one group found."""
     return (
         f"{unique:,} of {relevant:,} relevant documents are in the top {reach} of the pooled runs of one"
-        " group only. The table counts them by the kind of these runs."
+        " group only."
     )
 
 
@@ -556,14 +585,20 @@ def leave_out_columns(remove: str, among: str) -> str:
     )
 
 
-def overlap_columns(depth: int, k: int, tau: float, group_tau: float) -> str:
-    """Explain overlap and assessment, with their tau."""
+def reinforced(k: int, tau: float, group_tau: float) -> str:
+    """Say how far the overlap of runs goes with their judged share."""
+    return (
+        f"The more a run overlaps with other pooled runs, the more of its top {k} is judged, with tau"
+        f" {_coefficient(tau)} ({_coefficient(group_tau)} for runs of other groups)."
+    )
+
+
+def overlap_columns(depth: int, k: int) -> str:
+    """Explain overlap and assessment."""
     return (
         f"Overlap: mean share of a run's top {depth} that another pooled run has in its top {depth}; group"
         " overlap: the same for pooled runs of other groups; assessment:"
         f" A_p@{k}, the judged documents in the top {k} divided by {k}, even for shorter lists."
-        f" Tau of assessment with overlap: {_coefficient(tau)}; with group overlap:"
-        f" {_coefficient(group_tau)}."
     )
 
 
@@ -613,6 +648,14 @@ def lists_with_ties(share: float, top: int, median: float) -> str:
     return (
         f"{whole_percent(share)} of the lists have ties in their top {top}"
         f"{'' if np.isnan(median) else there}."
+    )
+
+
+def ranked_by_assessment(k: int, tau: float) -> str:
+    """Say how far the judged share alone ranks the runs as MAP does."""
+    return (
+        f"The judged share of the top {k} ranks the runs like MAP with tau {_coefficient(tau)}. The higher"
+        " tau is, the more MAP may only show who was judged."
     )
 
 

@@ -26,6 +26,7 @@ from sounding.runs.pool import depth_by_topic
 MARGIN = 11  # of statements: room for the longest answer
 NARROW, WIDTH = 40, 100  # longer lines are hard to read
 SHOWN = 20  # rows that people see without asking for more
+SHALLOW = 10  # rank whose judged share the headline of the runs gives
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -42,9 +43,15 @@ class Extras:
 class AuditSection:
     """One part of an audit: a frame for programs, tables for people."""
 
+    headline: str  # answers the question of the section
     frame: polars.DataFrame
     tables: Sequence[Table]
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_headline(self) -> list[Table]:
+        """Return the tables with the headline as the first note, for a page of several sections."""
+        first, *others = self.tables
+        return [replace(first, notes=[self.headline, *first.notes]), *others]
 
 
 Builder = Callable[[Audit, Extras, int], AuditSection]
@@ -68,9 +75,8 @@ def people(
         Column(text, shown[name].to_list(), digits=(digits or {}).get(name), percent=name in percent)
         for name, text in chosen.items()
     ]
-    if shown.height < frame.height:
-        notes = [sentences.rows_shown(shown.height, frame.height), *notes]
-    return Table(columns, title=title, notes=notes, keys=keys)
+    left_out = sentences.rows_shown(shown.height, frame.height) if shown.height < frame.height else ""
+    return Table(columns, title=title, notes=notes, keys=keys, left_out=left_out)
 
 
 def known(value: float) -> float | None:
@@ -176,7 +182,6 @@ def pool_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     first = audit.coverage().first_unjudged[audit.runs.contributing]
     met = first[np.isfinite(first)]
     notes = [
-        audit.runs.pool.describe(),
         *_holes(audit),
         sentences.POOL_COLUMNS,
         sentences.first_unjudged_on_average(met.mean()) if len(met) else sentences.ALL_JUDGED,
@@ -186,7 +191,7 @@ def pool_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         frame, "Pools of these depths (Lu et al. 2016, Table 4)", names=text, notes=notes,
         digits=dict.fromkeys(text, 1),
     )  # fmt: skip
-    return AuditSection(frame=frame, tables=[table])
+    return AuditSection(headline=audit.runs.pool.describe(), frame=frame, tables=[table])
 
 
 def _holes(audit: Audit) -> list[str]:
@@ -231,7 +236,12 @@ def runs_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         frame, f"Runs by {first}", names=text, percent=percent, top=top, notes=[sentences.RUN_COLUMNS],
         digits={"first_unjudged": 1, "length": 0},
     )  # fmt: skip
-    return AuditSection(frame=frame, tables=[table])
+    depth = max((depth for depth in depths if depth <= SHALLOW), default=depths[0])
+    judged = frame[f"judged_{depth}"].to_numpy()
+    least = int(judged.argmin())
+    lowest = frame["run"][least], float(judged[least])
+    answer = sentences.judged_of_runs(depth, float(np.median(judged)), *lowest)
+    return AuditSection(headline=answer, frame=frame, tables=[table])
 
 
 def topics_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
@@ -277,7 +287,10 @@ def topics_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         top=top,
         notes=notes,
     )
-    return AuditSection(frame=frame, tables=[table])
+    relevant = columns["relevant"]
+    ends = [(runs.topics[place], int(relevant[place])) for place in (relevant.argmin(), relevant.argmax())]
+    answer = sentences.relevant_of_topics(float(np.median(relevant)), *ends)
+    return AuditSection(headline=answer, frame=frame, tables=[table])
 
 
 def _with_pools(audit: Audit, extras: Extras) -> list[tuple[str, Audit]]:
@@ -304,7 +317,7 @@ def growth_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     shown = frame.filter(polars.col("depth").is_in([*GROWTH_SHOWN, *ends]))
     every, late, more = growth.relevant.sum(), growth.second_half().sum(), growth.twice.sum()
     likely, remaining = growth.twice_likely.sum(), growth.remaining.sum()
-    notes = [sentences.GROWTH_COLUMNS, sentences.second_half(late, every)]
+    notes = [sentences.GROWTH_COLUMNS]
     if poolless := [name for name, one in extras.others if not one.has_pool]:
         notes.append(sentences.no_pool(poolless))
     if audit.only_relevant:
@@ -319,7 +332,8 @@ def growth_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     more = {"second_half": int(late), "expected_at_twice_the_depth": known(float(more)),
             "likely_at_twice_the_depth": known(float(likely)),
             "remaining": known(float(remaining)), "lists_end_at": growth.end}  # fmt: skip
-    return AuditSection(frame=frame, tables=[table], facts={"growth": more})
+    answer = sentences.second_half(late, every)
+    return AuditSection(headline=answer, frame=frame, tables=[table], facts={"growth": more})
 
 
 def deeper_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
@@ -327,11 +341,11 @@ def deeper_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     found = audit.deeper(extras.first_depth).of_runs(audit.reported_names)
     frame = found.frame
     first, depth, old, new = found.first, found.depth, int(found.known.sum()), int(found.new.sum())
-    notes = [sentences.deeper_pool(first, depth, found.relevant.tolist(), old, new, found.tau)]
+    answer = sentences.deeper_pool(first, depth, found.relevant.tolist(), old, new, found.tau)
     title = f"New relevant documents, depth {first + 1} to {depth} (Voorhees 2002, section 2.2)"
-    table = people(frame, title, top=top, notes=notes)
+    table = people(frame, title, top=top)
     more = {"first": first, "depth": depth, "known": old, "new": new, "tau": known(found.tau)}
-    return AuditSection(frame=frame, tables=[table], facts={"deeper": more})
+    return AuditSection(headline=answer, frame=frame, tables=[table], facts={"deeper": more})
 
 
 def _remaining(growth: Growth) -> list[str]:
@@ -350,7 +364,8 @@ def parts_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     notes = [sentences.part_columns(extras.parts.contributing, audit.runs.reach)]
     percent = ["pool_share", "judged_share", "relevant_share", "relevant_rate"]
     table = people(frame, "Parts of the collection", percent=percent, top=top, notes=notes)
-    return AuditSection(frame=frame, tables=[table])
+    answer = sentences.largest_part(frame["part"][0], frame["pool_share"][0], frame["relevant_share"][0])
+    return AuditSection(headline=answer, frame=frame, tables=[table])
 
 
 def titles_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
@@ -358,7 +373,7 @@ def titles_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     found = extras.titles
     if found is None:
         raise ValueError("no titles were asked for")
-    notes = [sentences.title_words(found.overall, pooled=found.pooled)]
+    notes = [sentences.title_words(pooled=found.pooled)]
     if found.without_text or found.without_title:
         notes.append(sentences.without_words(found.without_text, found.without_title))
     table = people(
@@ -366,7 +381,8 @@ def titles_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         percent=["relevant_share", "nonrelevant_share"],
     )  # fmt: skip
     more = {"overall": known(found.overall), "without_text": found.without_text}
-    return AuditSection(frame=found.frame, tables=[table], facts={"titles": more})
+    answer = sentences.title_words_overall(found.overall)
+    return AuditSection(headline=answer, frame=found.frame, tables=[table], facts={"titles": more})
 
 
 # -- sections on who contributed --------------------------------------------------------------------
@@ -388,14 +404,11 @@ def unique_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     columns["unique judged"] = judged.sum(axis=1)[order]
     wide = polars.DataFrame(columns, schema_overrides={"group": polars.String})
     relevant = int(audit.runs.judgments.relevant(audit.runs.level).sum())
-    notes = [
-        sentences.unique_documents(audit.runs.reach, int(total.sum()), relevant),
-        sentences.UNIQUE_JUDGED,
-        *([sentences.AS_DEEP] * (audit.among == "all")),
-    ]
+    notes = [sentences.UNIQUE_COLUMNS, *([sentences.AS_DEEP] * (audit.among == "all"))]
     title = "Unique relevant documents (Voorhees 2002, Fig. 1)"
     table = people(wide, title, notes=notes, top=top)
-    return AuditSection(frame=unique.frame, tables=[table])
+    answer = sentences.unique_documents(audit.runs.reach, int(total.sum()), relevant)
+    return AuditSection(headline=answer, frame=unique.frame, tables=[table])
 
 
 def leave_out_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
@@ -435,7 +448,11 @@ def leave_out_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
             names=text, digits={"percent": 2, "percent_on_ten": 2}, top=top, keys=2,
         )
     )  # fmt: skip
-    return AuditSection(frame=frame, tables=tables, facts={"leave_out": rows})
+    measure, whole = str(found.measures[0]), found.summary()
+    answer = sentences.nothing_to_change(measure)
+    if whole.most_changed is not None:
+        answer = sentences.changes(measure, whole, (), on_ten=False)
+    return AuditSection(headline=answer, frame=frame, tables=tables, facts={"leave_out": rows})
 
 
 def _summaries(found: LeftOut, by: By) -> list[dict[str, Any]]:
@@ -465,13 +482,14 @@ def reinforcement_section(audit: Audit, extras: Extras, top: int) -> AuditSectio
     """Assessment of contributing runs beside their overlap with others."""
     found = audit.reinforcement().of_runs(audit.reported_names)
     frame = found.frame.sort("overlap", "run")
-    notes = [sentences.overlap_columns(found.depth, found.k, found.tau, found.group_tau)]
+    notes = [sentences.overlap_columns(found.depth, found.k)]
     table = people(
         frame, "Contributing runs by overlap with the others", top=top, notes=notes,
         percent=["overlap", "group_overlap", "assessment"],
     )  # fmt: skip
     more = {"tau": known(found.tau), "group_tau": known(found.group_tau)}
-    return AuditSection(frame=frame, tables=[table], facts={"reinforcement": more})
+    answer = sentences.reinforced(found.k, found.tau, found.group_tau)
+    return AuditSection(headline=answer, frame=frame, tables=[table], facts={"reinforcement": more})
 
 
 def added_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
@@ -527,10 +545,7 @@ def ties_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         rule: found.tau[:, place] for place, rule in enumerate(found.rules)
     }
     median = found.median_share()
-    notes = [
-        sentences.tie_rules(str(found.measure)),
-        sentences.lists_with_ties(found.with_ties(), found.top, median),
-    ]
+    notes = [sentences.tie_rules(str(found.measure))]
     tables = [
         people(
             polars.DataFrame(rules), "Rules for tied scores (Lu et al. 2016, Table 6)", notes=notes,
@@ -549,7 +564,8 @@ def ties_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
             if i < j
         },
     }  # fmt: skip
-    return AuditSection(frame=frame, tables=tables, facts={"ties": more})
+    answer = sentences.lists_with_ties(found.with_ties(), found.top, median)
+    return AuditSection(headline=answer, frame=frame, tables=tables, facts={"ties": more})
 
 
 def assessment_frame(audit: Audit, extras: Extras) -> polars.DataFrame:
@@ -598,7 +614,8 @@ def assessment_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
         "random": "random", "popularity": "popularity",
     }  # fmt: skip
     tables.append(people(own, "Runs by MAP", names=text, top=top))
-    return AuditSection(frame=frame, tables=tables, facts={"assessment": taus})
+    answer = sentences.ranked_by_assessment(found.k, found.tau()["assessment"])
+    return AuditSection(headline=answer, frame=frame, tables=tables, facts={"assessment": taus})
 
 
 # -- all sections -----------------------------------------------------------------------------------
@@ -653,9 +670,8 @@ def tidy_sections(found: Mapping[str, AuditSection], verdict: Table) -> Table:
     )
 
 
-def with_policies(tables: Sequence[Table], audit: Audit) -> list[Table]:
-    """Return the tables with remarks on the runs, and changed policies, below the last."""
-    last, changed = tables[-1], audit.runs.policies.changed()
-    notes = [*last.notes, *(f"{text[0].upper()}{text[1:]}." for text in audit.runs.remarks)]
-    notes += [sentences.policies_note(changed)] if changed else []
-    return [*tables[:-1], replace(last, notes=notes)]
+def notes_on_reading(audit: Audit) -> list[str]:
+    """Return remarks on the runs, and the policies that differ from the defaults."""
+    changed = audit.runs.policies.changed()
+    notes = [f"{text[0].upper()}{text[1:]}." for text in audit.runs.remarks]
+    return notes + ([sentences.policies_note(changed)] if changed else [])

@@ -213,12 +213,12 @@ def people_pairs(
         Column("advice", _advice_cells(found, short), optional=6),
     ]
     cut, every = len(rows) < len(order), comparison.has_all_pairs
-    lines = [sentences.rows_shown(len(rows), len(order), every_pair=every)] if cut else []
+    left_out = sentences.rows_shown(len(rows), len(order), every_pair=every) if cut else ""
     marked = any(str(cell).startswith(FLOOR) for column in columns for cell in column.cells)
-    lines += sentences.floor_legend(comparison, marked)
+    lines = [*sentences.floor_legend(comparison, marked)]
     if any(short[name] != name for side in ("run_a", "run_b") for name in found[side]):
         lines.append(sentences.LONG_NAMES)
-    return Table(columns, title=title, notes=lines, keys=len(keys))
+    return Table(columns, title=title, notes=lines, keys=len(keys), left_out=left_out)
 
 
 def _significant(comparison: Comparison, rows: Rows) -> dict[int, Tone]:
@@ -294,8 +294,8 @@ def summary_table(comparison: Comparison, top: int | None = None) -> Table:
         Column(p_name(tests[0]), list(map(format_p, found["p_adjusted"], floors))),
         Column("verdict", [sentences.verdict_in_words(comparison, *row) for row in rows]),
     ]
-    lines = [] if len(rows) == len(order) else [sentences.rows_shown(len(rows), len(order))]
-    return Table(columns, notes=lines, keys=2)
+    left_out = "" if len(rows) == len(order) else sentences.rows_shown(len(rows), len(order))
+    return Table(columns, keys=2, left_out=left_out)
 
 
 def focus_table(comparison: Comparison, top: int | None = None, widest: int | None = None) -> Table:
@@ -351,8 +351,8 @@ def slice_table(sliced: SlicedPairs, top: int | None = None, widest: int | None 
         Column(p_name(comparison.performance_tests[0]), p, tones=good),
         Column("remark", [sentences.slice_remark(sliced, *row) for row in rows], optional=3),
     ]
-    lines = [] if len(rows) == len(order) else [sentences.rows_shown(len(rows), len(order))]
-    return Table(columns, notes=lines, keys=len(keys))
+    left_out = "" if len(rows) == len(order) else sentences.rows_shown(len(rows), len(order))
+    return Table(columns, keys=len(keys), left_out=left_out)
 
 
 def tidy_slices(sliced: SlicedPairs, top: int | None = None) -> Table:
@@ -504,10 +504,10 @@ def _power_table(measure: Measure, one: Design, found: Designs) -> Table:
         Column("power", power.power[shown].tolist(), digits=DIGITS),
         Column("topics needed", [_many(count) for count in power.topics_needed[shown].tolist()], right=True),
     ]
-    rest = "" if len(shown) == len(order) else f"{len(shown)} of {len(order):,} pairs; json has all. "
-    notes = [f"{rest}{sentences.POWER}", *map(sentence, sentences.power_in_words(power))]
+    rest = "" if len(shown) == len(order) else f"{len(shown)} of {len(order):,} pairs; json has all."
+    notes = [sentences.POWER, *map(sentence, sentences.power_in_words(power))]
     title = f"{measure}: power at the differences seen"
-    return Table(columns, title=title, notes=notes, keys=2)
+    return Table(columns, title=title, notes=notes, keys=2, left_out=rest)
 
 
 def _many(count: float) -> str:

@@ -81,14 +81,14 @@ def pairs_table(plan: JudgingPlan, *, brief: bool, people: bool) -> Table:
     pairs.sort(key=lambda pair: (least_sure[pair], place[pair[0]], place[pair[1]]))
     words = _words(plan, pairs)
     notes = [sentences.stopping_note(words, plan.sure if stated else None, plan.parameters.depth)]
-    notes += [sentences.confidence_note(plan, words)] if stated else []
+    notes[0] += f" {sentences.confidence_note(plan, words)}" if stated else ""
     shown = pairs[:SHOWN] if brief else pairs
     columns = [] if holds is None else _holds_columns(plan, holds, shown, brief=brief)
     if holds is not None:
         notes.append(sentences.holds_note(holds))
         notes += [sentences.AGAINST] if CONCLUSIONS[-1] in columns[0].cells else []
-    if len(shown) < len(pairs):
-        notes.insert(0, sentences.some_pairs_note(len(shown), len(pairs), stated=stated))
+    some = len(shown) < len(pairs)
+    left_out = sentences.some_pairs_note(len(shown), len(pairs), stated=stated) if some else ""
     words = words[: len(shown)]
     return Table(
         [
@@ -101,6 +101,7 @@ def pairs_table(plan: JudgingPlan, *, brief: bool, people: bool) -> Table:
         ],
         title="Pairs of runs",
         notes=notes,
+        left_out=left_out,
         keys=2,
     )
 
@@ -156,7 +157,7 @@ def documents_table(plan: JudgingPlan, *, brief: bool) -> Table:
     """Return one row per document to judge, the most informative first."""
     shown = plan.picks[:SHOWN] if brief else plan.picks
     some = len(shown) < len(plan.picks)
-    notes = [sentences.some_documents_note(len(shown), len(plan.picks))] if some else []
+    left_out = sentences.some_documents_note(len(shown), len(plan.picks)) if some else ""
     stated, session = not plan.confidence.reason, plan.session
     weights = [pick.weight or 0.0 for pick in shown]
     most = max(weights, default=0.0)
@@ -172,7 +173,7 @@ def documents_table(plan: JudgingPlan, *, brief: bool) -> Table:
             else Column("weight", weights, digits=8),
         ],
         title="To judge next",
-        notes=notes,
+        left_out=left_out,
         keys=2,
     )
 

@@ -21,7 +21,7 @@ from sounding.core.text import fill_paragraph, percent, whole_percent
 UNKNOWN = "–"
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 LEAST_FOLD = 24  # columns that a text keeps where it is folded to fit a terminal
-MOST_NOTES = 3  # notes that people see without --notes
+MOST_NOTES = 3  # notes that people see without --notes, below tables and at the end together
 SCHEMA_VERSION = 1  # of JSON outputs; raise it when a key is removed or changes its meaning
 
 Cell = str | float | int | bool | None
@@ -56,6 +56,7 @@ class Table:
     facts: Mapping[str, Any] = field(default_factory=dict)  # keys that JSON has beside the rows
     keys: int = 1  # number of first columns that name a row; they are always shown
     caption: str | None = None  # with a caption LaTeX writes a whole table environment, for a paper
+    left_out: str = ""  # which rows are not shown, and how to see them
 
     @property
     def height(self) -> int:
@@ -148,8 +149,10 @@ def render_answer(
     """Return an answer as text: the headline, the tables, the first notes, and what to type next."""
     if format_name == "json":
         return render(with_facts(answer), format_name)
+    if not all_notes and format_name in ("table", "md"):
+        answer = _with_few_notes(answer)
+    notes = list(dict.fromkeys(answer.notes))
     body = render(answer.tables, format_name, width=width, prose=prose, marks=marks)
-    notes = shown_notes(answer.notes, all_notes=all_notes)
     if format_name == "latex":
         return "".join(f"% {line}\n" for line in [answer.headline, *notes]) + body
     if format_name == "md":
@@ -175,6 +178,21 @@ def shown_notes(notes: Sequence[str], *, all_notes: bool) -> list[str]:
         return notes
     rest = len(notes) - MOST_NOTES
     return [*notes[:MOST_NOTES], f"{rest} more note{'s' * (rest > 1)} with --notes."]
+
+
+def _with_few_notes(answer: Answer) -> Answer:
+    """Return the answer with the notes that people see; the first note at its end is always among them."""
+    own = list(dict.fromkeys(answer.notes))
+    room = MOST_NOTES - bool(own)
+    tables, hidden = [], 0
+    for table in answer.tables:
+        tables.append(replace(table, notes=table.notes[:room]))
+        hidden += len(table.notes) - len(tables[-1].notes)
+        room -= len(tables[-1].notes)
+    room += bool(own)
+    hidden += len(own[room:])
+    more = [f"{hidden} more note{'s' * (hidden > 1)} with --notes."] if hidden else []
+    return replace(answer, tables=tables, notes=[*own[:room], *more])
 
 
 def with_facts(answer: Answer) -> list[Table]:
@@ -252,7 +270,7 @@ def _text(table: Table, width: int | None, prose: int | None, marks: bool) -> st
     lines = [fill_paragraph(table.title, prose) if prose else table.title, ""] if table.title else []
     columns, dropped = _fitting(table.columns, width, table.keys)
     lines += _aligned(*_folded(columns, table.height, width), marks)
-    notes = [*([table.caption] if table.caption else []), *table.notes]
+    notes = [one for one in (table.left_out, table.caption, *table.notes) if one]
     if dropped:
         notes.insert(0, f"Columns left out to fit the width: {', '.join(column.name for column in dropped)}.")
     if notes:
@@ -366,7 +384,7 @@ def _markdown(tables: Sequence[Table]) -> str:
                 text = f"`{text}`" if column.code else markdown_text(text)
                 cells.append(f"**{text}**" if row in column.best else text)
             lines.append("| " + " | ".join(cells) + " |")
-        notes = [*([table.caption] if table.caption else []), *table.notes]
+        notes = [one for one in (table.left_out, table.caption, *table.notes) if one]
         lines += ["", *(f"{markdown_text(note)}  " for note in notes)] if notes else []
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)

@@ -331,7 +331,7 @@ def _audit_blocks(audited: Audit) -> Iterator[Shown | Drawn]:
         for chart in CHARTS_OF.get(name, ()):
             if chart in makers:
                 yield Drawn(name=chart, make=makers[chart], data=data)
-        for place, table in enumerate(section.tables):
+        for place, table in enumerate(section.with_headline()):
             yield Shown(name=name if not place else f"{name}-{place + 1}", table=_here(table), data=data)
 
 
@@ -343,8 +343,7 @@ def _left_out(audited: Audit) -> set[str]:
 
 def _here(table: Table) -> Table:
     """Return the table with notes about this page in place of notes about options of the command."""
-    notes = [note.replace(", the rest with --top N.", "; the download has all.") for note in table.notes]
-    return replace(table, notes=[note.replace(": --section topics)", ")") for note in notes])
+    return replace(table, notes=[note.replace(": --section topics)", ")") for note in table.notes])
 
 
 # -- how it was done -------------------------------------------------------------------------------

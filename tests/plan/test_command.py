@@ -177,6 +177,21 @@ def test_at_most_three_notes_are_shown_unless_all_are_asked_for(call: Call) -> N
     )
 
 
+def test_the_next_command_names_many_runs_so_that_it_can_be_pasted(call: Call, trial: Path) -> None:
+    runs = sorted((trial / "runs").iterdir())
+    (trial / "extra").mkdir(exist_ok=True)
+    for run in runs:
+        (trial / "extra" / f"{run.stem}.res").write_bytes(run.read_bytes())
+    (trial / "extra" / "notes.md").write_text("no run\n")
+    for given, typed in (
+        (sorted(map(str, (trial / "extra").glob("*.res"))), [f"{trial}/extra/*.res"]),
+        (list(map(str, runs)), [f"{trial}/runs/"]),
+        (list(map(str, runs[:5])), list(map(str, runs[:5]))),
+    ):
+        words = next_command(call("qrels.txt", *given, *QUICK)[1])
+        assert words[2 : words.index("--depth")] == typed
+
+
 def test_one_topic_can_be_asked_for(call: Call) -> None:
     _, out, _ = call("qrels.txt", "runs", *QUICK, "--topic", "52", "--next", "4", "--format", "csv")
     assert {row["topic"] for row in read(out)} == {"52"}
@@ -516,6 +531,7 @@ def test_without_a_stated_confidence_neither_draws_nor_a_forecast_table_are_show
     assert "confidence by draws" not in said
     assert "Judgments to a confidence" not in said
     assert "no forecast" in said
+    assert "Give more runs" in said
 
 
 @pytest.mark.parametrize("measure", ["ERR@10", "RR", "R@10", "AP(norm='b')@10"])
@@ -549,6 +565,8 @@ def test_the_fewest_judgments_that_prove_an_order_do_prove_it(
     )
     _, out, _ = call(str(judged), "runs", *words, "--view", "proof")
     assert out.startswith("It is proven that")
+    assert "──" not in out  # no empty table
+    assert next_command(out)[:1] == ["compare"]
     lines = judged.read_text().splitlines(keepends=True)
     judged.write_text("".join(lines[:-1]))
     _, out, _ = call(str(judged), "runs", *words, "--view", "proof")

@@ -235,6 +235,20 @@ def test_an_unknown_format_names_near_ones() -> None:
         render([small()], "cvs")
 
 
+def test_notes_below_tables_count_among_the_three_and_two_places_are_for_those_of_the_answer() -> None:
+    table = Table([Column("run", ["a"])], notes=[f"legend {n}" for n in range(3)], left_out="1 of 9 rows.")
+    for form in ("table", "md"):
+        text = render_answer(Answer("Yes.", [table, table], ["of all", "too"]), form)
+        shown = [word for word in ("legend 0", "legend 1", "legend 2", "of all", "too") if word in text]
+        assert shown == ["legend 0", "of all", "too"]
+        assert "5 more notes with --notes." in text
+        assert text.count("1 of 9 rows.") == 2
+        alone = render_answer(Answer("Yes.", [table]), form)
+        assert "legend 2" in alone
+        assert "--notes" not in alone
+        assert "too" in render_answer(Answer("Yes.", [table, table], ["too"]), form, all_notes=True)
+
+
 def test_paths_in_notes_stay_whole() -> None:
     path = "/somewhere/with-many-hyphens/in-its-name/results-of-the-day-before-yesterday.json"
     for before in range(1, 60):

@@ -121,7 +121,7 @@ def _notes(result: JudgingPlan, options: PlanOptions) -> list[str]:
     if options.format_name == QRELS:
         judged = options.qrels != NOTHING
         notes = [sentences.APPEND.format(qrels=options.qrels) if judged else sentences.TEMPLATE]
-    notes += sentences.unstated_notes(result.confidence)
+    notes += sentences.unstated_notes(result)
     notes += sentences.binary_note(result)
     notes += [] if options.wanted is None else sentences.forecast_notes(result)
     notes += [] if result.cut is None else [result.cut]
@@ -149,10 +149,10 @@ def _following(result: JudgingPlan, options: PlanOptions) -> str | None:
     """Return the next command: a template of these documents, or the comparison if none is left."""
     if options.format_name == QRELS:
         return None
-    if not result.picks:
-        judged = options.qrels != NOTHING
-        return suggest("compare", keep=("measure", "qrels_format", "run_format")) if judged else None
     pair = ("--pair", *options.pair) if options.pair else ()
+    if not result.picks or (result.proof is not None and not result.proof.judgments):
+        judged = options.qrels != NOTHING
+        return suggest("compare", *pair, keep=("measure", "qrels_format", "run_format")) if judged else None
     if result.proof is not None:
         return suggest("plan", *pair, keep=KEPT)
     return suggest("plan", *pair, "-o", TEMPLATE, keep=KEPT)
@@ -210,9 +210,10 @@ def _tables(result: JudgingPlan, options: PlanOptions, *only: View) -> list[Tabl
         "pairs": lambda: tables.pairs_table(result, brief=brief, people=people),
         "documents": lambda: tables.documents_table(result, brief=brief),
         "forecast": lambda: tables.forecast_table(result, options.seconds),
-        "proof": lambda: tables.proof_table(result),
+        "proof": lambda: tables.proof_table(result, people=people),
     }
     views = only or _views(options)
     facts = tables.plan_facts(result, options.seconds)
-    without = brief and result.forecasts is None  # a note says why
-    return [replace(every[view](), facts=facts) for view in views if not (without and view == "forecast")]
+    made = [replace(every[view](), facts=facts) for view in views]
+    # The headline says why there is no proof, and a note why there is no forecast.
+    return [table for table in made if table.height or not people]

@@ -11,8 +11,8 @@ from sounding.core.text import format_chance, judging_time, plural
 from sounding.measures import parse
 from sounding.plan.forecast import FIRST_CHECK, JudgingForecast, expected_range
 from sounding.plan.result import JudgingPlan, Proof
+from sounding.relevance.basis import LEAST_RUNS
 from sounding.runs.ranking import Values
-from sounding.selection.mtc.confidence import Confidence
 from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN
 
 NOTHING_JUDGED = "Nothing judged yet: this order is only what the runs agree on."
@@ -25,6 +25,11 @@ AGAINST = (
     "conclusion worse: with unjudged documents counted as nonrelevant the run is behind; by expected values"
     " it is ahead."
 )
+FEW_RUNS = (
+    f"With fewer than {LEAST_RUNS} runs, plan would believe whatever the few agree on, because it chose the"
+    " judged documents itself. Give more runs of the collection."
+)
+USE_HOLDS = "The column holds needs only 2 runs: the chance that today's conclusion stands."
 NO_FORECAST = "There is no forecast, because no confidence can be stated."
 STAY_EQUAL = "Runs that are equal, or nearly so, stay below that confidence even if everything is judged."
 FIRST_AND_LAST = "first and last: mean confidence over the pairs, before and after the simulated judgments."
@@ -49,8 +54,9 @@ def headline(plan: JudgingPlan, seconds: float, *, proofs: bool) -> str:
 
 
 PROOF = (
-    "Algorithm 1 of Carterette et al. (2006), with the outcome that helps most; chance: that a document turns"
-    " out so. The best run of luck: expect to need more."
+    "Rows stand in the order in which Algorithm 1 of Carterette et al. (2006) would judge. proves if: the"
+    " judgment that brings the proof nearer; chance: that the document is judged so. The number assumes that"
+    " every document is; expect to need more."
 )
 
 
@@ -97,11 +103,15 @@ def truth_note(plan: JudgingPlan) -> str:
     )
 
 
-def unstated_notes(confidence: Confidence) -> list[str]:
-    """Say why no confidence is stated, if the headline only says that nothing is judged."""
-    if not confidence.reason or confidence.judgments:
+def unstated_notes(plan: JudgingPlan) -> list[str]:
+    """Say why no confidence is stated, unless the headline does, and what to do if there are few runs."""
+    confidence, holds = plan.confidence, plan.holds
+    if not confidence.reason:
         return []
-    return [f"No confidence can be stated: {confidence.reason}."]
+    notes = [] if confidence.judgments else [f"No confidence can be stated: {confidence.reason}."]
+    if len(confidence.runs) < LEAST_RUNS:
+        notes.append(FEW_RUNS if holds is None or holds.reason else f"{FEW_RUNS} {USE_HOLDS}")
+    return notes
 
 
 def binary_note(plan: JudgingPlan) -> list[str]:
@@ -238,6 +248,6 @@ def some_pairs_note(shown: int, pairs: int, *, stated: bool) -> str:
     return f"The {shown} {which} of {plural(pairs, 'pair')}; --view pairs shows all."
 
 
-def some_documents_note(shown: int, documents: int) -> str:
+def some_documents_note(shown: int, documents: int, file: str = "next.qrels") -> str:
     """Say that the table shows only some of the documents."""
-    return f"The first {shown} of {plural(documents, 'document')}; -o next.qrels has all."
+    return f"The first {shown} of {plural(documents, 'document')}; -o {file} has all."

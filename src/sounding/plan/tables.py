@@ -16,7 +16,7 @@ from sounding.core.text import format_chance, hours
 from sounding.plan import sentences
 from sounding.plan.forecast import JudgingForecast, expected_range
 from sounding.plan.result import JudgingPlan
-from sounding.render.tables import Column, Table
+from sounding.render.tables import UNKNOWN, Column, Table
 from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN, SHOWN
 
 SAME = 1e-12  # values that differ by less are equal up to rounding
@@ -43,20 +43,26 @@ def ranking_table(plan: JudgingPlan, *, people: bool) -> Table:
     )
 
 
-def proof_table(plan: JudgingPlan) -> Table:
+def proof_table(plan: JudgingPlan, *, people: bool) -> Table:
     """Return the documents whose judgments would prove the order of a pair, and the grades that do."""
     names, proof = plan.retrieved, plan.proof
-    steps = [] if proof is None or proof.judgments is None else proof.judgments
+    every = [] if proof is None or proof.judgments is None else proof.judgments
+    steps = every[:SHOWN] if people else every
     documents = [document for document, _ in steps]
+    chances = [_chance_of(plan, *step) for step in steps]
+    shown = [UNKNOWN if chance is None else format_chance(chance) for chance in chances]
     return Table(
         [
             Column("topic", [names.topics[names.topic[document]] for document in documents]),
             Column("doc", [names.docs.text(document) for document in documents]),
             Column("proves if", ["relevant" if relevant else "nonrelevant" for _, relevant in steps]),
-            Column("chance", [_chance_of(plan, *step) for step in steps], digits=3),
+            Column("chance", shown, right=True) if people else Column("chance", chances, digits=3),
         ],
         title="Fewest judgments that could prove the order",
         notes=[sentences.PROOF] if steps else [],
+        left_out=sentences.some_documents_note(len(steps), len(every), "proof.csv")
+        if len(steps) < len(every)
+        else "",
         keys=2,
     )
 
@@ -80,15 +86,15 @@ def pairs_table(plan: JudgingPlan, *, brief: bool, people: bool) -> Table:
     least_sure = chance if stated else gap
     pairs.sort(key=lambda pair: (least_sure[pair], place[pair[0]], place[pair[1]]))
     words = _words(plan, pairs)
-    notes = [sentences.stopping_note(words, plan.sure if stated else None, plan.parameters.depth)]
-    notes[0] += f" {sentences.confidence_note(plan, words)}" if stated else ""
+    state = sentences.stopping_note(words, plan.sure if stated else None, plan.parameters.depth)
+    state += f" {sentences.confidence_note(plan, words)}" if stated else ""
     shown = pairs[:SHOWN] if brief else pairs
     columns = [] if holds is None else _holds_columns(plan, holds, shown, brief=brief)
-    if holds is not None:
-        notes.append(sentences.holds_note(holds))
-        notes += [sentences.AGAINST] if CONCLUSIONS[-1] in columns[0].cells else []
+    notes = [] if holds is None else [sentences.holds_note(holds)]
+    if holds is not None and CONCLUSIONS[-1] in columns[0].cells:
+        notes[0] += f" {sentences.AGAINST}"
     some = len(shown) < len(pairs)
-    left_out = sentences.some_pairs_note(len(shown), len(pairs), stated=stated) if some else ""
+    counted = f"{sentences.some_pairs_note(len(shown), len(pairs), stated=stated)} {state}" if some else state
     words = words[: len(shown)]
     return Table(
         [
@@ -101,7 +107,7 @@ def pairs_table(plan: JudgingPlan, *, brief: bool, people: bool) -> Table:
         ],
         title="Pairs of runs",
         notes=notes,
-        left_out=left_out,
+        left_out=counted,
         keys=2,
     )
 

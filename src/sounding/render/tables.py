@@ -56,7 +56,7 @@ class Table:
     facts: Mapping[str, Any] = field(default_factory=dict)  # keys that JSON has beside the rows
     keys: int = 1  # number of first columns that name a row; they are always shown
     caption: str | None = None  # with a caption LaTeX writes a whole table environment, for a paper
-    left_out: str = ""  # which rows are not shown, and how to see them
+    left_out: str = ""  # which rows are not shown, and how to see them; counts of all rows
 
     @property
     def height(self) -> int:
@@ -181,15 +181,16 @@ def shown_notes(notes: Sequence[str], *, all_notes: bool) -> list[str]:
 
 
 def _with_few_notes(answer: Answer) -> Answer:
-    """Return the answer with the notes that people see; the first note at its end is always among them."""
+    """Return the answer with the notes that people see; its own first two are always among them."""
     own = list(dict.fromkeys(answer.notes))
-    room = MOST_NOTES - bool(own)
+    kept = min(len(own), MOST_NOTES - 1)
+    room = MOST_NOTES - kept
     tables, hidden = [], 0
     for table in answer.tables:
         tables.append(replace(table, notes=table.notes[:room]))
         hidden += len(table.notes) - len(tables[-1].notes)
         room -= len(tables[-1].notes)
-    room += bool(own)
+    room += kept
     hidden += len(own[room:])
     more = [f"{hidden} more note{'s' * (hidden > 1)} with --notes."] if hidden else []
     return replace(answer, tables=tables, notes=[*own[:room], *more])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shlex
 import sys
@@ -9,6 +10,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from fnmatch import fnmatchcase
+from itertools import groupby
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -260,16 +264,27 @@ def suggest(verb: str, *words: str, keep: Sequence[str] = (), first: Sequence[st
 
 
 def _short_runs(runs: Sequence[str]) -> list[str]:
-    """Return the runs as a person types them: a folder in place of all its files."""
+    """Return the runs as a person types them: a folder, or a pattern, in place of many of its files."""
     if len(runs) <= MOST_TYPED:
         return [*runs]
-    folders = {Path(run).parent for run in runs}
-    if len(folders) == 1:
-        (folder,) = folders
-        listed = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
-        if listed == {Path(run).name for run in runs}:
-            return [f"{folder}/"]
-    return [*runs[:MOST_TYPED], "..."]
+    short: list[str] = []
+    for folder, group in groupby(map(Path, runs), key=lambda run: run.parent):
+        names = [run.name for run in group]
+        short += _short_names(folder, names) if folder.is_dir() else [str(folder / name) for name in names]
+    return short
+
+
+def _short_names(folder: Path, names: Sequence[str]) -> list[str]:
+    """Return what stands for exactly these files of a folder: the folder, a pattern, or their names."""
+    listed = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    if listed == set(names):
+        return [f"{folder}/"]
+    begin = commonprefix(names)  # noqa: RUF071 - letters are meant
+    end = commonprefix([name[::-1] for name in names])[::-1]  # noqa: RUF071
+    for pattern in (f"*{Path(names[0]).suffix}", f"{glob.escape(begin)}*{glob.escape(end)}"):
+        if {name for name in listed if fnmatchcase(name, pattern)} == set(names):
+            return [f"{folder}/{pattern}"]
+    return [str(folder / name) for name in names]
 
 
 def write_text(text: str, output: Path | None) -> None:

@@ -722,7 +722,7 @@ def test_a_distance_is_of_the_means_and_its_volatility_is_not_drawn(call: Call, 
 
 def test_a_quiet_table_leaves_out_what_to_heed(call: Call) -> None:
     asked = ("qrels.txt", "runs", "-m", "AP", "--depths", "5")
-    loud, quiet = call(*asked)[1], call(*asked, "--quiet")[1]
+    loud, quiet = (call(*asked, "--notes", *more)[1] for more in ((), ("--quiet",)))
     assert "Utility beside recall" in loud or "Depths fixed beforehand" in loud
     assert "Depths fixed beforehand" not in quiet
     assert quiet.splitlines()[0] == loud.splitlines()[0]

@@ -76,7 +76,7 @@ def people(
         for name, text in chosen.items()
     ]
     left_out = sentences.rows_shown(shown.height, frame.height) if shown.height < frame.height else ""
-    return Table(columns, title=title, notes=notes, keys=keys, left_out=left_out)
+    return Table(columns, title=title, notes=notes, keys=keys, summary=left_out)
 
 
 def known(value: float) -> float | None:

@@ -218,7 +218,7 @@ def people_pairs(
     lines = [*sentences.floor_legend(comparison, marked)]
     if any(short[name] != name for side in ("run_a", "run_b") for name in found[side]):
         lines.append(sentences.LONG_NAMES)
-    return Table(columns, title=title, notes=lines, keys=len(keys), left_out=left_out)
+    return Table(columns, title=title, notes=lines, keys=len(keys), summary=left_out)
 
 
 def _significant(comparison: Comparison, rows: Rows) -> dict[int, Tone]:
@@ -295,7 +295,7 @@ def summary_table(comparison: Comparison, top: int | None = None) -> Table:
         Column("verdict", [sentences.verdict_in_words(comparison, *row) for row in rows]),
     ]
     left_out = "" if len(rows) == len(order) else sentences.rows_shown(len(rows), len(order))
-    return Table(columns, keys=2, left_out=left_out)
+    return Table(columns, keys=2, summary=left_out)
 
 
 def focus_table(comparison: Comparison, top: int | None = None, widest: int | None = None) -> Table:
@@ -352,7 +352,7 @@ def slice_table(sliced: SlicedPairs, top: int | None = None, widest: int | None 
         Column("remark", [sentences.slice_remark(sliced, *row) for row in rows], optional=3),
     ]
     left_out = "" if len(rows) == len(order) else sentences.rows_shown(len(rows), len(order))
-    return Table(columns, keys=len(keys), left_out=left_out)
+    return Table(columns, keys=len(keys), summary=left_out)
 
 
 def tidy_slices(sliced: SlicedPairs, top: int | None = None) -> Table:
@@ -507,7 +507,7 @@ def _power_table(measure: Measure, one: Design, found: Designs) -> Table:
     rest = "" if len(shown) == len(order) else f"{len(shown)} of {len(order):,} pairs; json has all."
     notes = [sentences.POWER, *map(sentence, sentences.power_in_words(power))]
     title = f"{measure}: power at the differences seen"
-    return Table(columns, title=title, notes=notes, keys=2, left_out=rest)
+    return Table(columns, title=title, notes=notes, keys=2, summary=rest)
 
 
 def _many(count: float) -> str:

@@ -63,7 +63,8 @@ def people_table(found: DepthStudy, *, title: str = "") -> Table:
         columns.append(Column("open", cells, right=True, joined=True))
     shares = [shown_number(value, 2) for value in rows["assessment"]]
     columns.append(Column("A_p", shares, right=True, joined=True))
-    return Table(columns, title=title, notes=[*_explained(found)], keys=2)
+    legend, *empty = _explained(found)
+    return Table(columns, title=title, notes=[legend], keys=2, summary=" ".join(empty))
 
 
 def _explained(found: DepthStudy) -> Iterator[str]:
@@ -159,7 +160,7 @@ def _run_table(found: DepthStudy, one: OverDepth) -> Table:
         if (depths := _silent(intervals, found.procedure.alpha))
     ]
     title = f"{one.name}: mean and judged share of each run"
-    return Table(columns, title=title, notes=[sentences.interval_widths(widths), *silent])
+    return Table(columns, title=title, notes=[sentences.interval_widths(widths)], summary=" ".join(silent))
 
 
 def _silent(intervals: Intervals, alpha: float) -> list[int]:
@@ -203,9 +204,9 @@ def _pair_table(pair: PairOverDepth, depths: Sequence[int]) -> Table:
     notes = [
         f"{sentences.ERROR_BARS} {_swaps(pair)}".rstrip(),
         *([f"Case {meant}."] if meant else []),
-        *([] if all(cases) else [sentences.NO_CASE]),
     ]
-    return Table(columns, title=f"{pair.measure}: {a} and {b} over depth", notes=notes)
+    empty = "" if all(cases) else sentences.NO_CASE
+    return Table(columns, title=f"{pair.measure}: {a} and {b} over depth", notes=notes, summary=empty)
 
 
 def _swaps(pair: PairOverDepth) -> str:

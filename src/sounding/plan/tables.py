@@ -60,7 +60,7 @@ def proof_table(plan: JudgingPlan, *, people: bool) -> Table:
         ],
         title="Fewest judgments that could prove the order",
         notes=[sentences.PROOF] if steps else [],
-        left_out=sentences.some_documents_note(len(steps), len(every), "proof.csv")
+        summary=sentences.some_documents_note(len(steps), len(every), "proof.csv")
         if len(steps) < len(every)
         else "",
         keys=2,
@@ -107,7 +107,7 @@ def pairs_table(plan: JudgingPlan, *, brief: bool, people: bool) -> Table:
         ],
         title="Pairs of runs",
         notes=notes,
-        left_out=counted,
+        summary=counted,
         keys=2,
     )
 
@@ -179,7 +179,7 @@ def documents_table(plan: JudgingPlan, *, brief: bool) -> Table:
             else Column("weight", weights, digits=8),
         ],
         title="To judge next",
-        left_out=left_out,
+        summary=left_out,
         keys=2,
     )
 

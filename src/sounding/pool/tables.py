@@ -194,7 +194,7 @@ def summary_tables(foresight: Foresight, seconds: float) -> list[Table]:
         else:
             shown.append(replace(column, cells=cells, optional=int(column.name in ("group", "kind"))))
     rest = f"The {MOST} least covered of {len(order)} runs; csv has all." if len(order) > MOST else ""
-    about = Table(shown, title="Runs", notes=[sentences.IN_POOL, sentences.WOULD_ADD], left_out=rest)
+    about = Table(shown, title="Runs", notes=[sentences.IN_POOL, sentences.WOULD_ADD], summary=rest)
     return [_size_table(foresight, seconds), _group_table(foresight), about]
 
 

@@ -111,7 +111,7 @@ def _notebook_table(table: Table) -> str:
         columns = [replace(column, cells=column.cells[:NOTEBOOK_ROWS]) for column in table.columns]
         notes = [f"{NOTEBOOK_ROWS} of {table.height:,} rows.", *table.notes]
         table = replace(table, columns=columns, notes=notes)
-    notes = [f"<p>{escape(note)}</p>" for note in (table.left_out, *table.notes) if note]
+    notes = [f"<p>{escape(note)}</p>" for note in (table.summary, *table.notes) if note]
     return f"{html_table(table)}\n{''.join(notes)}"
 
 

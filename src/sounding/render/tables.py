@@ -56,7 +56,7 @@ class Table:
     facts: Mapping[str, Any] = field(default_factory=dict)  # keys that JSON has beside the rows
     keys: int = 1  # number of first columns that name a row; they are always shown
     caption: str | None = None  # with a caption LaTeX writes a whole table environment, for a paper
-    left_out: str = ""  # which rows are not shown, and how to see them; counts of all rows
+    summary: str = ""  # counts, and which rows are not shown; always printed below the rows
 
     @property
     def height(self) -> int:
@@ -181,19 +181,21 @@ def shown_notes(notes: Sequence[str], *, all_notes: bool) -> list[str]:
 
 
 def _with_few_notes(answer: Answer) -> Answer:
-    """Return the answer with the notes that people see; its own first two are always among them."""
+    """Return the answer with the notes that people see: the legend of every table, and the most important.
+
+    A legend is the first note of a table. There are more than three notes only below several tables.
+    """
     own = list(dict.fromkeys(answer.notes))
-    kept = min(len(own), MOST_NOTES - 1)
-    room = MOST_NOTES - kept
-    tables, hidden = [], 0
+    legends = sum(bool(table.notes) for table in answer.tables)
+    kept = min(len(own), max(1, MOST_NOTES - legends))
+    room = max(0, MOST_NOTES - legends - kept)
+    tables, hidden = [], len(own) - kept
     for table in answer.tables:
-        tables.append(replace(table, notes=table.notes[:room]))
+        tables.append(replace(table, notes=table.notes[: 1 + room]))
+        room -= max(0, len(tables[-1].notes) - 1)
         hidden += len(table.notes) - len(tables[-1].notes)
-        room -= len(tables[-1].notes)
-    room += kept
-    hidden += len(own[room:])
     more = [f"{hidden} more note{'s' * (hidden > 1)} with --notes."] if hidden else []
-    return replace(answer, tables=tables, notes=[*own[:room], *more])
+    return replace(answer, tables=tables, notes=[*own[:kept], *more])
 
 
 def with_facts(answer: Answer) -> list[Table]:
@@ -271,7 +273,7 @@ def _text(table: Table, width: int | None, prose: int | None, marks: bool) -> st
     lines = [fill_paragraph(table.title, prose) if prose else table.title, ""] if table.title else []
     columns, dropped = _fitting(table.columns, width, table.keys)
     lines += _aligned(*_folded(columns, table.height, width), marks)
-    notes = [one for one in (table.left_out, table.caption, *table.notes) if one]
+    notes = [one for one in (table.summary, table.caption, *table.notes) if one]
     if dropped:
         notes.insert(0, f"Columns left out to fit the width: {', '.join(column.name for column in dropped)}.")
     if notes:
@@ -385,7 +387,7 @@ def _markdown(tables: Sequence[Table]) -> str:
                 text = f"`{text}`" if column.code else markdown_text(text)
                 cells.append(f"**{text}**" if row in column.best else text)
             lines.append("| " + " | ".join(cells) + " |")
-        notes = [one for one in (table.left_out, table.caption, *table.notes) if one]
+        notes = [one for one in (table.summary, table.caption, *table.notes) if one]
         lines += ["", *(f"{markdown_text(note)}  " for note in notes)] if notes else []
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)

@@ -110,7 +110,7 @@ def test_few_topics_are_warned_of(call: Call, trial: Path, tmp_path: Path) -> No
     kept = sorted({line.split()[0] for line in lines})[:24]
     for name in ("one.txt", "two.txt"):
         (tmp_path / name).write_text("".join(line for line in lines if line.split()[0] in kept))
-    _, out, _ = call(str(tmp_path / "one.txt"), str(tmp_path / "two.txt"), *FEW)
+    _, out, _ = call(str(tmp_path / "one.txt"), str(tmp_path / "two.txt"), *FEW, "--notes")
     assert "Only 24 topics, fewer than 25" in flat(out)
     assert "fewer than 25" not in call(*THREE, *FEW, "--notes")[1]
 
@@ -501,7 +501,7 @@ def test_bad_input_gets_one_line(call: Call, arguments: tuple[str, ...], told: s
 def test_nothing_is_left_unexplained_where_assessors_share_little(call: Call, trial: Path) -> None:
     (trial / "one.qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 c 1\n3 0 x 0\n3 0 y 0\n4 0 p 1\n")
     (trial / "two.qrels").write_text("1 0 a 1\n1 0 b 1\n2 0 e 1\n3 0 x 0\n3 0 y 0\n")
-    _, out, _ = call("one.qrels", "two.qrels", "--resamples", "20")
+    _, out, _ = call("one.qrels", "two.qrels", "--resamples", "20", "--notes")
     assert "nan" not in out.lower()
     assert "No overlap for 1 topic (2): no document was judged by all of them." in flat(out)
     assert "No overlap for 1 topic (3): nobody found a relevant document." in flat(out)

@@ -875,7 +875,7 @@ def test_a_comparison_is_drawn(call: Call, trial: Path, tmp_path: Path, view: tu
 def test_depths_print_cases_moves_examples_and_scenarios(call: Call) -> None:
     status, out, _ = call(
         "qrels.txt", "runs", "-m", "P", "-m", "AP", "--depths", "5,20,100", "--test", "anova",
-        "--info", "info.tsv",
+        "--info", "info.tsv", "--notes",
     )  # fmt: skip
     assert status == 0
     assert "P: shares of pairs in cases 1, 2, 3 and 4" in out

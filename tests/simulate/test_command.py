@@ -100,7 +100,7 @@ def test_the_table_for_people_has_means_over_seeds_and_what_it_cost(call: Call) 
 
 
 def test_documents_that_nobody_judged_are_counted(call: Call) -> None:
-    out = call("some", "one", "two", *QUICK)[1]
+    out = call("some", "one", "two", *QUICK, "--notes")[1]
     assert "the 2 unjudged of 4 documents count as nonrelevant." in words(out)  # d3 and d4 of topic 1
 
 

@@ -122,7 +122,7 @@ def notes(comparison: Comparison, *, intervals: bool = True, every: bool = True)
     lines = [*_uneven(comparison), *_assessed_otherwise(comparison)]
     if comparison.only_relevant:
         lines = [ONLY_RELEVANT]
-    lines += [*_changed_policies(comparison), *comparison.notes]
+    lines = [*_changed_policies(comparison), *lines, *comparison.notes]
     if comparison.holds is not None:
         lines.append(comparison.holds.describe())
     lines += _omnibus_notes(comparison)

@@ -22,6 +22,7 @@ UNKNOWN = "–"
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 LEAST_FOLD = 24  # columns that a text keeps where it is folded to fit a terminal
 MOST_NOTES = 3  # notes that people see without --notes, below tables and at the end together
+LEAST_NOTES = 2  # notes at the end, however many stand below tables
 SCHEMA_VERSION = 1  # of JSON outputs; raise it when a key is removed or changes its meaning
 
 Cell = str | float | int | bool | None
@@ -181,21 +182,16 @@ def shown_notes(notes: Sequence[str], *, all_notes: bool) -> list[str]:
 
 
 def _with_few_notes(answer: Answer) -> Answer:
-    """Return the answer with the notes that people see: the legend of every table, and the most important.
+    """Return the answer with the notes that people see: those of the tables, and the most important others.
 
-    A legend is the first note of a table. There are more than three notes only below several tables.
+    There are three in all, unless the tables alone have two or more.
     """
+    below = sum(len(table.notes) for table in answer.tables)
     own = list(dict.fromkeys(answer.notes))
-    legends = sum(bool(table.notes) for table in answer.tables)
-    kept = min(len(own), max(1, MOST_NOTES - legends))
-    room = max(0, MOST_NOTES - legends - kept)
-    tables, hidden = [], len(own) - kept
-    for table in answer.tables:
-        tables.append(replace(table, notes=table.notes[: 1 + room]))
-        room -= max(0, len(tables[-1].notes) - 1)
-        hidden += len(table.notes) - len(tables[-1].notes)
-    more = [f"{hidden} more note{'s' * (hidden > 1)} with --notes."] if hidden else []
-    return replace(answer, tables=tables, notes=[*own[:kept], *more])
+    kept = max(LEAST_NOTES, MOST_NOTES - below)
+    hidden = len(own) - kept
+    more = [f"{hidden} more note{'s' * (hidden > 1)} with --notes."] if hidden > 0 else []
+    return replace(answer, notes=[*own[:kept], *more])
 
 
 def with_facts(answer: Answer) -> list[Table]:

@@ -618,6 +618,17 @@ def added_columns(depth: int) -> str:
     )
 
 
+def rise_by_adding(k: int, same: float | None, others: float | None) -> str:
+    """Say how far pooling one more run raises the judged share of other runs; None: there are none."""
+    raised = [
+        f"that of other runs of its group by {same:.4f}" if same is not None else "",
+        f"that of runs of other groups by {others:.4f}" if others is not None else "",
+    ]
+    if not any(raised):
+        return f"No pooled run shows what pooling one more does to A_p@{k}."
+    return f"Pooling one more run raises A_p@{k}: {', '.join(filter(None, raised))} on average."
+
+
 def fusion_assessed(k: int, fused: float, pooled: Sequence[float]) -> str:
     """Say how far the fusion of the pooled runs is judged without having been pooled."""
     behind = sum(share < fused for share in pooled)

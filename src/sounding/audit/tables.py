@@ -531,7 +531,10 @@ def added_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
             digits=digits, top=top,
         ),
     ]  # fmt: skip
-    return AuditSection(frame=frame, tables=tables, facts={"added": summary.to_dicts()})
+    pooled = summary.filter((polars.col("k") == found.ks[-1]) & (polars.col("pooled") == "yes"))
+    rise = pooled.select("same_group", "other_groups").row(0) if pooled.height else (None, None)
+    answer = sentences.rise_by_adding(found.ks[-1], *rise)
+    return AuditSection(headline=answer, frame=frame, tables=tables, facts={"added": summary.to_dicts()})
 
 
 ADDED_ORDER = {"yes": 0, "no": 1, "new": 2, FUSION: 3}

@@ -121,16 +121,13 @@ class RunWeights:
 
     def fitted(self, evidence: Evidence, near: Belief | None = None) -> RunWeightedBelief:
         """Fit the weights to these judgments; `near` is a fit to nearly the same ones, to begin from."""
-        judged = (
-            self.features.rows[evidence.documents],
-            self.features.topic[evidence.documents],
-            evidence.relevant,
-        )
+        rows, documents = self.features.rows, evidence.documents
+        topic, relevant = self.features.topic[documents], evidence.relevant
         begin = near.solution if isinstance(near, RunWeightedBelief) else None
-        some = every = Regression.of(*judged, MOST_WORK)
+        some = every = Regression.of(rows, topic, relevant, documents=documents, work=MOST_WORK)
         spreads, nearly = some.learned(begin)
-        if len(some.topics) < len(np.unique(judged[1])):
-            every = Regression.of(*judged)
+        if len(some.topics) < len(np.unique(topic)):
+            every = Regression.of(rows, topic, relevant, documents=documents)
         else:
             begin = nearly
         return RunWeightedBelief(self.features, every.solved(spreads, begin))

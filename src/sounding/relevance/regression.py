@@ -121,18 +121,28 @@ class Regression:
 
     @staticmethod
     def of(
-        rows: NDArray[np.float32], topic: Counts, relevant: NDArray[np.bool_], work: int | None = None
+        rows: NDArray[np.float32],
+        topic: Counts,
+        relevant: NDArray[np.bool_],
+        *,
+        documents: Counts | None = None,
+        work: int | None = None,
     ) -> Regression:
-        """Arrange judgments; `work`: only of some topics, spread evenly, whose fit costs about this much."""
+        """Arrange judgments: of these `documents`, each with its row; None: of every row.
+
+        `topic` and `relevant` are theirs. `work`: take only some topics, spread evenly, whose fit costs about
+        this much.
+        """
+        judged = np.arange(len(topic)) if documents is None else documents
         topics, number, sizes = np.unique(topic, return_inverse=True, return_counts=True)
-        cost = max(rows.size * rows.shape[1], 1)
+        cost = max(len(topic) * rows.shape[1] ** 2, 1)
         if work is not None and (count := max(1, len(topics) * work // cost)) < len(topics):
             chosen = np.isin(number, np.linspace(0, len(topics) - 1, count).astype(np.int64))
-            return Regression.of(rows[chosen], topic[chosen], relevant[chosen])
+            return Regression.of(rows, topic[chosen], relevant[chosen], documents=judged[chosen])
         order = np.argsort(number, kind="stable")
-        starts = np.cumsum(sizes) - sizes
+        judged, relevant, starts = judged[order], relevant[order], np.cumsum(sizes) - sizes
         chunks = tuple(
-            _chunk(rows, relevant, order, starts[some], sizes[some], some)
+            _chunk(rows, judged, relevant, starts[some], sizes[some], some)
             for some in _alike(sizes, rows.shape[1])
         )
         return Regression(topics, rows.shape[1], chunks)
@@ -296,11 +306,12 @@ def _alike(sizes: Counts, features: int) -> Iterator[Counts]:
 
 
 def _chunk(
-    rows: NDArray[np.float32], relevant: NDArray[np.bool_], order: Counts, starts: Counts, sizes: Counts,
+    rows: NDArray[np.float32], judged: Counts, relevant: NDArray[np.bool_], starts: Counts, sizes: Counts,
     topics: Counts,
 ) -> _Chunk:  # fmt: skip
     column = np.arange(int(sizes[0]))
     real = column < sizes[:, np.newaxis]
-    at = order[np.minimum(starts[:, np.newaxis] + column, len(order) - 1)]
-    padded = rows[at] * real[:, :, np.newaxis].astype(np.float32)
+    at = np.minimum(starts[:, np.newaxis] + column, len(judged) - 1)
+    padded = rows[judged[at]]
+    padded[~real] = 0
     return _Chunk(topics, padded, (relevant[at] & real).astype(np.float64), real.astype(np.float64))

@@ -380,7 +380,7 @@ def _by_topic_and_position(topic: Places, positions: Places, size: int) -> Place
     order: Places | None = None
     falls = np.count_nonzero(positions[1:] < positions[:-1])
     if falls:
-        order = _by_position(positions, size) if falls > size >> 6 else np.argsort(positions, kind="stable")
+        order = by_position(positions, size) if falls > size >> 6 else np.argsort(positions, kind="stable")
         topic = topic.take(order)
     if (topic[1:] < topic[:-1]).any():
         # NumPy sorts 16-bit integers by radix
@@ -390,7 +390,7 @@ def _by_topic_and_position(topic: Places, positions: Places, size: int) -> Place
     return order
 
 
-def _by_position(positions: Places, size: int) -> Places:
+def by_position(positions: Places, size: int) -> Places:
     """Return the order by distinct positions; faster than sorting if they are far from sorted."""
     held = np.full(size, -1)
     held[positions] = np.arange(len(positions))

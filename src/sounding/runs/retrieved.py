@@ -16,7 +16,7 @@ from sounding.data.fast.keys import pair_keys
 from sounding.data.fast.tokens import MARGIN, Tokens, Words, digests, same_words
 from sounding.data.reading import EachRun, check_topics, map_runs
 from sounding.data.tables import Qrels, Run, byte_order
-from sounding.runs.align import Judged, order_documents, prepare
+from sounding.runs.align import Judged, by_position, order_documents, prepare
 from sounding.runs.ranking import Counts, TieBlocks, Values
 
 Numbers = NDArray[np.int32]
@@ -261,7 +261,7 @@ def _first_documents(
     chosen = np.array([wanted is None or topic in wanted for topic in run.topics], np.bool_)
     rows = np.repeat(chosen, run.sizes).nonzero()[0]
     positions, _ = order_documents(run, rows, policies)
-    order = np.argsort(positions)
+    order = by_position(positions, len(run.docs))
     ordered = rows[order]
     topic = np.repeat(np.arange(len(run.topics)), run.sizes)[rows]  # topics are contiguous in both orders
     ranks, blocks = {}, None
@@ -271,7 +271,7 @@ def _first_documents(
         if tied is not None:
             blocks = (tied.first - run.starts[topic] + 1)[np.argsort(others)].astype(np.int32)
     if depth is not None:
-        kept = np.sort(positions) - run.starts[topic] < depth
+        kept = positions[order] - run.starts[topic] < depth
         ordered, topic = ordered[kept], topic[kept]
     sizes = np.bincount(topic, minlength=len(run.topics))[chosen]
     docs = run.docs[ordered]
@@ -339,7 +339,14 @@ def _pieces(part: _FirstDocuments, width: int) -> Iterator[tuple[str, tuple[Word
 
 def _number_texts(words: Words) -> tuple[Counts, Counts]:
     """Return one place of each distinct text, in byte order of the texts, and the number of every text."""
-    _, first, number = np.unique(digests(words), return_index=True, return_inverse=True)
+    keys = digests(words)
+    order = np.argsort(keys)
+    keys = keys[order]
+    is_new = np.ones(len(keys), np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_new[1:])
+    first = order[is_new]
+    number = np.empty(len(keys), np.int64)
+    number[order] = np.cumsum(is_new) - 1
     # If different texts share a digest, each one that is not the first gets its own number.
     alone = (~same_words(words, words, first[number])).nonzero()[0]
     number[alone] = len(first) + np.arange(len(alone))

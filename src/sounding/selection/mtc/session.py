@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -175,7 +176,7 @@ class Session:
         retrieved: Retrieved,
         *,
         seed: int = 0,
-        given: Sequence[tuple[int, float]] = (),
+        given: Sequence[tuple[int, float]] | NDArray[np.float64] = (),
         elsewhere: Sequence[float] | None = None,
         like: Session | None = None,
         near: Fit | None = None,
@@ -193,8 +194,8 @@ class Session:
         ground, lists = self._ground, self._ground.lists
         self.form, self._prior = ground.form, ground.prior
         self._place, self._best_rank = ground.place.tolist(), ground.best_rank
-        documents, grades = zip(*given, strict=True) if given else ((), ())
-        self._given = np.array(documents, np.int64), np.array(grades, np.float64)
+        columns = np.array(given, np.float64).reshape(-1, 2)
+        self._given = columns[:, 0].astype(np.int64), columns[:, 1]
         self._elsewhere = [0.0] * len(lists) if elsewhere is None else [float(count) for count in elsewhere]
         self._log: list[list[Any]] = []
         self._grades: dict[int, float | None] = {}
@@ -208,7 +209,6 @@ class Session:
         self._moved: set[int] = set()  # topics whose covariances are outdated
         self._draws = KeptDraws(self.parameters.draws)
         self._note_all(*self._given)
-        self._beforehand = frozenset(self._grades)
         self._fits = [self._fitted(len(self._judged) if self._prior.learns else 0, near)]
         self._use()
         self._follow_scope()
@@ -299,7 +299,7 @@ class Session:
         """Take a judgment back, as if it had never been made."""
         if document not in self._grades:
             raise DataError(f"document {document} has not been judged: nothing to take back")
-        if document in self._beforehand:
+        if (self._given[0] == document).any():
             raise DataError(f"document {document} was judged beforehand; begin a session without it")
         self._log.append(["undo", document])
         topic = self._forget(document)
@@ -384,9 +384,11 @@ class Session:
 
         `near`: its fit begins from the present one, which is faster and gives the same but for rounding.
         """
-        given = [(document, grade) for document, grade in self._grades.items() if grade is not None]
+        columns = np.array([*self._grades, *self._grades.values()], np.float64).reshape(2, -1)
+        given = columns[:, ~np.isnan(columns[1])].T  # a document that could not be judged has no grade
+        known = np.concatenate([given, np.array(more).reshape(-1, 2)])
         return Session(
-            self.retrieved, seed=seed, given=[*given, *more], elsewhere=self._elsewhere, like=self,
+            self.retrieved, seed=seed, given=known, elsewhere=self._elsewhere, like=self,
             near=self._fits[-1] if near else None, **asdict(self.parameters),
         )  # fmt: skip
 
@@ -598,11 +600,11 @@ class Session:
 
     def _fitting(self, size: int, near: Fit | None = None) -> Callable[[], Fit]:
         prior, judged = self._prior, tuple(self._judged[:size])
-        numbers, outcomes = zip(*judged, strict=True) if judged else ((), ())
-        documents = np.array(numbers, np.int64)
+        columns = np.fromiter(chain.from_iterable(judged), np.int64, 2 * len(judged)).reshape(-1, 2)
+        documents, relevant = columns[:, 0], columns[:, 1].astype(np.bool_)
         topics = np.searchsorted(self.retrieved.starts, documents, side="right") - 1
         starts = np.array([topic.places.start for topic in self._topics])
-        evidence = Evidence(starts[topics] + self._ground.place[documents], np.array(outcomes, np.bool_))
+        evidence = Evidence(starts[topics] + self._ground.place[documents], relevant)
         by_topic = np.bincount(topics, minlength=len(self._topics))
 
         def work() -> Fit:

@@ -53,6 +53,7 @@ from sounding.measures.bounds.pairs import (
     separate_bounds,
 )
 from sounding.measures.completions import DRAWS
+from sounding.measures.intents import needs_intents
 from sounding.measures.listings import Listings
 from sounding.measures.regrading import Regrading, regrade
 from sounding.measures.summaries import check_comparable, mean_over_topics, needs_pool_ranks
@@ -138,7 +139,7 @@ def compare(
     bounded = settled and has_pair_bounds(policies)
     reading = Reading(qrels_format=qrels_format, run_format=run_format, jobs=jobs, bars=bars)
     places = run_sources(runs)
-    judgments = reading.judgments(qrels, policies)
+    judgments = reading.judgments(qrels, policies, intents=needs_intents(chosen))
     hold_judgments(judgments)
     if scores is None:
         check_names([*(pair or baselines), *([focus] if focus else []), *against], places, run_format)
@@ -484,7 +485,7 @@ def scores_to_compare(
 ) -> Scores:
     """The measures and, behind them, all that a comparison of the runs by them needs."""
     files = Reading() if reading is None else reading
-    judgments = files.judgments(qrels, policies)
+    judgments = files.judgments(qrels, policies, intents=needs_intents(measures))
     needed = evaluations(measures, policies, bounded=bounded, assessment=assessment)
     places = run_sources(runs)
     with files.step(len(needed) * len(places), "evaluating runs") as progress:

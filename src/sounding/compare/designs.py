@@ -19,6 +19,7 @@ from sounding.data.reading import Reading
 from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
+from sounding.measures.intents import needs_intents
 from sounding.measures.summaries import check_comparable
 from sounding.runs.pairs import Pairs
 from sounding.statistics.pairwise import Procedure
@@ -77,7 +78,7 @@ def design_runs(
     values_only = replace(policies, unjudged="nonrelevant") if policies.unjudged == "bounds" else policies
     places = run_sources(runs)
     check_names(pair or baselines, places, files.run_format)
-    judgments = files.judgments(qrels, policies)
+    judgments = files.judgments(qrels, policies, intents=needs_intents(chosen))
     with files.step(len(places), "evaluating runs") as progress:
         scores = evaluate(
             judgments, places, chosen, policies=values_only,

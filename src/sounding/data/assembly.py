@@ -69,14 +69,15 @@ def qrels_of(
     duplicates: Duplicates,
     fractional: Fractional,
     groups: bool,
+    intents: bool = False,
 ) -> Qrels:
     """Build judgments from records, with topics in byte order."""
     _note_unusable_ids(records, problems)
-    group = records.columns.get("group") if groups else None
+    group = records.columns.get("group") if groups or intents else None
     if groups and group is None:
         expected = ", ".join(NAMES["group"])
         problems.note(1, f"no column names the assessor; expected one of {expected}")
-    raters = None if groups else records.columns.get("group")
+    raters = None if group is not None else records.columns.get("group")
     columns: dict[str, Any] = {
         "docs": records.columns["doc"],
         "grades": _grades(records, fractional, problems),
@@ -93,7 +94,9 @@ def qrels_of(
     lines = records.lines if order is None else line_numbers(records.lines, order)
     qrels = Qrels(source=problems.source, topics=topics, starts=starts, lines=lines, **columns)
     keep = _without_repeats(qrels, qrels.keys_of_judgments(), qrels.grades, duplicates, problems, raters)
-    return qrels if keep is None else qrels.keep(keep)
+    if keep is not None:
+        qrels = qrels.keep(keep)
+    return qrels.by_intent() if intents else qrels
 
 
 def _has(records: Records, role: str) -> bool:

@@ -26,7 +26,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rank": ("rank",),
     "tag": ("tag", "run", "run_id", "system"),
     "grade": ("grade", "rel", "relevance", "rating", "label"),
-    "group": ("iteration", "iter", "group", "assessor", "reviewer", "annotator", "judge", "worker", "rater"),
+    "group": (
+        *("iteration", "iter", "group", "subtopic", "intent"),
+        *("assessor", "reviewer", "annotator", "judge", "worker", "rater"),
+    ),
     "pool_rank": ("pool_rank",),
     "probability": ("probability",),
     "method": ("method",),

@@ -170,6 +170,7 @@ def read_qrels(
     duplicates: Duplicates = "error",
     fractional: Fractional = "refuse",
     groups: bool = False,
+    intents: bool = False,
 ) -> Qrels:
     """Read judgments from a file (`-`: standard input), dict of dicts, frame, rows, or ir_datasets id.
 
@@ -177,11 +178,12 @@ def read_qrels(
     (topic, doc, grade).
 
     With `groups`, the column that names the assessor is kept, and a document may be judged once in each
-    group. Qrels are returned as they are.
+    group. With `intents`, that column names the intent (subtopic) instead, for which a document was judged.
+    Qrels are returned as they are.
     """
     source = materialize(source)
     if isinstance(source, Qrels):
-        return source
+        return source.by_intent() if intents else source
     if not is_in_memory(source):
         source = part_of_collection(path_of(source), "qrels")
     collection = None if is_in_memory(source) else _collection(str(source))
@@ -193,13 +195,16 @@ def read_qrels(
             else _records_of_collection(collection, problems)
         )
         problems.refuse()
-        qrels = qrels_of(records, problems, duplicates=duplicates, fractional=fractional, groups=groups)
+        qrels = qrels_of(
+            records, problems, duplicates=duplicates, fractional=fractional, groups=groups, intents=intents
+        )
     else:
         content = read_content(path_of(source))
         problems = Problems(content.source)
         qrels = parse_qrels(
-            content, problems, format=format, duplicates=duplicates, fractional=fractional, groups=groups
-        )
+            content, problems, format=format, duplicates=duplicates, fractional=fractional, groups=groups,
+            intents=intents,
+        )  # fmt: skip
     problems.refuse()
     return qrels
 
@@ -228,12 +233,15 @@ def parse_qrels(
     duplicates: Duplicates = "error",
     fractional: Fractional = "refuse",
     groups: bool = False,
+    intents: bool = False,
 ) -> Qrels:
     """Parse judgments from bytes; problems are reported, and raised only if nothing can be read."""
     form = known_format(format) or detect(content, content.source)
-    records = records_of_file(content, "qrels", form, problems, more=groups)
+    records = records_of_file(content, "qrels", form, problems, more=groups or intents)
     grouped = groups and form not in ("prels", "strata")  # these formats have no such column
-    qrels = qrels_of(records, problems, duplicates=duplicates, fractional=fractional, groups=grouped)
+    qrels = qrels_of(
+        records, problems, duplicates=duplicates, fractional=fractional, groups=grouped, intents=intents
+    )
     _note_nothing(len(qrels.docs), problems)
     return qrels
 

@@ -156,11 +156,12 @@ class Reading:
     progress: Progress | None = None
     bars: Bars | None = None
 
-    def judgments(self, qrels: Any, policies: Policies) -> Qrels:
-        """Read judgments under the policies for duplicates and fractional grades."""
+    def judgments(self, qrels: Any, policies: Policies, *, intents: bool = False) -> Qrels:
+        """Read judgments under the policies for duplicates and fractional grades; by intent, if asked."""
         return read_qrels(
-            qrels, format=self.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
-        )
+            qrels, format=self.qrels_format, duplicates=policies.duplicates, fractional=policies.fractional,
+            intents=intents,
+        )  # fmt: skip
 
     def step(self, items: int, label: str) -> AbstractContextManager[Progress | None]:
         """Return the progress callback of one step, or None."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -97,6 +97,21 @@ class Run:
         return Run.from_columns(*_flatten(ranking, f"run {name!r}", "score"), name=name)
 
 
+class IntentGrades(NamedTuple):
+    """The grades of documents for single intents (subtopics) of their topics."""
+
+    starts: Places  # (row + 1,) the entries of the document in row r are starts[r] to starts[r + 1]
+    intent: Places  # (entry,) numbered from 0 through all topics
+    grades: Numbers  # (entry,)
+
+    def keep(self, rows: NDArray[np.bool_]) -> IntentGrades:
+        """Return the entries of only these rows."""
+        size = np.diff(self.starts)
+        entries = np.repeat(rows, size)
+        starts = np.concatenate([[0], np.cumsum(size[rows])])
+        return IntentGrades(starts, self.intent[entries], self.grades[entries])
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)
 class Qrels:
     """The judgments; those of topic t are rows starts[t] to starts[t + 1].
@@ -118,6 +133,7 @@ class Qrels:
     lines: Places | None = None  # the line of each row
     # highest grade of the scale, if judgments were removed; None: the highest here
     highest: float | None = None
+    intents: IntentGrades | None = None  # of which `grades` has the best of each document
 
     def __repr__(self) -> str:
         relevant = int(np.count_nonzero(self.grades >= 1))
@@ -192,7 +208,38 @@ class Qrels:
                 ("methods", self.methods), ("strata", self.strata), ("lines", self.lines),
             )
         }  # fmt: skip
-        return replace(self, starts=kept[self.starts], **chosen)
+        intents = None if self.intents is None else self.intents.keep(rows)
+        return replace(self, starts=kept[self.starts], intents=intents, **chosen)
+
+    def united(self) -> Qrels:
+        """Return the judgments of all groups as one set; where they differ, the best grade."""
+        later, earlier = repeated_rows(self.pair_keys(), self.docs)
+        grades, keep = self.grades.copy(), np.ones(len(self.docs), np.bool_)
+        np.maximum.at(grades, earlier, self.grades[later])
+        keep[later] = False
+        return replace(self, grades=grades, groups=None).keep(keep)
+
+    def by_intent(self) -> Qrels:
+        """Return one judgment of each document, with its best grade, and its grade for each intent.
+
+        The intents are the groups. Without groups, or if they are the same for all judgments of each topic,
+        there is one intent per topic, which needs no entries.
+        """
+        if self.groups is None:
+            return self
+        names = np.array(self.groups.texts(), object)
+        _, name = np.unique(names, return_inverse=True)
+        topic = np.repeat(np.arange(len(self.topics)), self.sizes)
+        pairs, intent = np.unique(topic * (int(name.max(initial=0)) + 1) + name, return_inverse=True)
+        if len(pairs) <= len(self.topics):
+            return replace(self, groups=None)
+        later, earlier = repeated_rows(self.pair_keys(), self.docs)
+        first = np.arange(len(self.docs))
+        first[later] = earlier
+        order = np.argsort(first, kind="stable")
+        united = self.united()
+        starts = np.append(np.searchsorted(first[order], np.unique(first)), len(order))
+        return replace(united, intents=IntentGrades(starts, intent[order], self.grades[order]))
 
     @staticmethod
     def from_columns(

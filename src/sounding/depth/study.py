@@ -34,6 +34,7 @@ from sounding.depth.volatility import THRESHOLD, Agreeing
 from sounding.measures import Measure, named_measures, parse
 from sounding.measures.assessed import assessment_measure
 from sounding.measures.cumulative import measures_over_depth, names_as_typed
+from sounding.measures.intents import needs_intents
 from sounding.measures.regrading import Regrading, regrade
 from sounding.measures.summaries import check_comparable, needs_pool_ranks
 from sounding.runs.align import hold_judgments
@@ -87,8 +88,9 @@ def depth(
     named = named_measures(measures)
     wanted, asked = chosen_measures(named, policies), parsed_reference(reference)
     judgments = read_qrels(
-        qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
-    )
+        qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional,
+        intents=needs_intents(wanted),
+    )  # fmt: skip
     hold_judgments(judgments)
     ranked = judgments.pool_ranks is None and needs_pool_ranks(
         [*wanted, *([asked] if isinstance(asked, Measure) else [])]

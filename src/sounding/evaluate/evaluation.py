@@ -14,7 +14,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, SoundingError
 from sounding.core.policies import DEFAULT_POLICIES, Policies, check_policies
 from sounding.core.workers import Progress, map_items, map_outcomes, settle_memory
-from sounding.data.fast.keys import PairTable, pair_keys, repeated_rows
+from sounding.data.fast.keys import PairTable
 from sounding.data.finding import run_names
 from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.large_files import is_large
@@ -25,6 +25,7 @@ from sounding.evaluate import sentences
 from sounding.evaluate.packing import POOL_MEASURE, PackedRanking, PackedRankings, RunValues, Shelf
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
+from sounding.measures.intents import needs_intents
 from sounding.measures.sampled import has_standard_error, standard_error
 from sounding.measures.universe import count_distinct, counts_others, outside, unjudged_marks
 from sounding.runs.align import Judged, align, hold_order, matches, prepare, treat_unjudged
@@ -78,7 +79,7 @@ def evaluate(
         _refuse_with_groups(wanted, policies)
     judgments = read_qrels(
         qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional,
-        groups=groups,
+        groups=groups, intents=not groups and needs_intents(wanted),
     )  # fmt: skip
     earlier, remarks = None, [sentences.MEANS_OVER_GROUPS] if groups else []
     if residual is not None:
@@ -96,6 +97,8 @@ def evaluate(
         remarks.append(sentences.SAMPLED)
     if judgments.strata is not None and any(m.name == "infAP" for m in wanted):
         remarks.append(sentences.ONE_SAMPLE)
+    if needs_intents(wanted) and judgments.intents is None:
+        remarks.append(sentences.ONE_INTENT)
     sides, whole = _prepared(judgments, policies, groups=groups)
     shelf = Shelf()
 
@@ -170,7 +173,7 @@ def evaluate(
 def _prepared(qrels: Qrels, policies: Policies, *, groups: bool) -> tuple[list[Judged], Judged]:
     """The judgments of each group, and of all together."""
     sides = [prepare(side, policies) for side in (_by_group(qrels) if groups else [qrels])]
-    return sides, prepare(_united(qrels), policies) if groups else sides[0]
+    return sides, prepare(qrels.united(), policies) if groups else sides[0]
 
 
 def _without_failures(
@@ -211,6 +214,8 @@ def _refuse_with_groups(measures: Sequence[Measure], policies: Policies) -> None
     if policies.unjudged in ("bounds", "expected"):
         raise DataError(f"unjudged {policies.unjudged} and judgment groups do not go together; leave one out")
     for measure in measures:
+        if needs_intents([measure]):
+            raise DataError(f"{measure} reads the groups as intents; leave out the mean over groups")
         if measure.definition.aggregate == "text" and measure.name != "RunID":
             raise DataError(f"{measure} gives a text, which has no mean over judgment groups; leave one out")
 
@@ -219,16 +224,6 @@ def _earlier(residual: Any, policies: Policies) -> PairTable:
     """The documents that an earlier round judged."""
     seen = read_qrels(residual, duplicates=policies.duplicates, fractional=policies.fractional)
     return PairTable.build(seen.topics, seen.sizes, seen.pair_keys(), seen.docs.words())
-
-
-def _united(qrels: Qrels) -> Qrels:
-    """The judgments of all groups as one set; where they differ, the best grade."""
-    keys = pair_keys(qrels.topics, qrels.sizes, qrels.docs.words())
-    later, earlier = repeated_rows(keys, qrels.docs)
-    grades, keep = qrels.grades.copy(), np.ones(len(qrels.docs), np.bool_)
-    np.maximum.at(grades, earlier, qrels.grades[later])
-    keep[later] = False
-    return replace(qrels, grades=grades, groups=None).keep(keep)
 
 
 def _outside_each(rows: Sequence[RunValues], rankings: Sequence[Ranking], policies: Policies) -> list[Counts]:

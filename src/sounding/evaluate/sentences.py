@@ -310,6 +310,10 @@ def _names(measures: Iterable[Measure]) -> str:
 # -- remarks: what else was done to the values -----------------------------------------------------
 
 MEANS_OVER_GROUPS = "values are means over judgment groups"
+ONE_INTENT = (
+    "the judgments name no intents (in the second column of qrels, or in a column `subtopic`), so every topic"
+    " counts as one intent"
+)
 SAMPLED = "the judgments are a sample; only statAP, xinfAP and infNDCG allow for that"
 ONE_SAMPLE = "all strata count as one sample to infAP; if their sampling rates differ, use xinfAP"
 Z_SCORES = "values are z-scores"

@@ -18,6 +18,7 @@ IR_MEASURES = frozenset(
         "P", "R", "Success", "RR", "AP", "Rprec", "Bpref", "Accuracy", "Judged", "IPrec", "SetP",
         "SetRelP", "SetR", "SetF", "SetAP", "NumQ", "NumRet", "NumRel", "NumRelRet", "nDCG", "RBP",
         "ERR", "SDCG", "INSQ", "INST", "BPM", "NERR8", "NERR9", "NERR10", "NERR11", "Compat", "infAP",
+        "alpha_DCG", "alpha_nDCG", "ERR_IA", "nERR_IA", "NRBP", "nNRBP", "P_IA", "AP_IA", "StRecall",
     }
 )  # fmt: skip
 # Measures that tools compute differently; a test compares the list with docs/peers.md.

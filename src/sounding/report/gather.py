@@ -40,6 +40,7 @@ from sounding.evaluate.result import Scores
 from sounding.evaluate.topic_files import slices
 from sounding.measures import parse_measures
 from sounding.measures.cumulative import name_of
+from sounding.measures.intents import needs_intents
 from sounding.measures.summaries import check_comparable, needs_pool_ranks
 from sounding.report import sentences
 from sounding.report.result import (
@@ -172,7 +173,7 @@ def gather(request: ReportRequest, bars: Bars, parts: Collection[str] = PARTS) -
     with bars(count, f"reading {plural(count, 'run')}") as progress, fingerprints() as taken:
         qrels = read_qrels(
             request.qrels, format=request.qrels_format, duplicates=policies.duplicates,
-            fractional=policies.fractional,
+            fractional=policies.fractional, intents=needs_intents(request.measures),
         )  # fmt: skip
         runs = _held(request, places, progress)
         _check_baselines(request, runs)

@@ -16,8 +16,8 @@ from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES, Compat, Negative, Policies, Ties
 from sounding.data.fast.keys import PairTable, pair_keys
 from sounding.data.fast.tokens import Words
-from sounding.data.tables import Places, Qrels, Run, single_precision
-from sounding.runs.ranking import Judgments, Ranking, Sampling, Strata, TieBlocks
+from sounding.data.tables import IntentGrades, Places, Qrels, Run, single_precision
+from sounding.runs.ranking import Intents, Judgments, Ranking, Sampling, Strata, TieBlocks
 
 POOLED = -1.0  # grade of a document that was pooled but not judged
 
@@ -29,7 +29,7 @@ class Judged(NamedTuple):
     table: PairTable
     grades: NDArray[np.float64]  # (table row,) at least 0, or POOLED
     topic: Places  # (table row,)
-    judgment: Places | None = None  # (table row,) its place in `judgments`; only for sampled judgments
+    judgment: Places | None = None  # (table row,) its place in `judgments`; only of samples and intents
     strata: Places | None = None  # (table row,) if there are strata
 
 
@@ -70,12 +70,16 @@ def _prepare(qrels: Qrels, policies: Policies) -> Judged:
     table = PairTable.build(qrels.topics, qrels.sizes, keys, words)
     best_first = _best_first(grades, topic)
     judgments = _judgments(qrels, grades, topic, best_first)
-    if qrels.strata is None and qrels.probabilities is None:
+    if qrels.strata is None and qrels.probabilities is None and qrels.intents is None:
         return Judged(judgments, table, grades, topic)
     judgment = np.full(len(grades), -1)
     judgment[best_first] = np.arange(len(best_first))
     strata = None if qrels.strata is None else _numbered_strata(qrels.strata, topic)
-    judgments = replace(judgments, sampling=_sampling(qrels, topic, strata, best_first))
+    judgments = replace(
+        judgments,
+        sampling=_sampling(qrels, topic, strata, best_first) if qrels.sampling else None,
+        intents=None if qrels.intents is None else _intents(qrels, qrels.intents, best_first, words),
+    )
     return Judged(judgments, table, grades, topic, judgment, strata)
 
 
@@ -139,6 +143,16 @@ def _sampling(qrels: Qrels, topic: Places, strata: Places | None, judged: Places
         probabilities=None if qrels.probabilities is None else qrels.probabilities[judged],
         methods=None if qrels.methods is None else qrels.methods[judged],
     )
+
+
+def _intents(qrels: Qrels, known: IntentGrades, judged: Places, words: Words) -> Intents:
+    """Return for which intents the judged documents, given by their rows, were judged."""
+    size = np.diff(known.starts)[judged]
+    entry = np.arange(size.sum()) + np.repeat(known.starts[judged] - (np.cumsum(size) - size), size)
+    place = np.empty(len(qrels.docs), np.int64)
+    place[_by_descending_id(words.byteswap(), qrels.sizes[qrels.sizes > 0])] = np.arange(len(place))
+    starts = np.concatenate([[0], np.cumsum(size)])
+    return Intents(starts, known.intent[entry], known.grades[entry], place[judged])
 
 
 def _by_topic_and_grade(topic: Places, grades: NDArray[np.float64]) -> Places:

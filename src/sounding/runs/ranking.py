@@ -35,6 +35,15 @@ class Sampling(NamedTuple):
     methods: Counts | None = None  # (judgment,) the sampling method (prels)
 
 
+class Intents(NamedTuple):
+    """For which intents (subtopics) of its topic each document was judged, and how."""
+
+    starts: Counts  # (judgment + 1,) the entries of judgment j are starts[j] to starts[j + 1]
+    intent: Counts  # (entry,) numbered from 0 through all topics
+    grade: Values  # (entry,) below 0: not judged
+    order: Counts  # (judgment,) places of a topic's documents by descending id
+
+
 def distinct(values: Values) -> Values:
     """Return each value once, ascending; np.unique would load NumPy's masked arrays, which is slow."""
     ordered = np.sort(values)
@@ -63,6 +72,7 @@ class Judgments:
     highest: float  # the best grade of the whole scale, over all topics; at least 1
     sampling: Sampling | None = None  # None: not a sample, or nothing is known about it
     once: Judgments | None = None  # these are copies of its topics, one after the other; None: they are not
+    intents: Intents | None = None  # None: judged for the topic as a whole
     _known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
@@ -137,8 +147,11 @@ class Judgments:
         """Return the judgments with this grade for every document, as the top of the scale."""
 
         def flatten() -> Judgments:
+            intents = self.intents
+            if intents is not None:
+                intents = intents._replace(grade=np.where(intents.grade >= 0, grade, intents.grade))
             flat = np.full_like(self.grades, grade)
-            return replace(self, grades=flat, highest=grade, once=None, _known={})
+            return replace(self, grades=flat, intents=intents, highest=grade, once=None, _known={})
 
         return self.remember(("assessed", grade), flatten)
 
@@ -172,7 +185,7 @@ class Ranking:
     missing: NDArray[np.bool_]  # (topic,) the run lacks the topic
     pooled_topic: Counts  # topics of retrieved documents that were pooled but not judged, ascending
     pooled_rank: Counts  # ranks of these documents, ascending within a topic
-    judgment: Counts | None = None  # (document,) index in `judgments`; only for sampled judgments
+    judgment: Counts | None = None  # (document,) index in `judgments`; only of samples and intents
     pooled_stratum: Counts | None = None  # of the pooled documents; only if there are strata
     ties: TieBlocks | None = None  # only if ties are averaged
     old_recall_points: bool = False  # trec_eval 9 rounds recall points differently from 10

@@ -307,6 +307,6 @@ def _mean_grade(judgments: Judgments) -> Values:
         doc = np.repeat(np.arange(len(judgments.grades)), np.diff(known.starts))
         total = np.bincount(doc, np.maximum(known.grade, 0.0), len(judgments.grades))
         _, intents = _relevant_intents(judgments, 1)
-        return share(total, intents[judgments.topic])
+        return share(total.astype(np.float64), intents[judgments.topic])
 
     return judgments.remember("mean grade over intents", compute)

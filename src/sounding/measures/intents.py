@@ -288,7 +288,7 @@ def _share_of_all(run: Ranking, k: int, rel: float, alpha: float, discount: _Dis
     rank = np.arange(1, k + 1)
     every = float((_novelty(alpha, rank) * discount.at(rank)).sum())
     _, intents = _relevant_intents(run.judgments, rel)
-    return share(_novel_gain(run, rel, alpha, discount, k), intents * every)
+    return share(_novel_gain(run, rel, alpha, discount, k), np.multiply(intents, every))
 
 
 def _share_of_best(run: Ranking, k: int | None, rel: float, alpha: float, discount: _Discount) -> Values:
@@ -307,6 +307,6 @@ def _mean_grade(judgments: Judgments) -> Values:
         doc = np.repeat(np.arange(len(judgments.grades)), np.diff(known.starts))
         total = np.bincount(doc, np.maximum(known.grade, 0.0), len(judgments.grades))
         _, intents = _relevant_intents(judgments, 1)
-        return share(total.astype(np.float64), intents[judgments.topic])
+        return share(total, intents[judgments.topic])
 
     return judgments.remember("mean grade over intents", compute)

@@ -75,7 +75,7 @@ def tables() -> tuple[Run, Qrels]:
 
 def aligned(run: Run, qrels: Qrels, **policies: int) -> Ranking:
     chosen = Policies(**policies)  # type: ignore[arg-type]
-    return align(run, prepare(qrels, chosen), chosen)
+    return align(run, prepare(qrels.by_intent(), chosen), chosen)
 
 
 # What parameters say of grades, and the grade at which a document is then fully relevant.
@@ -120,8 +120,8 @@ def test_a_twin_is_the_measure_on_qrels_in_which_everything_judged_is_fully_rele
         strata=None if qrels.strata is None else qrels.strata.tolist(),
     )
     twin, expected = (
-        measure.replace(assessed=True)(align(run, prepare(qrels, chosen), chosen)),
-        measure(align(run, prepare(relevant, chosen), chosen)),
+        measure.replace(assessed=True)(align(run, prepare(qrels.by_intent(), chosen), chosen)),
+        measure(align(run, prepare(relevant.by_intent(), chosen), chosen)),
     )
     if measure.definition.aggregate == "text":
         assert twin.tolist() == expected.tolist()

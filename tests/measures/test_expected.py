@@ -302,7 +302,7 @@ def one_of_each() -> list[Measure]:
     return [
         Measure.of(known.name, **{name: needed[name] for name in known.parameters if name in needed})
         for known in every_definition()
-        if known.aggregate != "text"
+        if known.aggregate != "text" and not known.by_intent
     ]
 
 

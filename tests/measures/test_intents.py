@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import groupby
 from math import isnan, log2
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 
 import pytest
 from tests.conftest import require
+from tests.properties.strategies import Topic, ranking_of
+from tests.properties.test_laws import examples
 
 import sounding
 from sounding.core.errors import DataError
 from sounding.data.formats import read_qrels
-from sounding.measures import definitions
+from sounding.measures import definition, definitions
 
 Judgment = tuple[str, str, str, int]  # topic, intent, document, grade
 FAMILY = [known.name for known in definitions() if known.family == "intents"]
@@ -221,21 +224,13 @@ def test_rows_can_be_left_out_and_topics_can_be_empty(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FAMILY)
-def test_a_ranking_without_its_judgments_is_refused(name: str, tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from tests.properties.test_laws import examples
-
-    from sounding.data.formats import read_run
-    from sounding.measures.registry import definition
-    from sounding.runs.align import align, prepare
-
-    qrels, run = written(tmp_path, HAND, {"1": ["a"]})
-    ranking = align(read_run(run), prepare(read_qrels(qrels, intents=True)))
+def test_judgments_that_were_changed_have_no_intents(name: str) -> None:
+    """Rather a refusal than a value of one intent where there are several."""
+    ranking = ranking_of([Topic((1, 0, 2))])
     measure = next(iter(examples(definition(name))))
     assert measure(ranking).shape == (1,)
-    with pytest.raises(DataError, match="other grades"):
-        measure(replace(ranking, judgment=None))
+    with pytest.raises(DataError, match="intent of each judgment"):
+        measure(replace(ranking, judgments=replace(ranking.judgments, intents=None)))
 
 
 def test_a_mean_over_groups_has_no_intents(tmp_path: Path) -> None:

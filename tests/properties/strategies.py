@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import sounding.measures
 from sounding.measures.registry import Definition, definitions
-from sounding.runs.ranking import Judgments, Ranking, Sampling, Strata
+from sounding.runs.ranking import Intents, Judgments, Ranking, Sampling, Strata
 
 POOLED = -1  # in the pool, and not judged
 HIGHEST = 4
@@ -121,6 +121,7 @@ def judgments_of(topics: Sequence[Topic], highest: float) -> Judgments:
     pooled = np.array([topic.ranking.count(POOLED) + topic.unsampled for topic in topics], np.int64)
     judged = np.array([len(row) for row in rows], np.int64)
     pool = Strata(np.repeat(np.arange(len(rows)), judged), judged + pooled, np.arange(len(rows) + 1))
+    every = np.arange(len(columns) + 1)  # each topic is one intent
     return Judgments(
         topics=tuple(f"{number:06}" for number in range(len(topics))),
         starts=np.cumsum([0, *map(len, rows)]),
@@ -129,6 +130,7 @@ def judgments_of(topics: Sequence[Topic], highest: float) -> Judgments:
         pooled=pooled,
         highest=highest,
         sampling=Sampling(strata=pool),
+        intents=Intents(every, np.repeat(np.arange(len(rows)), judged), columns[:, 0], every[:-1]),
     )
 
 

@@ -24,6 +24,7 @@ CHANCE = 0.4
 DRAWS = 200  # each completion of 3 unjudged documents is among them
 MEASURES = PLAIN + CHANGED
 MEASURES += [measure.replace(rel=0) for measure in CLAIMING if measure.definition.takes("rel")]
+MEASURES = [measure for measure in MEASURES if not measure.definition.by_intent]  # they have none
 
 
 def yes_or_no(topic: Topic) -> Topic:

@@ -17,6 +17,7 @@ from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.run_info import Rows, RunInfo, groups_of, info_remarks, listed_rows, named
 from sounding.data.tables import Qrels, Run, single_precision
 from sounding.measures import Measure
+from sounding.measures.registry import needs_intents
 from sounding.measures.regrading import Regrading, refuse_intervals, regrade
 from sounding.runs.align import unjudged_grades_remark
 from sounding.runs.pool import GUESSED_FROM, Pool, cut_to_depth, first_unjudged, pool_of_lists
@@ -195,6 +196,8 @@ def refuse_measures(measures: Sequence[Measure]) -> None:
                 f"{measure} is an estimate from a sample, which is another one without some of its"
                 " judgments; use measures such as AP"
             )
+        if needs_intents([measure]):
+            raise DataError(f"{measure} reads the intents of judgments, not their grades alone; leave it out")
 
 
 def without_new(runs: Any, new: Sequence[Place]) -> list[Place]:

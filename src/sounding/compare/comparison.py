@@ -53,8 +53,8 @@ from sounding.measures.bounds.pairs import (
     separate_bounds,
 )
 from sounding.measures.completions import DRAWS
-from sounding.measures.intents import needs_intents
 from sounding.measures.listings import Listings
+from sounding.measures.registry import needs_intents
 from sounding.measures.regrading import Regrading, regrade
 from sounding.measures.summaries import check_comparable, mean_over_topics, needs_pool_ranks
 from sounding.runs.align import hold_judgments, hold_order

@@ -19,7 +19,7 @@ from sounding.data.reading import Reading
 from sounding.evaluate.evaluation import evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
-from sounding.measures.intents import needs_intents
+from sounding.measures.registry import needs_intents
 from sounding.measures.summaries import check_comparable
 from sounding.runs.pairs import Pairs
 from sounding.statistics.pairwise import Procedure

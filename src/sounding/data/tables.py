@@ -222,17 +222,16 @@ class Qrels:
     def by_intent(self) -> Qrels:
         """Return one judgment of each document, with its best grade, and its grade for each intent.
 
-        The intents are the groups. Without groups, or if they are the same for all judgments of each topic,
-        there is one intent per topic, which needs no entries.
+        The intents are the groups; without groups, each topic is one intent.
         """
-        if self.groups is None:
+        if self.intents is not None:
             return self
-        names = np.array(self.groups.texts(), object)
-        _, name = np.unique(names, return_inverse=True)
         topic = np.repeat(np.arange(len(self.topics)), self.sizes)
-        pairs, intent = np.unique(topic * (int(name.max(initial=0)) + 1) + name, return_inverse=True)
-        if len(pairs) <= len(self.topics):
-            return replace(self, groups=None)
+        if self.groups is None:
+            rows = np.arange(len(topic) + 1)
+            return replace(self, intents=IntentGrades(rows, topic, self.grades))
+        _, name = np.unique(np.array(self.groups.texts(), object), return_inverse=True)
+        _, intent = np.unique(topic * (int(name.max(initial=0)) + 1) + name, return_inverse=True)
         later, earlier = repeated_rows(self.pair_keys(), self.docs)
         first = np.arange(len(self.docs))
         first[later] = earlier

@@ -34,7 +34,7 @@ from sounding.depth.volatility import THRESHOLD, Agreeing
 from sounding.measures import Measure, named_measures, parse
 from sounding.measures.assessed import assessment_measure
 from sounding.measures.cumulative import measures_over_depth, names_as_typed
-from sounding.measures.intents import needs_intents
+from sounding.measures.registry import needs_intents
 from sounding.measures.regrading import Regrading, regrade
 from sounding.measures.summaries import check_comparable, needs_pool_ranks
 from sounding.runs.align import hold_judgments

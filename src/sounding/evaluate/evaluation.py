@@ -25,7 +25,7 @@ from sounding.evaluate import sentences
 from sounding.evaluate.packing import POOL_MEASURE, PackedRanking, PackedRankings, RunValues, Shelf
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
-from sounding.measures.intents import needs_intents
+from sounding.measures.registry import needs_intents
 from sounding.measures.sampled import has_standard_error, standard_error
 from sounding.measures.universe import count_distinct, counts_others, outside, unjudged_marks
 from sounding.runs.align import Judged, align, hold_order, matches, prepare, treat_unjudged
@@ -97,7 +97,7 @@ def evaluate(
         remarks.append(sentences.SAMPLED)
     if judgments.strata is not None and any(m.name == "infAP" for m in wanted):
         remarks.append(sentences.ONE_SAMPLE)
-    if needs_intents(wanted) and judgments.intents is None:
+    if judgments.intents is not None and judgments.intents.intent.max(initial=0) < len(judgments.topics):
         remarks.append(sentences.ONE_INTENT)
     sides, whole = _prepared(judgments, policies, groups=groups)
     shelf = Shelf()

@@ -25,7 +25,7 @@ from sounding.core.errors import DataError, SoundingError, UnknownNameError
 from sounding.core.limits import check_finite
 from sounding.measures import trec
 from sounding.measures.registry import TWINS, Measure, definition, definitions
-from sounding.runs.ranking import Judgments, Ranking, Sampling, Strata
+from sounding.runs.ranking import Intents, Judgments, Ranking, Sampling, Strata
 
 # Other spellings of our names: aliases of ir_measures, and the assessment measures as in the papers.
 ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -178,6 +178,7 @@ def _no_topics() -> Ranking:
     judgments = Judgments(
         topics=(), starts=np.zeros(1, np.int64), grades=real, pool_ranks=whole, pooled=whole, highest=1000.0,
         sampling=Sampling(strata=Strata(whole, whole, np.zeros(1, np.int64)), probabilities=real),
+        intents=Intents(np.zeros(1, np.int64), whole, real, whole),
     )  # fmt: skip
     return Ranking(
         run="", judgments=judgments, topic=whole, rank=whole, grade=real, retrieved=whole,

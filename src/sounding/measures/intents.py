@@ -1,20 +1,20 @@
 """Measures of diversity: a topic has several intents (subtopics), and documents are judged for each.
 
 The intents of a topic are those with a relevant document; all weigh the same. Judgments that name no intents
-are taken as of one intent per topic. Values equal those of ndeval, the tool of the TREC Web track.
+are of one intent per topic. Values equal those of ndeval, the tool of the TREC Web track.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from sounding.core.errors import DataError
 from sounding.measures.graded import ideal_order
-from sounding.measures.registry import Measure, measure
+from sounding.measures.registry import measure
 from sounding.measures.totals import share
 from sounding.measures.utility import rbp_weight
 from sounding.runs.ranking import Counts, Intents, Judgments, Ranking, Values
@@ -45,24 +45,21 @@ class _Hits(NamedTuple):
     nth: Counts  # number of the document among those relevant to the intent, from 1
 
 
-def needs_intents(measures: Sequence[Measure]) -> bool:
-    """Return whether a measure reads the intents for which documents were judged."""
-    return any(measure.definition.family == "intents" for measure in measures)
-
-
 def _intents(judgments: Judgments) -> Intents:
-    """Return the judgments by intent; without any, the whole topic is one intent."""
-    if judgments.intents is not None:
-        return judgments.intents
-    rows = np.arange(len(judgments.grades))
-    return Intents(np.append(rows, len(rows)), judgments.topic, judgments.grades, rows)
+    """Return the judgments by intent; refuse others, rather than to count each topic as one intent."""
+    if judgments.intents is None:
+        raise DataError(
+            "measures of intents need the intent of each judgment, which is not known where judgments are"
+            " changed or drawn; leave these measures out here"
+        )
+    return judgments.intents
 
 
 def _relevant_intents(judgments: Judgments, rel: float) -> tuple[Counts, Counts]:
     """Return the number of relevant documents of each intent, and the number of such intents by topic."""
+    known = _intents(judgments)
 
     def count() -> tuple[Counts, Counts]:
-        known = _intents(judgments)
         relevant = np.bincount(
             known.intent[known.grade >= rel], minlength=int(known.intent.max(initial=-1)) + 1
         )
@@ -77,27 +74,14 @@ def _hits(run: Ranking, rel: float, k: int | None = None) -> _Hits:
     """Return what the first k documents are relevant to."""
     known = _intents(run.judgments)
     near = np.arange(len(run.rank)) if k is None else (run.rank <= k).nonzero()[0]
-    if run.judgments.intents is None:  # one intent per topic
-        near = near[run.grade[near] >= rel]
-        topic, rank, intent = run.topic[near], run.rank[near], run.topic[near]
-    else:
-        judgment = _judgment(run)[near]
-        size = np.diff(known.starts)[judgment]
-        entry = np.arange(size.sum()) + np.repeat(known.starts[judgment] - (np.cumsum(size) - size), size)
-        relevant = known.grade[entry] >= rel
-        row, intent = np.repeat(near, size)[relevant], known.intent[entry[relevant]]
-        order = np.argsort(intent, kind="stable")
-        topic, rank, intent = run.topic[row[order]], run.rank[row[order]], intent[order]
+    judgment = np.asarray(run.judgment)[near]
+    size = np.diff(known.starts)[judgment]
+    entry = np.arange(size.sum()) + np.repeat(known.starts[judgment] - (np.cumsum(size) - size), size)
+    relevant = known.grade[entry] >= rel
+    row, intent = np.repeat(near, size)[relevant], known.intent[entry[relevant]]
+    order = np.argsort(intent, kind="stable")
+    topic, rank, intent = run.topic[row[order]], run.rank[row[order]], intent[order]
     return _Hits(topic, rank, intent, np.arange(1, len(intent) + 1) - np.searchsorted(intent, intent))
-
-
-def _judgment(run: Ranking) -> Counts:
-    """Return the place of each retrieved document in the judgments."""
-    if run.judgment is None:
-        raise DataError(
-            "measures of intents have no value where documents get other grades; leave them out here"
-        )
-    return run.judgment
 
 
 def _novel_gain(run: Ranking, rel: float, alpha: float, discount: _Discount, k: int | None = None) -> Values:
@@ -118,9 +102,9 @@ def _best_gain(judgments: Judgments, rel: float, alpha: float, discount: _Discou
     Like ndeval, it is greedy (the best order is too hard to find), and of documents that gain equally the
     one with the last id is taken.
     """
+    known = _intents(judgments)
 
     def compute() -> Values:
-        known = _intents(judgments)
         chosen = known.grade >= rel
         intent = known.intent[chosen]
         held = np.repeat(np.arange(len(judgments.grades)), np.diff(known.starts))[chosen]
@@ -263,7 +247,7 @@ def diversified_ndcg(run: Ranking, *, k: int | None = None) -> Values:
     """
     judgments = run.judgments
     worth = _mean_grade(judgments)
-    own = run.grade if judgments.intents is None else worth[_judgment(run)]
+    own = worth[np.asarray(run.judgment)]
     near = np.ones(len(run.rank), np.bool_) if k is None else run.rank <= k
     gained = run.total(run.topic[near], own[near] * _LOG2.at(run.rank[near]))
     best = ideal_order(judgments, worth)
@@ -301,9 +285,9 @@ def _share_of_best(run: Ranking, k: int | None, rel: float, alpha: float, discou
 
 def _mean_grade(judgments: Judgments) -> Values:
     """Return the mean over the intents of its topic of each judged document's grade."""
+    known = _intents(judgments)
 
     def compute() -> Values:
-        known = _intents(judgments)
         doc = np.repeat(np.arange(len(judgments.grades)), np.diff(known.starts))
         total = np.bincount(doc, np.maximum(known.grade, 0.0), len(judgments.grades))
         _, intents = _relevant_intents(judgments, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral, Real
@@ -61,6 +61,11 @@ class Definition(NamedTuple):
     def family(self) -> str:
         """The module that defines it."""
         return self.kernel.__module__.rpartition(".")[2]
+
+    @property
+    def by_intent(self) -> bool:
+        """Whether it reads more of the judgments than one grade of each document."""
+        return self.family in ("intents", "preferences")
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -268,6 +273,11 @@ class Measure:
 def _arguments(measure: Measure) -> Mapping[str, Any]:
     """Return the arguments of a measure; cached, because they are needed thousands of times."""
     return {name: _thaw(measure.get(name)) for name in measure.definition.parameters}
+
+
+def needs_intents(measures: Iterable[Measure]) -> bool:
+    """Return whether some measure reads the intents for which documents were judged."""
+    return any(measure.definition.by_intent for measure in measures)
 
 
 def _same(value: Any, default: Any) -> bool:

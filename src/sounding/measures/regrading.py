@@ -322,7 +322,7 @@ def regrade(qrels: Qrels, retrieved: Retrieved, policies: Policies = DEFAULT_POL
     document = np.full(len(judged.grades), NONE)
     document[there] = here
     return Regrading(
-        qrels=qrels, retrieved=retrieved, judgments=replace(judged.judgments, sampling=None),
+        qrels=qrels, retrieved=retrieved, judgments=replace(judged.judgments, sampling=None, intents=None),
         rows=np.lexsort((-judged.grades, judged.topic)), row_topic=judged.topic,
         row_grade=np.maximum(judged.grades, 0.0), row_document=document,
         full=np.where(judged.grades >= 0, JUDGED, POOLED).astype(np.int8), policies=policies,

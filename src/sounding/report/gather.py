@@ -40,7 +40,7 @@ from sounding.evaluate.result import Scores
 from sounding.evaluate.topic_files import slices
 from sounding.measures import parse_measures
 from sounding.measures.cumulative import name_of
-from sounding.measures.intents import needs_intents
+from sounding.measures.registry import needs_intents
 from sounding.measures.summaries import check_comparable, needs_pool_ranks
 from sounding.report import sentences
 from sounding.report.result import (

@@ -106,7 +106,7 @@ class Judgments:
         return replace(
             self, starts=np.concatenate([[0], np.cumsum(counts)]), grades=self.grades[kept],
             pool_ranks=None if self.pool_ranks is None else self.pool_ranks[kept],
-            sampling=None, once=None, _known={},
+            sampling=None, intents=None, once=None, _known={},
         )  # fmt: skip
 
     @property

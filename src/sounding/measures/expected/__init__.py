@@ -82,6 +82,8 @@ def expected(
     """
     if measure.definition.aggregate == "text":
         raise DataError(f"{measure} gives a text, which has no expected value; leave it out")
+    if measure.definition.by_intent:
+        raise DataError(f"{measure}: only grades are predicted, not intents; leave it out")
     if is_known(measure):
         return as_judged(measure, ranking)
     if measure.get("rel") is not None and level_of(measure) != chances.level:

@@ -153,7 +153,7 @@ class Sampler:
             old,
             topics=old.topics * draws, starts=starts, grades=completed, pool_ranks=pool_ranks,
             pooled=np.zeros(topics * draws, np.int64), highest=max(old.highest, self.level),
-            sampling=None, _known={},
+            sampling=None, intents=None, _known={},
         )  # fmt: skip
 
 

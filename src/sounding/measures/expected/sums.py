@@ -113,6 +113,7 @@ def _with_lone_documents(chances: Chances, ranking: Ranking, rows: Counts) -> Ra
         pooled=np.concatenate([old.pooled, none]),
         highest=max(old.highest, chances.level),
         sampling=None,
+        intents=None,
         _known={},
     )
     return replace(

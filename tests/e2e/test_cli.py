@@ -896,16 +896,6 @@ def test_the_growth_of_a_pool_needs_pool_ranks_or_the_pool(call: Call) -> None:
     assert "at most growth" in " ".join(out.split())
 
 
-@pytest.mark.parametrize("name", ["all_prefs", "prefs", "prefs_simp", "prefs_num_prefs_poss"])
-def test_preference_measures_are_said_not_to_be_here(call: Call, name: str) -> None:
-    status, _, err = call("evaluate", "qrels.txt", "mine.txt", "-m", name)
-    assert status == 1
-    assert err == (
-        f"Error: measure '{name}': trec_eval's preference measures are not computed here;"
-        " `sounding measures` lists what is\n"
-    )
-
-
 def test_a_line_without_an_attribute_is_counted_in_words(call: Call) -> None:
     Path("slices.tsv").write_text("1\ten\n2\n")
     status, _, err = call("evaluate", "qrels.txt", "mine.txt", "--by", "slices.tsv")

@@ -1,7 +1,7 @@
 """trec_eval 10's own test outputs, reproduced byte for byte by `sounding evaluate --format trec`.
 
 Lines of rbp and rbp_resid are left out on both sides: there trec_eval 10 reads memory that it never
-set, so that what it prints changes with the measures asked for. Preferences are not read.
+set, so that what it prints changes with the measures asked for.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ MEASURE_PARAMETERS = (
     "utility.2,-1,0,0", "11pt_avg..25,.5,.75", "ndcg.1=3,2=9,4=4.5", "ndcg_cut.10,20,23.0", "success.2,5,20",
 )  # fmt: skip
 
+PREFERENCES = ("-m", "all_prefs", "--per-topic")
 GROUPS = ("-m", "qrels_jg", "--per-topic", "--judgment-groups")
 
 # expected output, qrels, run, options
@@ -44,6 +45,9 @@ CASES: tuple[tuple[str, str, str, Sequence[str]], ...] = (
     ),
     ("out.test.qrels_jg", "qrels.123", "results.test", GROUPS),
     ("out.test.qrels_jg", "qrels.comments.123", "results.test", GROUPS),
+    ("out.test.prefs", "prefs.test", "prefs.results.test", PREFERENCES),
+    ("out.test.prefs", "prefs.comment.test", "prefs.results.test", PREFERENCES),
+    ("out.test.qrels_prefs", "qrels.test", "results.test", PREFERENCES),
 )  # fmt: skip
 
 

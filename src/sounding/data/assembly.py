@@ -82,6 +82,7 @@ def qrels_of(
         "docs": records.columns["doc"],
         "grades": _grades(records, fractional, problems),
         "groups": group,
+        "parts": records.columns.get("part"),
         "pool_ranks": _whole_numbers(records, "pool_rank", problems),
         "probabilities": _probabilities(records, problems),
         "methods": _whole_numbers(records, "method", problems),

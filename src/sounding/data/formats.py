@@ -44,10 +44,10 @@ from sounding.data.sources import (
     unpacker,
 )
 from sounding.data.tables import Qrels, Run
-from sounding.data.trec import read_prels, read_strata, read_trec_qrels, read_trec_run
+from sounding.data.trec import read_preferences, read_prels, read_strata, read_trec_qrels, read_trec_run
 
 TABLES = ("csv", "tsv", "json", "jsonl", "parquet")  # formats whose columns are recognized by name
-FORMATS = ("trec", "prels", "strata", *TABLES)
+FORMATS = ("trec", "prels", "strata", "prefs", *TABLES)
 IRDS = "irds:"  # prefix of the id of an ir_datasets collection
 
 _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
@@ -238,6 +238,8 @@ def parse_qrels(
     """Parse judgments from bytes; problems are reported, and raised only if nothing can be read."""
     form = known_format(format) or detect(content, content.source)
     records = records_of_file(content, "qrels", form, problems, more=groups or intents)
+    if form == "prefs":  # of each document, its best level
+        fractional, intents = "accept", True
     grouped = groups and form not in ("prels", "strata")  # these formats have no such column
     qrels = qrels_of(
         records, problems, duplicates=duplicates, fractional=fractional, groups=grouped, intents=intents
@@ -259,6 +261,8 @@ def records_of_file(
         return read_prels(content, problems)
     elif form == "strata":
         return read_strata(content, problems)
+    elif form == "prefs":
+        return read_preferences(content, problems)
     else:
         records = read_trec_qrels(content, problems, groups=more)
     _note_other_kind(content, problems, kind)
@@ -346,7 +350,7 @@ def _has_trec_shape(words: list[str]) -> bool:
     """
     if len(words) == 5 and all(map(is_number, words[2:])):
         return True
-    numbers = {4: words[3:], 5: words[3:]}.get(len(words), words[3:5] if len(words) > 5 else [])
+    numbers = {4: words[3:], 5: words[4:]}.get(len(words), words[3:5] if len(words) > 5 else [])
     second = len(words) > 1 and (words[1].upper() == "Q0" or is_number(words[1]))
     return second and bool(numbers) and all(map(is_number, numbers))
 
@@ -362,11 +366,13 @@ def _trec_form(words: list[str]) -> str:
 
 
 def _prels_or_strata(words: list[str]) -> str:
-    """Return the format by the fifth field: a probability (prels) or a grade (strata).
+    """Return the format by the last fields: a probability (prels), or after a stratum a grade (strata).
 
-    0 and 1 are grades if the third field is not a number. If the fifth field is neither, the line has one
-    field too many.
+    0 and 1 are grades if the third field is not a number. In preferences the fourth field is a document. If
+    the fifth field is no number, the line has one field too many.
     """
+    if not is_number(words[3]) and is_number(words[4]):
+        return "prefs"
     graded = is_number(words[2])
     if re.fullmatch(r"-?[0-9]+", words[4]) and (words[4] not in ("0", "1") or not graded):
         return "strata"

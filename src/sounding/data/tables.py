@@ -27,6 +27,7 @@ LEAST_LISTED = 20  # judgments; if fewer are all relevant, that may be chance
 
 # odd, so that a group's digest does not cancel that of a document id
 _GROUP_FACTOR = np.uint64(0xD6E8FEB86659FD93)
+_PART_FACTOR = np.uint64(0xA0761D6478BD642F)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)
@@ -103,13 +104,15 @@ class IntentGrades(NamedTuple):
     starts: Places  # (row + 1,) the entries of the document in row r are starts[r] to starts[r + 1]
     intent: Places  # (entry,) numbered from 0 through all topics
     grades: Numbers  # (entry,)
+    part: Places | None = None  # (entry,) subgroup in which documents were compared (preferences)
 
     def keep(self, rows: NDArray[np.bool_]) -> IntentGrades:
         """Return the entries of only these rows."""
         size = np.diff(self.starts)
         entries = np.repeat(rows, size)
         starts = np.concatenate([[0], np.cumsum(size[rows])])
-        return IntentGrades(starts, self.intent[entries], self.grades[entries])
+        part = None if self.part is None else self.part[entries]
+        return IntentGrades(starts, self.intent[entries], self.grades[entries], part)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)
@@ -126,6 +129,7 @@ class Qrels:
     docs: Tokens  # (row,)
     grades: Numbers  # (row,) whole numbers unless fractional grades were accepted
     groups: Tokens | None = None  # the second column: assessor or judgment group, if it varies
+    parts: Tokens | None = None  # subgroup of a group, in which documents were compared (preferences)
     pool_ranks: Places | None = None  # best rank in a run that contributed to the pool; 0: unknown
     probabilities: Numbers | None = None  # probability of being selected for judging (prels)
     methods: Places | None = None  # sampling method that selected the document (prels)
@@ -180,6 +184,8 @@ class Qrels:
     def keys_of_judgments(self) -> Words:
         """Return the key of each judgment; with groups, a document may be judged once in each group."""
         keys = self.pair_keys()
+        if self.parts is not None:
+            keys = keys ^ digests(self.parts.words()) * _PART_FACTOR
         return keys if self.groups is None else keys ^ digests(self.groups.words()) * _GROUP_FACTOR
 
     def without_empty_topics(self) -> Qrels:
@@ -204,7 +210,7 @@ class Qrels:
             name: None if column is None else column[rows]
             for name, column in (
                 ("docs", self.docs), ("grades", self.grades), ("groups", self.groups),
-                ("pool_ranks", self.pool_ranks), ("probabilities", self.probabilities),
+                ("parts", self.parts), ("pool_ranks", self.pool_ranks), ("probabilities", self.probabilities),
                 ("methods", self.methods), ("strata", self.strata), ("lines", self.lines),
             )
         }  # fmt: skip
@@ -217,7 +223,7 @@ class Qrels:
         grades, keep = self.grades.copy(), np.ones(len(self.docs), np.bool_)
         np.maximum.at(grades, earlier, self.grades[later])
         keep[later] = False
-        return replace(self, grades=grades, groups=None).keep(keep)
+        return replace(self, grades=grades, groups=None, parts=None).keep(keep)
 
     def by_intent(self) -> Qrels:
         """Return one judgment of each document, with its best grade, and its grade for each intent.
@@ -238,7 +244,11 @@ class Qrels:
         order = np.argsort(first, kind="stable")
         united = self.united()
         starts = np.append(np.searchsorted(first[order], np.unique(first)), len(order))
-        return replace(united, intents=IntentGrades(starts, intent[order], self.grades[order]))
+        part = None
+        if self.parts is not None:
+            _, part = np.unique(np.array(self.parts.texts(), object), return_inverse=True)
+            part = part[order]
+        return replace(united, intents=IntentGrades(starts, intent[order], self.grades[order], part))
 
     @staticmethod
     def from_columns(

@@ -1,4 +1,4 @@
-"""Read TREC text: runs with six columns, qrels with four, prels and stratified qrels with five."""
+"""Read TREC text: runs with six columns, qrels with four, prels, stratified qrels, preferences with five."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from sounding.data.sources import Content
 RUN_SHAPE = "topic Q0 doc rank score tag"
 QRELS_SHAPE = "topic iteration doc grade"
 PRELS_SHAPE = "topic doc grade method probability"
+PREFERENCES_SHAPE = "topic group subgroup doc level"
 STRATA_SHAPE = "topic iteration doc stratum grade"
 NUMBER_STARTS = np.array([chr(byte) in "0123456789+-." for byte in range(256)])
 
@@ -57,6 +58,12 @@ def read_strata(content: Content, problems: Problems) -> Records:
     """Read qrels of a stratified sample; grade -1 marks pooled documents that were not sampled."""
     roles = {"topic": 0, "doc": 2, "stratum": 3, "grade": 4}
     return _judgments(content, roles, STRATA_SHAPE, problems)
+
+
+def read_preferences(content: Content, problems: Problems) -> Records:
+    """Read preferences: levels of documents that one person compared, within a group and a subgroup of it."""
+    roles = {"topic": 0, "group": 1, "part": 2, "doc": 3, "grade": 4}
+    return _judgments(content, roles, PREFERENCES_SHAPE, problems)
 
 
 def _judgments(content: Content, roles: dict[str, int], shape: str, problems: Problems) -> Records:

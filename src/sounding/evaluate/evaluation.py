@@ -97,7 +97,10 @@ def evaluate(
         remarks.append(sentences.SAMPLED)
     if judgments.strata is not None and any(m.name == "infAP" for m in wanted):
         remarks.append(sentences.ONE_SAMPLE)
-    if judgments.intents is not None and judgments.intents.intent.max(initial=0) < len(judgments.topics):
+    one_each = judgments.intents is not None and judgments.intents.intent.max(initial=0) < len(
+        judgments.topics
+    )
+    if one_each and any(measure.definition.family == "intents" for measure in wanted):
         remarks.append(sentences.ONE_INTENT)
     sides, whole = _prepared(judgments, policies, groups=groups)
     shelf = Shelf()
@@ -268,13 +271,18 @@ def _evaluate_run(
     seen = [
         treat_unjudged(ranking if side is whole else align(run, side, policies), policies) for side in sides
     ]
+    # Under the rule trec, trec_eval's preference measures break ties the other way round.
+    other = seen[0]
+    if policies.ties == "trec" and any(measure.definition.family == "preferences" for measure in measures):
+        other = treat_unjudged(align(run, whole, policies, found, upwards=True), policies)
     values = np.full((len(measures), len(ranking.topics)), np.nan)
     texts = {}
     for number, measure in enumerate(measures):
         if measure.definition.aggregate == "text":
             texts[measure] = _text_values(measure, seen[0], run)
         else:
-            values[number] = _over_groups([measure(one) for one in seen], sides)
+            preferences = measure.definition.family == "preferences"
+            values[number] = _over_groups([measure(one) for one in ([other] if preferences else seen)], sides)
     errors = _sampling_errors(measures, seen, values.shape)
     if policies.missing == "skip":
         values[:, ranking.missing] = errors[:, ranking.missing] = np.nan

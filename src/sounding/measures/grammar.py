@@ -56,7 +56,6 @@ RANX: Mapping[str, tuple[str, str | None, Mapping[str, Any]]] = {
     "ndcg_burges": ("nDCG", "nDCG", {"dcg": "exp-log2"}),
     "bpref": ("Bpref", None, {}),
 }
-_PREFERENCES = ("prefs", "all_prefs")  # prefixes of trec_eval's preference measures and lists of them
 # Patterns are compiled on first use, because most evaluations need few of them.
 _RANX = (
     rf"({'|'.join(map(re.escape, sorted(RANX, key=len, reverse=True)))})"
@@ -333,11 +332,6 @@ def _unknown(text: str) -> SoundingError:
     if end is not None and _is_read(text[: end.start()]):
         return DataError(
             f"measure {_quote(text)}: {_surplus_message(text[: end.start()], text[end.start() :])}"
-        )
-    if name.startswith(_PREFERENCES):
-        return DataError(
-            f"measure {_quote(text)}: trec_eval's preference measures are not computed here;"
-            " `sounding measures` lists what is"
         )
     if name in trec.TREC_NAMES and name not in RANX:
         return DataError(

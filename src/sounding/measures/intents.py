@@ -45,7 +45,7 @@ class _Hits(NamedTuple):
     nth: Counts  # number of the document among those relevant to the intent, from 1
 
 
-def _intents(judgments: Judgments) -> Intents:
+def intents_of(judgments: Judgments) -> Intents:
     """Return the judgments by intent; refuse others, rather than to count each topic as one intent."""
     if judgments.intents is None:
         raise DataError(
@@ -57,7 +57,7 @@ def _intents(judgments: Judgments) -> Intents:
 
 def _relevant_intents(judgments: Judgments, rel: float) -> tuple[Counts, Counts]:
     """Return the number of relevant documents of each intent, and the number of such intents by topic."""
-    known = _intents(judgments)
+    known = intents_of(judgments)
 
     def count() -> tuple[Counts, Counts]:
         relevant = np.bincount(
@@ -72,7 +72,7 @@ def _relevant_intents(judgments: Judgments, rel: float) -> tuple[Counts, Counts]
 
 def _hits(run: Ranking, rel: float, k: int | None = None) -> _Hits:
     """Return what the first k documents are relevant to."""
-    known = _intents(run.judgments)
+    known = intents_of(run.judgments)
     near = np.arange(len(run.rank)) if k is None else (run.rank <= k).nonzero()[0]
     judgment = np.asarray(run.judgment)[near]
     size = np.diff(known.starts)[judgment]
@@ -102,7 +102,7 @@ def _best_gain(judgments: Judgments, rel: float, alpha: float, discount: _Discou
     Like ndeval, it is greedy (the best order is too hard to find), and of documents that gain equally the
     one with the last id is taken.
     """
-    known = _intents(judgments)
+    known = intents_of(judgments)
 
     def compute() -> Values:
         chosen = known.grade >= rel
@@ -285,7 +285,7 @@ def _share_of_best(run: Ranking, k: int | None, rel: float, alpha: float, discou
 
 def _mean_grade(judgments: Judgments) -> Values:
     """Return the mean over the intents of its topic of each judged document's grade."""
-    known = _intents(judgments)
+    known = intents_of(judgments)
 
     def compute() -> Values:
         doc = np.repeat(np.arange(len(judgments.grades)), np.diff(known.starts))

@@ -60,7 +60,8 @@ class TrecMeasure(NamedTuple):
         if not set(given) <= {*self.sets, *self.fixed, *self.aside}:
             return None
         if self.kind == "plain":
-            return self.name if given.items() >= self.fixed.items() else None
+            own = {key: value for key, value in given.items() if key not in self.aside}
+            return self.name if own == dict(self.fixed) else None
         return _WRITERS[self.kind](self, measure)
 
 
@@ -148,11 +149,15 @@ def _cut(name: str, measure: str, defaults: tuple[int, ...] = _RANKS, *, groups:
     )
 
 
+def _fixed(name: str, measure: str, prints: str = "%6.4f", **fixed: Any) -> TrecMeasure:
+    return TrecMeasure(name=name, measure=measure, prints=prints, fixed=fixed)
+
+
 def _gained(name: str, measure: str) -> TrecMeasure:
     return TrecMeasure(name=name, measure=measure, kind="pairs", sets=("gains",))
 
 
-# In the order in which trec_eval 10 prints them, without its preference measures.
+# In the order in which trec_eval 10 prints them.
 TREC_MEASURES: tuple[TrecMeasure, ...] = (
     _plain("runid", "RunID", "%s"),
     _plain("num_q", "NumQ", "%d"),
@@ -202,6 +207,20 @@ TREC_MEASURES: tuple[TrecMeasure, ...] = (
     TrecMeasure(name="rbp", measure="RBP", kind="pairs", sets=("p", "gains"), fixed={"p": 0.9}),
     TrecMeasure(name="rbp_resid", measure="RBPResidual", kind="pairs", sets=("p",), fixed={"p": 0.9}),
     _cut("unj", "Unjudged", (5, 10, 20)),
+    _plain("prefs_num_prefs_poss", "NumPrefs", "%d"),
+    _fixed("prefs_num_prefs_ful", "NumPrefsRight", "%d"),
+    _fixed("prefs_num_prefs_ful_ret", "NumPrefsRight", "%d", docs="retrieved"),
+    _fixed("prefs_simp", "Prefs"),
+    _fixed("prefs_pair", "Prefs", mean="pair"),
+    _fixed("prefs_avgjg", "Prefs", mean="group"),
+    _fixed("prefs_avgjg_Rnonrel", "Prefs", mean="group", balanced=True),
+    _fixed("prefs_simp_ret", "Prefs", docs="retrieved"),
+    _fixed("prefs_pair_ret", "Prefs", mean="pair", docs="retrieved"),
+    _fixed("prefs_avgjg_ret", "Prefs", mean="group", docs="retrieved"),
+    _fixed("prefs_avgjg_Rnonrel_ret", "Prefs", mean="group", docs="retrieved", balanced=True),
+    _fixed("prefs_simp_imp", "Prefs", docs="one"),
+    _fixed("prefs_pair_imp", "Prefs", mean="pair", docs="one"),
+    _fixed("prefs_avgjg_imp", "Prefs", mean="group", docs="one"),
 )  # fmt: skip
 _BY_NAME: Mapping[str, TrecMeasure] = {entry.name: entry for entry in TREC_MEASURES}
 
@@ -218,6 +237,11 @@ NICKNAMES: Mapping[str, tuple[str, ...]] = {
         "relative_P", "Rprec_mult", "success", "map_cut", "ndcg_cut", "ndcg_rel", "Rndcg", "binG", "G",
         *_SET, "num_nonrel_judged_ret",
     ),
+    "prefs": (
+        "runid", "num_q", "prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret",
+        "prefs_simp", "prefs_pair", "prefs_avgjg",
+    ),
+    "all_prefs": ("runid", "num_q", *(name for name in _BY_NAME if name.startswith("prefs_"))),
     "qrels_jg": ("runid", "num_q", "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
 }  # fmt: skip
 

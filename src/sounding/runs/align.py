@@ -152,7 +152,8 @@ def _intents(qrels: Qrels, known: IntentGrades, judged: Places, words: Words) ->
     place = np.empty(len(qrels.docs), np.int64)
     place[_by_descending_id(words.byteswap(), qrels.sizes[qrels.sizes > 0])] = np.arange(len(place))
     starts = np.concatenate([[0], np.cumsum(size)])
-    return Intents(starts, known.intent[entry], known.grades[entry], place[judged])
+    part = None if known.part is None else known.part[entry]
+    return Intents(starts, known.intent[entry], known.grades[entry], place[judged], part)
 
 
 def _by_topic_and_grade(topic: Places, grades: NDArray[np.float64]) -> Places:
@@ -185,15 +186,18 @@ def align(
     judged: Judged,
     policies: Policies = DEFAULT_POLICIES,
     found: tuple[Places, Places] | None = None,
+    *,
+    upwards: bool = False,
 ) -> Ranking:
     """Return the judged documents of a run by topic and rank; unjudged documents keep their ranks.
 
-    `found` is the result of `matches`, for callers that have it already.
+    `found` is the result of `matches`, for callers that have it already. `upwards` lets tied documents follow
+    in ascending order of ids if the rule is trec.
     """
     row_of_topic = topic_rows(run, judged)
     here, there = matches(run, judged) if found is None else found
     run_topic = _topic_of(run, here)
-    positions, blocks = order_documents(run, here, policies)
+    positions, blocks = order_documents(run, here, policies, upwards=upwards and policies.ties == "trec")
 
     # positions count from 0 through the run, ranks from 1 within a topic
     above = run.starts.take(run_topic) - 1
@@ -251,7 +255,9 @@ def treat_unjudged(ranking: Ranking, policies: Policies) -> Ranking:
     return ranking.condensed() if policies.unjudged == "condensed" else ranking
 
 
-def order_documents(run: Run, rows: Places, policies: Policies) -> tuple[Places, TieBlocks | None]:
+def order_documents(
+    run: Run, rows: Places, policies: Policies, *, upwards: bool = False
+) -> tuple[Places, TieBlocks | None]:
     """Return the position of each of these ascending rows in the ordered run, from the run's start.
 
     Only the requested rows are ordered exactly: tied documents without judgments need no order.
@@ -259,15 +265,17 @@ def order_documents(run: Run, rows: Places, policies: Policies) -> tuple[Places,
     known = _positions.get(run)
     if policies.ties == "file":
         return rows, None
-    if known is None or policies.ties == "average":
-        return _order(run, rows, policies)
+    if upwards or known is None or policies.ties == "average":
+        return _order(run, rows, policies, upwards=upwards)
     rule = policies.ties, policies.compat
     if rule not in known:
         known[rule], _ = _order(run, np.arange(len(run.docs)), policies)
     return known[rule].take(rows), None
 
 
-def _order(run: Run, rows: Places, policies: Policies) -> tuple[Places, TieBlocks | None]:
+def _order(
+    run: Run, rows: Places, policies: Policies, *, upwards: bool = False
+) -> tuple[Places, TieBlocks | None]:
     if policies.ties == "rank":
         return _order_by_rank(run)[rows], None
     scores = single_precision(run.scores) if policies.compat == "trec_eval-9" else run.scores
@@ -276,7 +284,11 @@ def _order(run: Run, rows: Places, policies: Policies) -> tuple[Places, TieBlock
     order, positions, tied = _order_by_score(scores, run.starts)
     if policies.ties == "average":
         return _average_blocks(rows, positions, tied)
-    return _order_ties(run, rows, order, positions, tied), None
+    found = _order_ties(run, rows, order, positions, tied)
+    if upwards:
+        _, blocks = _average_blocks(rows, positions, tied)
+        found = 2 * blocks.first + blocks.size - 1 - found
+    return found, None
 
 
 def _order_by_rank(run: Run) -> Places:

@@ -42,6 +42,7 @@ class Intents(NamedTuple):
     intent: Counts  # (entry,) numbered from 0 through all topics
     grade: Values  # (entry,) below 0: not judged
     order: Counts  # (judgment,) places of a topic's documents by descending id
+    part: Counts | None = None  # (entry,) subgroup in which documents were compared; None: there are none
 
 
 def distinct(values: Values) -> Values:

@@ -138,12 +138,9 @@ def test_names_of_trec_eval_go_both_ways() -> None:
         "runid", "num_q", "prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret", "prefs_simp", "prefs_pair",
     ]  # fmt: skip
     assert len({trec_name(measure) for measure in found}) == len(found) == 16
-    assert (
-        str(parse_measures(["prefs_avgjg_Rnonrel_ret"])[0])
-        == "Prefs(mean='group',docs='retrieved',balanced=True)"
-    )
+    assert str(parse_measures(["prefs_avgjg_Rnonrel_ret"])[0]) == "Prefs(mean='balanced',docs='retrieved')"
 
 
 def test_balanced_goes_with_groups() -> None:
-    with pytest.raises(DataError, match="balanced=True goes with"):
-        sounding.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, ["Prefs(balanced=True)"])
+    with pytest.raises(DataError, match="goes with"):
+        sounding.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, ["Prefs(mean='balanced',docs='one')"])

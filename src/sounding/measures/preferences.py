@@ -20,7 +20,7 @@ from sounding.measures.registry import measure
 from sounding.measures.totals import share
 from sounding.runs.ranking import Counts, Intents, Judgments, Ranking, Values
 
-Mean = Literal["preference", "pair", "group"]
+Mean = Literal["preference", "pair", "group", "balanced"]
 Docs = Literal["all", "retrieved", "one"]
 Flags = NDArray[np.bool_]
 
@@ -50,22 +50,20 @@ class _PartialGroup(NamedTuple):
 
 
 @measure("Prefs", basis="recall", monotone=False)
-def preference_share(
-    run: Ranking, *, mean: Mean = "preference", docs: Docs = "all", balanced: bool = False
-) -> Values:
+def preference_share(run: Ranking, *, mean: Mean = "preference", docs: Docs = "all") -> Values:
     """Share of the preferences between two documents that the ranking has in the right order.
 
     A preference is right if the preferred document ranks higher, or alone was retrieved, and wrong if neither
     was. `docs` says which pairs count: 'all'; 'retrieved', only those with both retrieved; 'one', those with
     at least one. With `mean` 'preference' every preference counts alike (trec_eval's prefs_simp); with 'pair'
     every pair of documents, for which the share of the groups is taken (prefs_pair); with 'group' the result
-    is the mean over judgment groups (prefs_avgjg). `balanced` lets each group have as many documents of level
-    0 as of other levels (prefs_avgjg_Rnonrel): it leaves out the lowest in the ranking, or adds some below
-    all others.
+    is the mean over judgment groups (prefs_avgjg). 'balanced' is that mean if each group has as many
+    documents of level 0 as of other levels (prefs_avgjg_Rnonrel): the lowest in the ranking are left out, or
+    some are added below all others.
     """
-    if balanced and (mean != "group" or docs == "one"):
-        raise DataError("Prefs: balanced=True goes with mean='group' and docs 'all' or 'retrieved'")
-    if balanced:
+    if mean == "balanced":
+        if docs == "one":
+            raise DataError("Prefs: mean='balanced' goes with docs 'all' or 'retrieved'")
         return _balanced(run, docs)
     if mean == "pair":
         return _by_pair(run, docs)
@@ -73,7 +71,7 @@ def preference_share(
     right, possible = _counted(tally, docs)
     if mean == "preference":
         return share(run.total(tally.topic, right), run.total(tally.topic, possible))
-    return share(run.total(tally.topic, share(right, possible)), run.total(tally.topic))
+    return share(run.total(tally.topic, share(right, possible)), _groups_by_topic(run.judgments))
 
 
 @measure("NumPrefs", basis="count", monotone=False, bounds=(0.0, np.inf), aggregate="sum")
@@ -128,6 +126,12 @@ def _group_topics(judgments: Judgments) -> Counts:
     topic = np.zeros(int(known.intent.max(initial=-1)) + 1, np.int64)
     topic[known.intent] = np.repeat(judgments.topic, np.diff(known.starts))
     return topic
+
+
+def _groups_by_topic(judgments: Judgments) -> Counts:
+    """(topic,): Return the number of judgment groups that judged something."""
+    judged = np.unique(intents_of(judgments).intent)
+    return np.bincount(_group_topics(judgments)[judged], minlength=len(judgments.topics))
 
 
 def _partial_groups(judgments: Judgments) -> list[_PartialGroup]:
@@ -243,7 +247,7 @@ def _by_pair(run: Ranking, docs: Docs) -> Values:
     judgments, place = run.judgments, _places(run)
     topic = _group_topics(judgments)
     result = preference_share(run, docs=docs)
-    several = (np.bincount(topic, minlength=len(judgments.topics)) > 1).nonzero()[0]
+    several = (_groups_by_topic(judgments) > 1).nonzero()[0]
     judgment, group, grade = _entries(judgments)
     partial = _partial_groups(judgments)
     for number in several.tolist():
@@ -301,9 +305,12 @@ def _balanced(run: Ranking, docs: Docs) -> Values:
             right[number], possible[number] = _first_of_zero(
                 grade[rows], place[judgment[rows]], kept, every=every
             )
+    judged = np.unique(
+        intents_of(judgments).intent
+    )  # trec_eval divides 0 by 0: a topic of such a group has 0
     with np.errstate(invalid="ignore"):
-        values = run.total(tally.topic, right / possible)
-    return np.nan_to_num(share(np.nan_to_num(values, nan=0.0), run.total(tally.topic)))
+        values = run.total(tally.topic[judged], right[judged] / possible[judged])
+    return np.nan_to_num(share(np.nan_to_num(values, nan=0.0), _groups_by_topic(judgments)))
 
 
 def _first_of_zero(grade: Values, place: Counts, kept: int, *, every: bool) -> tuple[float, float]:

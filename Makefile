@@ -36,6 +36,7 @@ CELLS ?= 1
 calibration: $(VENV)/developed
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.calibration --scale $(CELLS)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.sessions --scale $(CELLS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.leftout --scale $(CELLS)
 
 docs: $(VENV)/developed
 	$(BIN)/python -m sounding.explain.layers docs/how-it-works.md

@@ -1031,6 +1031,18 @@ def test_a_plan_stands_in_the_output_itself(call: Call, trial: Path, tmp_path: P
     assert len(echo["sha256"]) == 64
 
 
+def test_the_number_of_judgments_that_a_plan_fixes_is_held_against_the_qrels(
+    call: Call, trial: Path, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.toml"
+    lines = [line.split() for line in (trial / "qrels.txt").read_text().splitlines()]
+    judged = sum(int(grade) >= 0 for *_, grade in lines)
+    for planned, said in ((judged, []), (500, [f"judgments: the plan says 500, used is {judged}"])):
+        plan.write_text(f'measures = ["P@5"]\njudgments = {planned}\n')
+        _, out, _ = call("qrels.txt", "runs", "--preregistered", str(plan), "--format", "json")
+        assert json.loads(out)["plan"]["deviations"] == said
+
+
 def test_a_pair_wins_over_a_planned_baseline_and_the_deviation_is_named(
     call: Call, trial: Path, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sounding import holds
+from sounding import compare, holds
 from sounding.core.errors import DataError
 from sounding.data.tables import Run
 from sounding.measures.regrading import read_regrading
@@ -81,6 +81,23 @@ def test_judging_what_a_file_lists_leaves_all_else_unjudged(tmp_path: Path) -> N
     assert by_file.open_documents == by_depth.open_documents > 0
     np.testing.assert_array_equal(by_file.conclusion, by_depth.conclusion)
     assert f"once the documents in {path} are judged" in by_file.describe()
+
+
+def test_the_top_10_of_every_run_alone_stand_beside_the_first_100() -> None:
+    made = sample(topics=12, groups=5, systems=2, documents=300, length=60, pool_depth=5, seed=2)
+    shown = compare(made.qrels, made.runs, ["P@10"], until="runs:100").holds
+    assert shown is not None
+    assert shown.shallow is not None
+    alone = compare(made.qrels, made.runs, ["P@10"], until="runs:10").holds
+    assert alone is not None
+    assert shown.shallow.open_documents == alone.open_documents < shown.open_documents
+    # P@10 looks no deeper. Both models learn from nearly the same documents.
+    assert np.abs(shown.shallow.sign - alone.sign).mean() < 0.04
+    assert np.abs(shown.shallow.sign - shown.sign).max() < 1e-9
+    for qrels, until in ((made.truth, "runs:100"), (made.qrels, "runs:50")):
+        found = compare(qrels, made.runs, ["P@10"], until=until).holds
+        assert found is not None
+        assert found.shallow is None  # all of them are judged; or not asked
 
 
 @pytest.mark.parametrize(

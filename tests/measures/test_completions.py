@@ -98,6 +98,37 @@ def test_judgments_stay_and_documents_that_are_not_considered_stay_unjudged() ->
     assert 0 < found.grades[:, ~seen].mean() < 2
 
 
+def test_judging_fewer_documents_leaves_the_others_unjudged() -> None:
+    regrading = collection(0)
+    rng = np.random.default_rng(3)
+    states = np.where(rng.random(len(regrading.full)) < 0.5, regrading.full, GONE).astype(np.int8)
+    view, every = regrading.under(states), np.ones(len(regrading.retrieved.docs), np.bool_)
+    whole = draw_completions(regrading, view, every, draws=30)
+    same = whole.narrowed(view, every)
+    for name in ("documents", "grades", "elsewhere", "starts"):
+        np.testing.assert_array_equal(getattr(same, name), getattr(whole, name))
+    kept = rng.random(len(every)) < 0.4
+    few = whole.narrowed(view, kept)
+    judged = np.isfinite(view.grades)
+    assert few.documents.tolist() == (judged | kept).nonzero()[0].tolist()
+    place = np.searchsorted(whole.documents, few.documents)
+    assert (few.grades == whole.grades[:, place]).all()
+    topic = np.repeat(np.arange(len(regrading.topics)), np.diff(few.starts))
+    assert (regrading.retrieved.topic[few.documents] == topic).all()
+    known = whole.elsewhere[:, :, 1] - whole.unseen  # judged and in no run
+    for draw, number in np.ndindex(whole.unseen.shape):
+        new = [
+            np.count_nonzero(one.grades[draw, np.isnan(view.grades[one.documents]) & (of == number)])
+            for one, of in ((whole, regrading.retrieved.topic[whole.documents]), (few, topic))
+        ]
+        wanted = np.rint(whole.unseen[draw, number] * new[1] / new[0]) if new[0] else 0
+        assert few.elsewhere[draw, number, 1] == known[draw, number] + wanted
+    nothing = whole.narrowed(view, ~every)
+    present = regrading.values(parse_measures(MEASURES[:7]), view)
+    for draw in range(2):
+        assert nothing.values(parse_measures(MEASURES[:7]))[:, :, draw] == pytest.approx(present, nan_ok=True)
+
+
 def test_where_all_is_judged_every_draw_is_what_is_known() -> None:
     regrading = collection(1)
     nothing = np.zeros(len(regrading.retrieved.docs), np.bool_)

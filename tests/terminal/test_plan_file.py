@@ -29,6 +29,7 @@ choices = st.builds(
     correction=st.none() | st.sampled_from(CORRECTION_NAMES),
     alpha=st.none() | st.floats(0, 1, exclude_min=True, exclude_max=True),
     margin=st.none() | st.floats(0, exclude_min=True, allow_infinity=False),
+    judgments=st.none() | st.integers(1, 10**9),
     baseline=st.none() | st.lists(names, min_size=1, max_size=3).map(tuple),
     policies=st.fixed_dictionaries(
         {},
@@ -99,6 +100,7 @@ def test_a_name_that_is_not_utf_8_cannot_be_written(tmp_path: Path) -> None:
         ("alpha = nan", 1, "alpha: found nan; expected a number"),
         ("margin = 0.0", 1, "margin: found 0.0; expected a number above 0, such as 0.01"),
         ("margin = true", 1, "margin: found true; expected a number above 0"),
+        ("judgments = 0", 1, "judgments: found 0; expected a whole number from 1, such as 500"),
         ("margin = inf", 1, "margin: found inf; expected a number above 0"),
         ("depths = 10", 1, "depths: found 10; expected a list of whole numbers from 1, such as [10, 100]"),
         ("depths = [10, 0]", 1, "depths: found [10, 0]; expected a list of whole numbers from 1"),
@@ -242,16 +244,16 @@ def test_the_line_for_outputs_names_file_hash_what_is_fixed_and_what_is_open(tmp
     plan = plan_of("measures = ['AP', 'P@10']\nalpha = 0.05\n[policies]\nat_most = '2x'\n", tmp_path)
     assert plan.describe() == (
         f"plan {tmp_path / 'plan.toml'} (sha256 {plan.sha256[:12]}): measures AP, P@10; alpha 0.05;"
-        " at most 2x; left open: depths, test, correction, margin, baseline, other policies"
+        " at most 2x; left open: depths, test, correction, margin, baseline, judgments, other policies"
     )
     everything = planned(
         measures=("AP",), depths=(10,), test="t", correction="holm", alpha=0.05, margin=0.01, baseline=("a",),
-        policies=asdict(Policies(depth=10, at_most="2x")),
+        judgments=500, policies=asdict(Policies(depth=10, at_most="2x")),
     )  # fmt: skip
     assert "left open" not in everything.describe()
     nothing = plan_of("", tmp_path).describe()
     assert ": nothing is fixed; left open: measures, depths, test, correction, alpha, margin" in nothing
-    assert nothing.endswith("baseline, policies")
+    assert nothing.endswith("baseline, judgments, policies")
 
 
 # -- the page ---------------------------------------------------------------------------------------
@@ -260,7 +262,10 @@ def test_the_line_for_outputs_names_file_hash_what_is_fixed_and_what_is_open(tmp
 def test_the_pages_plan_is_one_and_every_key_is_on_the_page(tmp_path: Path) -> None:
     text = PAGE.read_text()
     (block,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    assert set(plan_of(block, tmp_path).choices.made()) == {*KEYS, "ties", "unjudged"} - {"margin"}
+    assert set(plan_of(block, tmp_path).choices.made()) == {*KEYS, "ties", "unjudged"} - {
+        "margin",
+        "judgments",
+    }
     for name in KEYS:
         assert f"`{name}`" in text
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sounding.compare.documents import telling_documents, what_would_settle
-from sounding.compare.holds import Holds, holding, pooled_runs
+from sounding.compare.holds import DEFAULT_UNTIL, Holds, holding, pooled_runs
 from sounding.compare.requests import (
     check_named,
     check_names,
@@ -265,6 +265,7 @@ class _Sources:
             return holding(
                 regrading, found.measures, considered, until, pairs=pairs, alpha=found.alpha,
                 seed=self.policies.seed, processes=processes, progress=progress,
+                shallow=str(until) == DEFAULT_UNTIL,
             )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ from sounding.terminal.options import (
     write_tables,
     write_text,
 )
-from sounding.terminal.plan_file import Plan, PlanChoices, read_plan
+from sounding.terminal.plan_file import Plan, PlanChoices, planned_judgments, read_plan
 
 DEFAULT_FAMILIES = ("P", "AP")  # with --depths
 
@@ -121,6 +121,9 @@ class CompareRequest:
             measures=_named_measures(options), depths=self.depths or None, test=self.procedure.test,
             correction=None if correction == OWN else correction, alpha=options.alpha, margin=options.margin,
             baseline=options.baselines or None, policies=asdict(self.policies),
+            judgments=planned_judgments(
+                self.plan, self.collections[0].qrels, options.qrels_format, self.policies
+            ),
         )  # fmt: skip
 
     def bar(self, total: int, label: str) -> AbstractContextManager[Progress | None]:
@@ -215,6 +218,7 @@ def _only_pair(options: CompareOptions) -> tuple[str, str] | None:
 def _with_choices(options: CompareOptions, choices: PlanChoices, given: Collection[str]) -> CompareOptions:
     """Return the options with what a plan fixes and the command line does not say."""
     fixed = choices.made()
+    fixed.pop("judgments", None)  # of the qrels, not of the call
     if "depths" in fixed:
         fixed["depths"] = (",".join(map(str, fixed["depths"])),)
     if "baseline" in fixed:

@@ -49,6 +49,7 @@ class Holds:
     reason: str = ""  # why no chance is stated, as a sentence goes on; empty: they are
     beyond: int = 0  # documents that are judged already, and are not among those that would be
     few_runs: bool = False  # more runs would say much about the unjudged documents
+    shallow: Holds | None = None  # the same if only the top of every run were judged; None: not asked
 
     def in_words(self, measure: int, pair: int) -> str:
         """Return the conclusion about run_a: `better`, `worse` or `not distinguished`."""
@@ -82,6 +83,14 @@ class Holds:
             return f"{behind}, which is behind now, would {likely} be ahead then ({shown})"
         return f"{ahead} would {likelihood(chance)} be ahead then as now ({format_chance(chance)})"
 
+    @property
+    def differs_when_shallow(self) -> bool:
+        """Return whether a chance is visibly different if only the top of every run is judged."""
+        if self.shallow is None:
+            return False
+        gaps = [self.conclusion - self.shallow.conclusion, self.sign - self.shallow.sign]
+        return bool(np.nanmax(np.abs(gaps), initial=0.0) >= VISIBLE)
+
     def describe(self) -> str:
         """Explain the chances in a sentence or two, or why there are none."""
         if self.reason:
@@ -96,12 +105,23 @@ class Holds:
             f"Holds: the chance that a paired t test of the pair alone ({self.alpha:g}) concludes the same"
             f" once {self.until_in_words} are judged ({self.open_documents:,} are not yet); sign: that the"
             f" same run is ahead. {self.draws} draws, seed {self.seed}.{MORE_RUNS * self.few_runs}{beyond}"
+            f"{self._describe_shallow()}"
+        )
+
+    def _describe_shallow(self) -> str:
+        if self.shallow is None or not self.differs_when_shallow:
+            return ""
+        return (
+            f" @{SHALLOW}: the same if only {self.shallow.until_in_words} are judged"
+            f" ({self.shallow.open_documents:,} are not yet)."
         )
 
 
 MORE_RUNS = " If the collection has more runs, give them too: few runs make chances cautious."
 ALPHA = 0.05
 DEFAULT_UNTIL = "runs:100"
+SHALLOW = 10  # documents of every run that people judge where they judge few
+VISIBLE = 0.05  # chances that differ by less are the same to a reader
 MOST_BEYOND = 0.05  # share of the judged documents that may lie outside those that would be judged
 
 
@@ -118,10 +138,12 @@ def holding(
     seed: int = 0,
     processes: int = 1,
     progress: Progress | None = None,
+    shallow: bool = False,
 ) -> Holds:
-    """Compute the result of `holds` from runs and judgments already read.
+    """What `holds` gives, for runs and judgments already read.
 
     `view` are the judgments that there are; None: all of the qrels. `considered` documents would be judged.
+    `shallow`: also the chances if only the first 10 of every run were, where some of these are open.
     """
     seen = regrading.view() if view is None else view
     among = all_pairs(len(regrading.runs)) if pairs is None else pairs
@@ -129,22 +151,41 @@ def holding(
     present = regrading.values(measures, seen)
     basis = basis_of(regrading, seen, considered)
     reason = basis.shortfall(holds=True)
+    near = considered & (regrading.retrieved.cut(SHALLOW).best_ranks() > 0)
+    beside: Holds | None = None
     if reason:
         concluded = np.array([Statistics(own, among).concluded(alpha) for own in present.swapaxes(0, 1)])
         conclusion = sign = np.full(concluded.shape, np.nan)
     else:
         completions = draw_completions(regrading, seen, considered, draws=draws, seed=seed)
         drawn = completions.values(measures, processes=processes, progress=progress)
-        found = [
-            pair_chances(present[:, number], drawn[:, number], among, alpha)
-            for number in range(len(measures))
-        ]
-        concluded, conclusion, sign = (np.array(part) for part in zip(*found, strict=True))
+        concluded, conclusion, sign = _chances(present, drawn, among, alpha)
+        still_open = int(np.count_nonzero(near & np.isnan(seen.grades)))
+        if shallow and 0 < still_open < basis.unjudged:
+            drawn = completions.narrowed(seen, near).values(measures, processes=processes)
+            top = Until("runs", SHALLOW)
+            _, of_conclusion, of_sign = _chances(present, drawn, among, alpha)
+            beside = Holds(
+                until=str(top), until_in_words=top.describe(), open_documents=still_open, alpha=alpha,
+                draws=draws, seed=seed, concluded=concluded, conclusion=of_conclusion, sign=of_sign,
+            )  # fmt: skip
     return Holds(
         until=str(until), until_in_words=until.describe(), open_documents=basis.unjudged, alpha=alpha,
         draws=draws, seed=seed, concluded=concluded, conclusion=conclusion, sign=sign, reason=reason,
         beyond=judged_beyond(regrading, seen, considered), few_runs=len(regrading.runs) < LEAST_RUNS,
+        shallow=beside,
     )  # fmt: skip
+
+
+def _chances(
+    present: NDArray[np.float64], drawn: NDArray[np.float64], pairs: Pairs, alpha: float
+) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64]]:
+    """(measure, pair) each: Return conclusions, and the chances of these and of the signs."""
+    found = [
+        pair_chances(present[:, number], drawn[:, number], pairs, alpha) for number in range(present.shape[1])
+    ]
+    concluded, conclusion, sign = (np.array(part) for part in zip(*found, strict=True))
+    return concluded, conclusion, sign
 
 
 def judged_beyond(regrading: Regrading, view: View, considered: Flags) -> int:

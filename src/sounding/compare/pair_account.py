@@ -109,6 +109,9 @@ class PairByMeasure:
         if self.comparison.holds is not None:
             difference = float(tests.difference[0])
             yield "holds", self.comparison.holds.tell(self.number, 0, (a, self.b), difference)
+            if self.comparison.holds.shallow is not None and self.comparison.holds.differs_when_shallow:
+                shallow = self.comparison.holds.shallow
+                yield "holds@10", shallow.tell(self.number, 0, (a, self.b), difference)
         if tests.equivalence is not None:
             yield from self._equivalence(tests.equivalence)
 

@@ -32,7 +32,7 @@ COLUMNS = (
     "effect_size", "wins", "ties", "losses", "p_at_floor",
     "mean_a", "mean_b", "difference_least", "difference_most", "case_alone",
 )  # fmt: skip
-HOLDS_COLUMNS = ("conclusion", "holds", "sign_holds")
+HOLDS_COLUMNS = ("conclusion", "holds", "sign_holds", "holds_top10", "sign_holds_top10")
 
 # Columns, and the fields of tests that they are: of performance, of assessment, against a margin.
 OF_PERFORMANCE = {
@@ -247,6 +247,9 @@ class Comparison(Displayed):
             found["conclusion"] = [self.holds.in_words(*row) for row in rows]
             found["holds"] = [float(self.holds.conclusion[row]) for row in rows]
             found["sign_holds"] = [float(self.holds.sign[row]) for row in rows]
+        if self.holds is not None and (top := self.holds.shallow) is not None:
+            found["holds_top10"] = [float(top.conclusion[row]) for row in rows]
+            found["sign_holds_top10"] = [float(top.sign[row]) for row in rows]
         return {name: found[name] for name in (*COLUMNS, *MARGIN_COLUMNS, *HOLDS_COLUMNS) if name in found}
 
     def _decisions(self, rows: Rows) -> dict[str, list[Any]]:

@@ -260,6 +260,11 @@ def _trust_columns(comparison: Comparison, found: Cells) -> Iterator[Column]:
     if comparison.holds is not None:
         yield Column("holds", list(map(format_chance, found["holds"])), right=True)
         yield Column("sign", list(map(format_chance, found["sign_holds"])), right=True, joined=True)
+        if comparison.holds.differs_when_shallow:
+            yield Column("holds@10", list(map(format_chance, found["holds_top10"])), right=True)
+            yield Column(
+                "sign@10", list(map(format_chance, found["sign_holds_top10"])), right=True, joined=True
+            )
     for name, shown_name in zip(MARGIN_COLUMNS, ("equivalence p", "non-inferiority p"), strict=True):
         if name in found:
             yield Column(shown_name, [format_p(p) for p in found[name]])

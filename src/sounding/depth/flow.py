@@ -39,7 +39,7 @@ from sounding.terminal.options import (
     typed_command,
     write_answer,
 )
-from sounding.terminal.plan_file import Plan, PlanChoices, read_plan
+from sounding.terminal.plan_file import Plan, PlanChoices, planned_judgments, read_plan
 
 SHOWN_RUNS = 8  # that the repeated command names
 
@@ -225,7 +225,7 @@ def _answer(options: DepthOptions, plan: Plan | None, typed: str) -> _Answer:
     others = tuple(
         (name, studied(qrels, [runs], read_info(listed[name]))) for name, qrels, runs in options.collections
     )
-    deviations = [] if plan is None else plan.check(_choices(study, options))
+    deviations = [] if plan is None else plan.check(_choices(study, options, plan))
     pools, subsets = None, None
     if pool_depths:
         with progress_bar(1 + len(set(pool_depths)), quiet=options.quiet, label="cutting pools") as progress:
@@ -239,12 +239,13 @@ def _answer(options: DepthOptions, plan: Plan | None, typed: str) -> _Answer:
     return _Answer(study=study, findings=findings, pair=pair, pools=pools, subsets=subsets, others=others)
 
 
-def _choices(study: DepthStudy, options: DepthOptions) -> PlanChoices:
+def _choices(study: DepthStudy, options: DepthOptions, plan: Plan) -> PlanChoices:
     """Return the choices in force, to compare them with a plan."""
     return PlanChoices(
         measures=tuple(name_of(one.measure) for one in study.measures), depths=study.depths,
         test=options.test, correction=study.procedure.correction, alpha=options.alpha,
         policies=asdict(study.policies),
+        judgments=planned_judgments(plan, options.qrels, options.qrels_format, study.policies),
     )  # fmt: skip
 
 

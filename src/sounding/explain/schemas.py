@@ -124,6 +124,8 @@ FIELDS: Mapping[str, str] = {
     "advice": "s What would make the conclusion firmer.",
     "conclusion": "s What a paired t test says of the first run: better, worse or not distinguished.",
     "holds": "n0 The chance that the conclusion holds after full judging; null: not stated.",
+    "holds_top10": "n0 The same as holds if only the first 10 of every run were judged.",
+    "sign_holds_top10": "n0 The same as sign_holds if only the first 10 of every run were judged.",
     "sign_holds": "n0 The chance that the same run stays ahead after full judging; null: not stated.",
     "equivalence_p": "n0 The p-value of the test that the two are within the margin.",
     "noninferiority_p": "n0 The p-value of the test that the first is not worse by the margin.",
@@ -250,8 +252,8 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             " assessment_p case strength settled advice effect_size wins ties losses p_at_floor mean_a mean_b"
             " difference_least difference_most case_alone collection runs pairs count share required"
             " extrapolated claims errors error_rate fuzziness equivalence_p noninferiority_p conclusion holds"
-            " sign_holds rank run value against slice result why interval mean other_mean tested"
-            " significant reversed"
+            " sign_holds holds_top10 sign_holds_top10 rank run value against slice result why interval mean"
+            " other_mean tested significant reversed"
         ),
         own={
             "inconclusive": "o Why a test could not have found a difference, by measure.",

@@ -9,7 +9,7 @@ relevant. Some relevant documents are in none of the runs; their number varies w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class Completions:
     scale: Values  # the existing grades, from 0 upwards
     grades: GradeNumbers  # (draw, column)
     elsewhere: Counts  # (draw, topic, grade) documents that no run has: judged ones, and drawn relevant ones
+    unseen: Counts  # (draw, topic) the drawn ones of these
 
     @property
     def draws(self) -> int:
@@ -67,6 +68,29 @@ class Completions:
             return np.concatenate([part.values(run, measures) for part in parts], axis=1)
 
         return np.array(map_items(work, runs, processes=processes, progress=progress))
+
+    def narrowed(self, view: View, kept: Flags) -> Completions:
+        """Leave unjudged what is not kept, (document,): the outcome of judging fewer documents.
+
+        `view` are the judgments that the draws complete. Of the relevant documents that no run has, those
+        stay that come with the relevant ones that stay.
+        """
+        drawn = np.isnan(view.grades[self.documents])
+        stays = ~drawn | kept[self.documents]
+        topic = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        shape = len(self.grades), len(self.starts) - 1
+        found, left = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        for count, those in ((found, drawn), (left, drawn & stays)):
+            draw, column = (self.grades[:, those] > 0).nonzero()
+            np.add.at(count, (draw, topic[those][column]), 1)
+        share = np.divide(left, found, out=np.zeros(shape), where=found > 0)
+        unseen = np.rint(self.unseen * share).astype(np.int64)
+        elsewhere = self.elsewhere.copy()
+        elsewhere[:, :, 1] += unseen - self.unseen
+        return replace(
+            self, documents=self.documents[stays], grades=self.grades[:, stays], unseen=unseen,
+            starts=np.searchsorted(topic[stays], np.arange(len(self.starts))), elsewhere=elsewhere,
+        )  # fmt: skip
 
     @property
     def _step(self) -> int:
@@ -178,12 +202,14 @@ def draw_completions(
     topic = np.repeat(np.arange(len(lists)), [one.size for one in lists])
     starts = np.searchsorted(topic, np.arange(len(lists) + 1))
     elsewhere = np.repeat(_elsewhere(view, known[seen], topic[seen], scale)[np.newaxis], draws, axis=0)
+    more = np.zeros((draws, len(lists)), np.int64)
     if not seen.all():
-        more = _draw(grades, elsewhere.shape[2] - 1, lists, seen, seed)
-        elsewhere[:, :, 1] += more if unseen else 0
+        found = _draw(grades, elsewhere.shape[2] - 1, lists, seen, seed)
+        more = found if unseen else more
+        elsewhere[:, :, 1] += more
     return Completions(
         regrading=regrading, documents=documents, starts=starts, scale=scale, grades=grades,
-        elsewhere=elsewhere,
+        elsewhere=elsewhere, unseen=more,
     )  # fmt: skip
 
 

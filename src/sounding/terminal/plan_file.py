@@ -17,7 +17,9 @@ from typing import Any, get_args, get_type_hints
 
 from sounding.core.errors import DataError, FormatError, SoundingError, UnknownNameError
 from sounding.core.policies import Policies
+from sounding.data.formats import read_qrels
 from sounding.measures import parse_measures
+from sounding.runs.align import prepare
 from sounding.statistics.pairwise import find_test
 from sounding.statistics.testing import find_correction
 
@@ -39,6 +41,7 @@ class PlanChoices:
     alpha: float | None = None
     margin: float | None = None
     baseline: tuple[str, ...] | None = None
+    judgments: int | None = None  # judged documents in the qrels: when to stop judging
     policies: Mapping[str, Any] = field(default_factory=dict)  # name -> value; may hold only some policies
 
     def __post_init__(self) -> None:
@@ -97,6 +100,18 @@ class Plan:
             unsaid.append("other policies" if self.choices.policies else POLICIES)
         rest = f"; left open: {', '.join(unsaid)}" if unsaid else ""
         return f"plan {self.source} (sha256 {self.sha256[:12]}): {fixed or 'nothing is fixed'}{rest}"
+
+
+def planned_judgments(
+    plan: Plan | None, qrels: Any, qrels_format: str | None, policies: Policies
+) -> int | None:
+    """Return the number of judged documents in the qrels if a plan says how many there should be."""
+    if plan is None or plan.choices.judgments is None:
+        return None
+    read = read_qrels(
+        qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
+    )
+    return int(prepare(read, policies).judgments.judged.sum())
 
 
 def read_plan(path: str | Path) -> Plan:
@@ -212,6 +227,7 @@ _RIGHT: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "alpha": (lambda value: _is_number(value) and 0 < value < 1, "a number between 0 and 1, such as 0.05"),
     "margin": (lambda value: _is_number(value) and value > 0, "a number above 0, such as 0.01"),
     "baseline": (lambda value: _all(value, _is_text), 'a run or a list of runs, such as ["bm25"]'),
+    "judgments": (_is_depth, "a whole number from 1, such as 500"),
 }
 
 

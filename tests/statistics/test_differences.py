@@ -40,6 +40,22 @@ def test_only_topics_where_both_runs_have_values_count() -> None:
     assert gaps.ascending()[0].tolist() == [0.25, 0.75, np.inf, np.inf]
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e-100, 0.0])
+def test_differences_on_all_topics_are_those_that_a_topic_without_values_leaves(scale: float) -> None:
+    rng = np.random.default_rng(3)
+    values = rng.random((20, 7)).round(2) * scale
+    values[3], values[5] = values[4], values[6] + scale / 3  # equal, and different by the same everywhere
+    whole = differences(values, all_pairs(20), grid_decimals(values))
+    more = np.insert(values, 7, np.nan, axis=1)
+    same = differences(more, all_pairs(20), grid_decimals(more))
+    assert whole.topics.tolist() == same.topics.tolist()
+    np.testing.assert_allclose(whole.mean, same.mean, rtol=1e-13)
+    np.testing.assert_allclose(whole.squares, same.squares, rtol=1e-13)
+    equal = np.ptp(whole.values, axis=1) == 0
+    assert equal.any()
+    np.testing.assert_array_equal(whole.squares == 0, equal)
+
+
 def test_equal_differences_tie_although_their_last_bits_differ() -> None:
     values = np.array([[0.3, 0.2, 0.9], [0.2, 0.1, 0.8]])
     assert len(set((values[0] - values[1]).tolist())) == 2

@@ -94,6 +94,8 @@ def differences(values: NDArray[np.float64], pairs: Pairs, decimals: int) -> Dif
     They are rounded to `decimals`, so that .3 - .2 and .2 - .1 are equal and tie.
     """
     gaps = np.round(values[pairs[:, 0]] - values[pairs[:, 1]], decimals)
+    if not np.isnan(gaps.sum()):
+        return _full_differences(gaps)
     known = ~np.isnan(gaps)
     gaps = np.where(known, gaps, 0.0)
     topics = np.count_nonzero(known, axis=1)
@@ -102,6 +104,20 @@ def differences(values: NDArray[np.float64], pairs: Pairs, decimals: int) -> Dif
     lowest = np.min(gaps, axis=1, where=known, initial=np.inf)
     highest = np.max(gaps, axis=1, where=known, initial=-np.inf)
     return Differences(gaps, known, topics, mean, np.where(lowest < highest, squares, 0.0))
+
+
+def _full_differences(gaps: NDArray[np.float64]) -> Differences:
+    """Return the differences where both runs of every pair have a value on each topic."""
+    count, width = gaps.shape
+    known, topics = np.ones(gaps.shape, np.bool_), np.full(count, width)
+    mean = np.divide(gaps.sum(axis=1), topics, out=np.full(count, np.nan), where=topics > 0)
+    deviations = gaps - mean[:, np.newaxis]
+    squares = np.sum(np.square(deviations, out=deviations), axis=1)
+    # The deviations of equal differences are at most rounding errors of their mean.
+    size = np.sqrt(squares)
+    close = ((size <= 1e-10 * np.sqrt(width) * np.abs(mean)) | np.isinf(size)).nonzero()[0]
+    squares[close[gaps[close].min(axis=1, initial=np.inf) >= gaps[close].max(axis=1, initial=-np.inf)]] = 0.0
+    return Differences(gaps, known, topics, mean, squares)
 
 
 def blocks(count: int, width: int, most: int = BLOCK) -> Iterator[slice]:

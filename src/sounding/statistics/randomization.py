@@ -297,7 +297,9 @@ def _interval(gaps: Differences, sums: Floats, flips: Flips, alpha: float) -> tu
     if empty.any():
         means.sort(axis=1)
     else:
-        means.partition((k - 1, count - k), axis=1)
+        means.partition(count - k, axis=1)  # NumPy is five times faster with one place at a time
+        if k - 1 < count - k:
+            means[:, : count - k].partition(k - 1, axis=1)
     places = np.maximum(k - 1 - empty, 0)
     limited = empty < k
     low = np.where(limited, means[np.arange(len(means)), places], -np.inf)

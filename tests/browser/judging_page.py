@@ -38,6 +38,16 @@ def press(page: Any, key: str) -> str:
     return shown(page)
 
 
+def use_up(page: Any, key: str = "1") -> list[str]:
+    """Grade every document that is loaded, without a connection; returns them."""
+    graded: list[str] = []
+    while doc := page.evaluate(SHOWN):
+        graded.append(doc)
+        page.keyboard.press(key)
+        until(page, "(before) => document.querySelector('#doc bdi').textContent !== before", doc)
+    return graded
+
+
 def judgments(site: Site, count: int) -> list[tuple[str | None, float | None]]:
     """Document and grade of all judgments of the log, once there are so many."""
     deadline = time.monotonic() + PATIENCE

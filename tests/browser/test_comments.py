@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.browser.conftest import Site, Visit, arrive, new_page, until
-from tests.browser.judging_page import OFFLINE, all_sent, judgments, press, shown
+from tests.browser.judging_page import OFFLINE, all_sent, judgments, press, shown, use_up
 
 from sounding.judge.organizing import set_instructions
 
@@ -137,11 +137,14 @@ def test_the_count_of_what_waits_follows_an_undo_without_a_connection(site: Site
     page.context.set_offline(True)
     second = press(page, "1")
     page.wait_for_selector("#notice:not([hidden])")
-    page.keyboard.press("0")
-    until(page, "document.querySelector('#notice').textContent.includes('2 judgments are saved')")
-    until(page, "document.querySelector('#text').textContent.startsWith('Loading')")
+    graded = use_up(page, "0")
+    until(page, "document.querySelector('#notice').textContent.includes('6 judgments are saved')")
     page.route("**/api/*", lambda route: None)  # no later attempt says anything
-    assert press_undo(page) == second
+    assert press_undo(page) == graded[-1]
+    until(page, "document.querySelector('#notice').textContent.includes('5 judgments are saved')")
+    for doc in graded[-2::-1]:
+        assert press(page, "u") == doc
+    assert graded[0] == second
     until(page, "document.querySelector('#notice').textContent.includes('1 judgment is saved')")
     assert "1 judgment is saved in this browser" in page.text_content("#notice")
     assert press(page, "u") == first

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from tests.browser.conftest import PHONE, Site, Visit, faults, new_page, settled, until
-from tests.browser.judging_page import OFFLINE, all_sent, heard, judgments, press, shown, unsent
+from tests.browser.judging_page import OFFLINE, all_sent, heard, judgments, press, shown, unsent, use_up
 
 from sounding.judge.review import draw_audit
 from sounding.judge.web import Context
@@ -219,9 +219,7 @@ def test_a_document_that_is_graded_is_gone_while_the_next_one_is_loaded(site: Si
     page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
     shown(page)
     page.context.set_offline(True)
-    press(page, "1")
-    page.keyboard.press("1")
-    until(page, "document.querySelector('#text').textContent.startsWith('Loading')")
+    use_up(page)
     assert page.text_content("#doc").strip() == "…"
 
 

@@ -17,6 +17,7 @@ from tests.browser.judging_page import (
     shown,
     sign_in_again,
     unsent,
+    use_up,
 )
 from tests.judge.web import PASSWORD, TOPICS, add_person, make_project
 
@@ -27,18 +28,19 @@ def test_grades_given_without_a_connection_are_sent_after_it(site: Site, visit: 
     page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
     first = shown(page)
     page.context.set_offline(True)
-    second = press(page, "1")
-    page.keyboard.press("0")
+    press(page, "1")
+    coming = use_up(page, "0")
+    assert len(coming) == 5
     page.wait_for_selector("#notice:not([hidden])")
-    until(page, "document.querySelector('#notice').textContent.includes('2 judgments are saved')")
+    until(page, "document.querySelector('#notice').textContent.includes('6 judgments are saved')")
     assert "Waiting for the connection" in page.text_content("#notice")  # nothing is loaded to go on with
-    assert unsent(page) == 2
+    assert unsent(page) == 6
     assert judgments(site, 0) == []
     page.context.set_offline(False)
-    assert judgments(site, 2) == [(first, 1), (second, 0)]
+    assert judgments(site, 6) == [(first, 1), *((doc, 0) for doc in coming)]
     until(page, "document.querySelector('#notice').hidden")
     all_sent(page)
-    assert shown(page) not in (first, second)
+    assert shown(page) not in (first, *coming)
 
 
 def test_undo_without_a_connection_is_sent_after_the_grade(site: Site, visit: Visit) -> None:
@@ -103,17 +105,16 @@ def test_undo_of_a_grade_that_never_left_the_browser_forgets_it(site: Site, visi
     page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
     first = shown(page)
     page.context.set_offline(True)
-    second = press(page, "1")
+    press(page, "1")
     page.wait_for_selector("#notice:not([hidden])")
-    page.keyboard.press("0")
-    until(page, "document.querySelector('#text').textContent.startsWith('Loading')")
-    assert unsent(page) == 2
+    graded = use_up(page, "0")
+    assert unsent(page) == 1 + len(graded)
     page.keyboard.press("u")  # though nothing is loaded to go on with
-    assert shown(page) == second
-    assert unsent(page) == 1
+    assert shown(page) == graded[-1]
+    assert unsent(page) == len(graded)
     page.context.set_offline(False)
     all_sent(page)
-    assert judgments(site, 1) == [(first, 1)]
+    assert judgments(site, 1) == [(first, 1), *((doc, 0) for doc in graded[:-1])]
 
 
 def lose(route: Any) -> None:

@@ -181,7 +181,7 @@ def next_documents(
     here: web.Here,
     who: web.Assessor,
     topic: TopicId,
-    count: Annotated[int, Query(ge=1, le=5)] = 2,
+    count: Annotated[int, Query(ge=1, le=messages.MOST_AHEAD)] = 2,
     have: Annotated[list[messages.DocId], Query(max_length=10)] = [],  # noqa: B006 - FastAPI copies it
 ) -> messages.DocumentsAtHand:
     """Return the next documents for you to judge in a topic, in order."""

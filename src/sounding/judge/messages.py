@@ -23,6 +23,7 @@ Loaded = Annotated[list[DocId], Field(max_length=10)]
 Later = Annotated[list[DocId], Field(max_length=100)]
 MOST_SAMPLED = 1000  # judgments of an audit
 MOST_NOTED = 86400.0  # longer absences are recorded as this many seconds
+MOST_AHEAD = 6  # documents that a page holds: the one in view and five more
 MOST_BATCH = 1000  # documents in a batch or a warm-up
 MOST_INSTRUCTIONS = 100_000  # characters
 
@@ -110,7 +111,7 @@ class Grading(Message):
         description="if your current judgment is neither this nor the new one, the new one is refused with"
         " status 412; null: replace any judgment",
     )
-    count: int = Field(2, ge=0, le=5, description="documents to return")
+    count: int = Field(2, ge=0, le=MOST_AHEAD, description="documents to return")
     have: Loaded = Field([], description="documents whose text the page already has")
 
 
@@ -122,7 +123,7 @@ class Skipping(Message):
     key: Key
     active: Seconds | None = Field(None, description="seconds spent on the document")
     away: Seconds | None = Field(None, description="seconds during which the page was not in view")
-    count: int = Field(2, ge=0, le=5)
+    count: int = Field(2, ge=0, le=MOST_AHEAD)
     have: Loaded = []
 
 
@@ -132,7 +133,7 @@ class Withdrawal(Message):
     topic: Id
     doc: DocId | None = Field(None, description="undo on this document; null: on any of the topic")
     key: Key
-    count: int = Field(2, ge=0, le=5)
+    count: int = Field(2, ge=0, le=MOST_AHEAD)
     have: Loaded = []
 
 

@@ -135,7 +135,7 @@ def next_documents(
     expert: Organizer,
     audit: Annotated[int, Query(ge=1, le=MOST_EVENTS, description="number of the audit")],
     topic: Annotated[messages.Id, Query(description="a topic of the sample")],
-    count: Annotated[int, Query(ge=1, le=5)] = 2,
+    count: Annotated[int, Query(ge=1, le=messages.MOST_AHEAD)] = 2,
     have: Documents = [],  # noqa: B006 - FastAPI copies it
     later: Documents = [],  # noqa: B006
 ) -> messages.DocumentsAtHand:

@@ -3,11 +3,12 @@
 
 import { Clock } from "./clock.js";
 import { keepTyped, typed } from "./comments.js";
+import { day, note, pace, unnote } from "./day.js";
 import { every, find, make, notice, put, sentence } from "./page.js";
 import { forget, hooks, isOurs, isUndo, keep, refused, send, showWaiting, signInAgain, unsent } from "./queue.js";
-import { post, request } from "./server.js";
+import { post, request, SLOW, spoken } from "./server.js";
 
-const AHEAD = 2; // documents to hold: the one in view and the next
+const AHEAD = 6; // documents to hold: the one in view, and five for a time without a connection
 const REMEMBERED = 30; // texts
 const MOST_LATER = 100; // skipped documents of an audit that one request can name
 const RELOAD = 3000; // milliseconds before documents are requested again
@@ -53,6 +54,19 @@ function showCount() {
     return shown && firsts.has(of) ? sum - 1 : sum;
   }, 0);
   find("#count").textContent = judged + ahead;
+  showProgress(ahead);
+}
+
+// Over the topic; where nobody knows how many documents are left, over the batch.
+function showProgress(ahead) {
+  const { left, batch_size: size = 0, batch_left: rest = 0 } = going;
+  const isKnown = typeof left === "number";
+  const [done, all] = isKnown ? [judged, judged + left] : [size - rest, size];
+  const bar = find("#progress");
+  bar.hidden = !all || only !== "";
+  [bar.max, bar.value] = [all || 1, Math.min(all, done + ahead)];
+  const remaining = Math.max(0, (isKnown ? left : rest) - ahead);
+  put(find("#pace"), [day(), pace(remaining)].filter(Boolean).join(", "));
 }
 
 // crypto.randomUUID exists only on pages served over HTTPS.
@@ -74,11 +88,23 @@ function content(present) {
       : nothing;
     const onward = going.elsewhere ? "Next topic" : "See the result";
     const link = make("a", { href: after, class: "onward" }, audit ? onward : "Back to my topics");
-    const key = audit ? [make("span", { class: "faint keys" }, " or press ", make("kbd", {}, "Enter"))] : [];
-    return [make("p", {}, words), make("p", {}, link, ...key)];
+    const key = make("span", { class: "faint keys" }, " or press ", make("kbd", {}, "Enter"));
+    if (!audit) offerNext(link);
+    return [make("p", {}, words), make("p", {}, link, key)];
   }
   const words = "The collection has no text for this document. Choose “cannot judge”.";
   return [make("p", { class: "wrong" }, words)];
+}
+
+// Points the link at the next of this person's topics with something left; offline it leads to the list.
+async function offerNext(link) {
+  const topics = await request("/api/topics").catch(() => []);
+  const here = topics.findIndex((one) => one.topic === topic);
+  const others = [...topics.slice(here + 1), ...topics.slice(0, Math.max(here, 0))];
+  const next = others.find(({ coming }) => coming.left !== 0);
+  if (!next) return;
+  link.href = `/judge?topic=${encodeURIComponent(next.topic)}`;
+  link.replaceChildren("Next topic: ", make("bdi", {}, next.title || next.topic));
 }
 
 function isPressed(button, present) {
@@ -194,9 +220,12 @@ async function load(first = true) {
     for (const name of lastSkipped()) asked.append("later", name);
     const before = answers;
     const own = (loads += 1);
-    const work = await request(`${api}/next?${asked}`);
+    const work = await spoken(request(`${api}/next?${asked}`), () => {
+      if (!documents.length) notice(`${sentence(SLOW)} Waiting for the next document.`);
+    });
     if (own !== loads) return undefined; // a later request knows more
     if (answers !== before) return load(false); // outdated: its documents may be judged by now
+    if (find("#notice").textContent.startsWith(sentence(SLOW))) notice("");
     hear(work);
     return take(work.documents, first);
   } catch (problem) {
@@ -260,7 +289,10 @@ function pass(path, given, words) {
   if (given.comment === typed(topic, present.doc)) keepTyped(topic, present.doc, ""); // it is being sent
   keep(path, { topic, doc: present.doc, key, ...sample, ...given }, { title: named(present) });
   say(`${words}: ${named(present)}.`, { of: key });
-  if (path === `${api}/judge` && !present.judged) firsts.add(key);
+  if (path === `${api}/judge` && !present.judged) {
+    firsts.add(key);
+    note(given.active);
+  }
   showCount();
   if (only) {
     documents = [{ ...present, judged: true, grade: given.grade, comment: given.comment }];
@@ -286,6 +318,7 @@ function judge(grade, label) {
 }
 
 function bringBack(last, words) {
+  if (firsts.has(last.key)) unnote();
   documents = [last.document, ...documents.filter((one) => one.doc !== last.document.doc)];
   showCount();
   say(`${words}: ${named(last.document)}.`);
@@ -316,6 +349,7 @@ function undo() {
     return takeBack(last.document.doc, { of: last.key, shown: true });
   }
   if (last?.document.comment) comments.set(last.document.doc, last.document.comment);
+  if (firsts.has(last?.key)) unnote();
   const doc = last?.document.doc ?? earlier.pop() ?? null;
   if (audit && !doc) return say("There is nothing to undo.");
   return takeBack(doc, { of: last?.key });
@@ -399,7 +433,7 @@ document.addEventListener("keydown", (event) => {
     comment.focus();
     return;
   }
-  if (event.key === "Enter" && audit && !documents.length && !event.target.closest("a, button, summary")) {
+  if (event.key === "Enter" && !only && !documents.length && !event.target.closest("a, button, summary")) {
     find("#text .onward")?.click();
     return;
   }

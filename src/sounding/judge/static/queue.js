@@ -2,7 +2,7 @@
 // confirms that it is on disk. A refused one stays until the person retries or discards it.
 
 import { account, are, find, make, notice, plural, put, sentence, storage } from "./page.js";
-import { failure, identity, post } from "./server.js";
+import { failure, identity, post, SLOW, spoken } from "./server.js";
 
 // Each item is its own storage entry, so that tabs do not overwrite each other. `account` differs between
 // projects, because another project may later be served at the same address.
@@ -83,7 +83,10 @@ async function drain() {
     write(item.place, { ...item, tried: true }); // from now on the server may have it, even without an answer
     let reply;
     try {
-      reply = await post(item.path, { ...item.content, ...hooks.wanted(item) });
+      reply = await spoken(post(item.path, { ...item.content, ...hooks.wanted(item) }), () => {
+        trouble = failure(0, SLOW);
+        showWaiting();
+      });
       if (typeof reply?.sequence !== "number") throw failure(0, "the judging server cannot be reached");
     } catch (problem) {
       if (problem.status === 401) return signInAgain();

@@ -7,10 +7,24 @@ let { token } = document.body.dataset;
 
 export const failure = (status, message) => Object.assign(new Error(message), { status });
 
+export const SLOW = "the server has not answered yet";
+const PATIENCE = 3000; // milliseconds until the page says so
+const MOST = 30000; // until a request counts as lost: it is sent again with the same key
+
+// A request that speaks if it takes long.
+export async function spoken(asked, speak) {
+  const timer = setTimeout(speak, PATIENCE);
+  try {
+    return await asked;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 export async function request(path, options) {
   let answer;
   try {
-    answer = await fetch(path, options);
+    answer = await fetch(path, { signal: AbortSignal.timeout(MOST), ...options });
   } catch {
     throw failure(0, "no connection");
   }

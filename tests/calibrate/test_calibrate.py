@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,16 @@ from tests.measures.regrading_data import draw_qrels, draw_runs
 
 from sounding.calibrate.calibrating import calibrate
 from sounding.calibrate.claims import CLAIMS
+from sounding.calibrate.hiding import hide, parse_scenario
 from sounding.calibrate.result import COLUMNS, Calibration
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.executors import run_on
 from sounding.core.policies import Policies
+from sounding.estimate.estimating import estimate
 from sounding.evaluate.evaluation import evaluate
+from sounding.measures import parse_measures
+from sounding.measures.regrading import JUDGED, read_regrading
+from sounding.runs.pool import parse_until
 from sounding.sample.simulation import sample
 
 MADE = sample(topics=15, groups=6, systems=2, documents=300, length=60, pool_depth=30, seed=4)
@@ -29,7 +35,8 @@ def calibrated(**options: Any) -> Calibration:
         "scenarios": ["pool:3", "sample:0.2"], "until": "pool:30", "info": INFO, "draws": 20, "repeats": 2,
         "resamples": 20,
     }  # fmt: skip
-    return calibrate(MADE.qrels, MADE.runs, ["AP", "P@10"], **(chosen | options))
+    measures = options.pop("measures", ["AP", "P@10"])
+    return calibrate(MADE.qrels, MADE.runs, measures, **(chosen | options))
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +93,68 @@ def test_the_columns_are_those_promised_and_the_others_after_them(found: Calibra
 
 def test_every_claim_is_asked(found: Calibration) -> None:
     asked = {name.removesuffix(" interval") for name in found.frame["claim"]}
-    assert asked == set(CLAIMS)
+    assert asked == set(CLAIMS) - {"estimate"}  # which needs judgments drawn with known chances
+
+
+def noisy_labels() -> dict[str, dict[str, float]]:
+    """A machine's labels of all judged documents: people's grades, up to one off."""
+    rng, labels = np.random.default_rng(6), {}
+    for topic, begin, end in zip(MADE.qrels.topics, MADE.qrels.starts, MADE.qrels.starts[1:], strict=False):
+        grades = np.clip(MADE.qrels.grades[begin:end] + rng.integers(-1, 2, end - begin), 0, 2)
+        labels[topic] = dict(zip(MADE.qrels.docs[begin:end].texts(), grades.tolist(), strict=True))
+    return labels
+
+
+LABELS = noisy_labels()
+
+
+@pytest.mark.parametrize("labels", [None, LABELS])
+def test_estimates_are_those_of_estimate(labels: Any) -> None:
+    """The same judgments as prels with their probabilities, given to `estimate`."""
+    regrading = read_regrading(MADE.qrels, MADE.runs)
+    measures = list(parse_measures(["P@10", "ERR"]))
+    contributing = np.ones(len(MADE.runs), np.bool_)
+    hidden = hide(
+        regrading, parse_scenario("draw:120"), pooled=contributing, groups=["a"] * len(MADE.runs),
+        until=parse_until("pool:30"), seed=(0, 0), measures=measures,
+    )  # fmt: skip
+    drawn = hidden.states == JUDGED
+    assert 95 < drawn.sum() < 145
+    probabilities = np.asarray(hidden.chances)
+    prels = replace(MADE.qrels, probabilities=probabilities, pool_ranks=None).keep(drawn)
+    machines = None if labels is None else {"m": labels}
+    own = estimate(prels, MADE.runs, measures, labels=machines)
+    found = calibrated(
+        scenarios=["draw:120"], claims=["estimate"], repeats=1, labels=machines, measures=measures
+    )
+    values = evaluate(MADE.qrels, MADE.runs, measures).values.mean(axis=2)
+    a, b = np.triu_indices(len(MADE.runs), 1)
+    for number, (measure, one) in enumerate(zip(measures, own.estimates, strict=True)):
+        truth = values[:, number]
+        inside = (one.low - 1e-9 <= truth) & (truth <= one.high + 1e-9)
+        difference = truth[a] - truth[b]
+        pairs = (one.pair_low - 1e-9 <= difference) & (difference <= one.pair_high + 1e-9)
+        each = row(found, "draw:120", "estimate interval", str(measure))
+        assert (each["pairs"], each["right"]) == (len(truth), pytest.approx(inside.mean()))
+        both = row(found, "draw:120", "estimate", str(measure))
+        assert (both["pairs"], both["share_claimed"], both["right"]) == (66, 1, pytest.approx(pairs.mean()))
+
+
+def test_intervals_of_estimates_are_right_as_often_as_they_say() -> None:
+    found = calibrated(
+        scenarios=["draw:150"], claims=["estimate"], repeats=60, labels={"m": LABELS}, measures=["P@10"]
+    )
+    assert 0.93 < row(found, "draw:150", "estimate", "P@10")["right"] < 0.97
+    assert 0.93 < row(found, "draw:150", "estimate interval", "P@10")["right"] < 0.98
+
+
+def test_estimates_need_judgments_that_were_drawn_and_a_measure_that_can_be_estimated() -> None:
+    with pytest.raises(DataError, match="draw:300"):
+        calibrated(claims=["estimate"])
+    with pytest.raises(DataError, match="judge at least 15 topics whole"):
+        calibrated(claims=["estimate"], scenarios=["draw:100"], measures=["AP"])
+    with pytest.raises(DataError, match="draw needs all judgments"):
+        calibrated(scenarios=["pool:10+draw:100"])
 
 
 def test_budgets_are_the_judgments_that_are_left(found: Calibration) -> None:

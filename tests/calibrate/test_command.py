@@ -52,7 +52,8 @@ def test_a_table_a_measure_and_scenario_with_every_claim_explained(calibrate: Ca
     assert (status, err) == (0, "")
     assert out.count("judgments\n") == 2
     assert "\nAP, pool:3: " in out
-    for name, claim in CLAIMS.items():
+    asked = {name: claim for name, claim in CLAIMS.items() if name != "estimate"}  # which needs draw:N
+    for name, claim in asked.items():
         assert f"\n{name}" in out
         assert f"{name}: {claim.title}"[:30] in out.replace("\n", " ")
     assert "first 30 documents of every run that contributes" in out.replace("\n", " ")
@@ -223,3 +224,29 @@ def test_plan_without_draws_has_no_chances_of_holding(
         status, out, _ = plan("--view", "pairs", "--format", "csv", *more)
         assert status == 0
         assert "holds" not in out
+
+
+def test_labels_alone_check_estimates_from_samples_of_three_sizes(
+    calibrate: Call, folder: Path, tmp_path: Path
+) -> None:
+    labels = tmp_path / "labels.tsv"
+    rows = [line.split() for line in (folder / "qrels.txt").read_text().splitlines()]
+    labels.write_text("topic\tdoc\tlabel\tjudge\n" + "".join(f"{t}\t{d}\t{g}\tm\n" for t, _, d, g in rows))
+    words = [
+        "--labels",
+        str(labels),
+        "-m",
+        "P@5",
+        "--repeats",
+        "1",
+        "--resamples",
+        "5",
+        "--format",
+        "csv",
+        "--quiet",
+    ]
+    status, out, err = calibrate(*words)
+    assert (status, err) == (0, "")
+    rows = [line.split(",") for line in out.splitlines()[1:]]
+    assert {row[0] for row in rows} == {"draw:150", "draw:300", "draw:600"}
+    assert {row[2] for row in rows} == {"estimate", "estimate interval"}

@@ -10,11 +10,15 @@ import numpy as np
 from sounding.calibrate.claims import CLAIMS, WholeTruth, find_claim, situations
 from sounding.calibrate.hiding import DEFAULT_SCENARIOS, Scenario, hide, parse_scenario
 from sounding.calibrate.result import Calibration, ClaimScore
+from sounding.calibrate.sampling import Floats as Labeled
+from sounding.calibrate.sampling import labels_by_row
 from sounding.core.errors import DataError, expect
 from sounding.core.limits import check_count
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.workers import Progress, map_items, processes_for
+from sounding.data.labels import read_labels
 from sounding.data.run_info import RunInfo, groups_of, listed_rows, reported_runs
+from sounding.estimate.forms import form_of, has_form
 from sounding.measures import Measure, parse_measures
 from sounding.measures.completions import DRAWS
 from sounding.measures.regrading import JUDGED, Regrading, read_regrading
@@ -45,6 +49,8 @@ def calibrate(
     scenarios: Sequence[str] = DEFAULT_SCENARIOS,
     claims: Sequence[str] | None = None,
     until: str = DEFAULT_UNTIL,
+    labels: Any = None,
+    judges: Sequence[str] = (),
     info: Mapping[str, RunInfo] | None = None,
     only: str | Sequence[str] = (),
     procedure: Procedure = EACH_PAIR_ALONE,
@@ -64,7 +70,8 @@ def calibrate(
     judging means; it is what `holds` is about, and it is given, not read off the judgments. Intervals
     resample runs. What is hidden, drawn and resampled follows the seed of the policies, and a test that draws
     that of the procedure. `only` scores statements about some runs: those that meet conditions on `info`
-    (see `compare`); judgments are hidden, and claims made, with all runs. `progress` counts repeats.
+    (see `compare`); judgments are hidden, and claims made, with all runs. `labels` by machines, as
+    `read_labels` takes them with `judges`, are for the claim `estimate`. `progress` counts repeats.
     """
     wanted = parse_measures(measures)
     check_comparable(wanted, policies)
@@ -80,6 +87,9 @@ def calibrate(
     )
     if len(regrading.runs) < 2:
         raise DataError(f"{len(regrading.runs)} run makes no pair; give at least 2")
+    machines = [] if labels is None else read_labels(labels, judges=judges)
+    if claims is not None and "estimate" in names:
+        _need_samples(asked, wanted, regrading)
     pool = pool_of_lists(regrading.retrieved, regrading.grades(), info)
     rows = (
         [None] * len(regrading.runs)
@@ -91,7 +101,7 @@ def calibrate(
         truth.values(measure)  # processes share what is computed before they start
     task = _ScenarioTask(
         regrading, truth, wanted, tuple(names), whole, procedure, pool.contributing,
-        groups_of(regrading.runs, rows), draws,
+        groups_of(regrading.runs, rows), draws, labels_by_row(regrading.qrels, machines),
     )  # fmt: skip
     items = [(scenario, number) for scenario in asked for number in range(repeats if scenario.drawn else 1)]
     processes = processes_for(regrading.retrieved.lists.size * draws, len(items), jobs)
@@ -118,6 +128,16 @@ def calibrate(
     )  # fmt: skip
 
 
+def _need_samples(scenarios: Sequence[Scenario], measures: Sequence[Measure], regrading: Regrading) -> None:
+    """Raise an error if nothing can be estimated."""
+    if not any(scenario.draw is not None for scenario in scenarios):
+        raise DataError(
+            "the claim estimate needs judgments drawn with known chances: hide with draw:300 or so"
+        )
+    if not any(map(has_form, measures)):
+        form_of(measures[0], regrading.judgments)  # which says what can be estimated
+
+
 class _ScenarioTask(NamedTuple):
     """Inputs that all repeats of all scenarios share."""
 
@@ -130,6 +150,7 @@ class _ScenarioTask(NamedTuple):
     pooled: Flags
     groups: tuple[str, ...]
     draws: int
+    labels: Labeled
 
     def forecasts(self, item: tuple[Scenario, int]) -> tuple[int, list[Forecasts]]:
         """Hide judgments, and ask every claim; give how many judgments are left, and what was said."""
@@ -137,12 +158,19 @@ class _ScenarioTask(NamedTuple):
         seed = self.regrading.policies.seed
         hidden = hide(
             self.regrading, scenario, pooled=self.pooled, groups=self.groups, until=self.until,
-            seed=(seed, repeat),
+            seed=(seed, repeat), measures=self.measures,
         )  # fmt: skip
         claims = [CLAIMS[name] for name in self.claims]
         draws = self.draws if any(claim.needs_draws for claim in claims) else 0
         seen = situations(
-            hidden, self.truth, self.measures, self.until, self.procedure, draws=draws, seed=seed
+            hidden,
+            self.truth,
+            self.measures,
+            self.until,
+            self.procedure,
+            draws=draws,
+            seed=seed,
+            labels=self.labels,
         )
         return hidden.judgments, [
             forecasts for situation in seen for claim in claims for forecasts in claim.ask(situation)

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from sounding.calibrate.hiding import Hidden
+from sounding.calibrate.sampling import estimate_drawn
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.measures import Measure
@@ -35,7 +36,8 @@ from sounding.statistics.testing import NORMAL_95
 
 Floats = NDArray[np.float64]
 
-INTERVAL = " interval"  # how the name of what `mtc` says of each run ends
+INTERVAL = " interval"  # how the name of what these claims say of each run ends
+WITH_INTERVAL = ("mtc", "mtc-0.5", "estimate")
 
 
 class WholeTruth:
@@ -65,6 +67,7 @@ class ClaimSituation:
     values: Floats  # (run, topic) with the judgments that are left
     drawn: Floats  # (run, draw, topic) with drawn ones; no draws where no claim needs them
     seed: int
+    labels: Floats  # (judge, row of the qrels) by machines
 
     @property
     def regrading(self) -> Regrading:
@@ -268,6 +271,23 @@ def _mtc(seen: ClaimSituation, name: str, prior: str) -> Iterator[Forecasts]:
     yield seen.of_runs(f"{name}{INTERVAL}", SURE, np.abs(truth - confidence.values) <= reach)
 
 
+def interval_of_estimates(seen: ClaimSituation) -> Iterator[Forecasts]:
+    """The 95% intervals of `estimate` on these topics, for the differences of all pairs and for each run."""
+    hidden = seen.hidden
+    if hidden.chances is None:
+        return
+    found = estimate_drawn(seen.regrading, hidden.states, hidden.chances, seen.labels, seen.measure, SURE)
+    if found is None:
+        return
+    truth = seen.truth.mean(axis=1)
+    first, second = seen.pairs.T
+    difference, little = truth[first] - truth[second], 1e-9
+    inside = (found.pair_low - little <= difference) & (difference <= found.pair_high + little)
+    yield seen.of_pairs("estimate", np.full(len(seen.pairs), SURE), inside)
+    inside = (found.low - little <= truth) & (truth <= found.high + little)
+    yield seen.of_runs(f"estimate{INTERVAL}", SURE, inside)
+
+
 Ask = Callable[[ClaimSituation], Iterator[Forecasts]]
 
 
@@ -299,13 +319,14 @@ CLAIMS = {
         Claim("t-interval", interval_of_differences),
         Claim("mtc", model_confidence),
         Claim("mtc-0.5", neutral_confidence),
+        Claim("estimate", interval_of_estimates),
     )
 }
 
 
 def find_claim(name: str) -> Claim:
     """The claim of that name, or that gives it beside its own; an error with the nearest names otherwise."""
-    own = name.removesuffix(INTERVAL) if name in (f"mtc{INTERVAL}", f"mtc-0.5{INTERVAL}") else name
+    own = name.removesuffix(INTERVAL) if name in (f"{one}{INTERVAL}" for one in WITH_INTERVAL) else name
     if own not in CLAIMS:
         raise UnknownNameError("claim", name, CLAIMS)
     return CLAIMS[own]
@@ -320,6 +341,7 @@ def situations(
     *,
     draws: int,
     seed: int,
+    labels: Floats,
 ) -> Iterator[ClaimSituation]:
     """Return one situation per measure, about which claims are made; `draws` 0: no claim needs any."""
     regrading = hidden.regrading
@@ -332,5 +354,5 @@ def situations(
     for number, measure in enumerate(measures):
         yield ClaimSituation(
             hidden=hidden, whole=whole, until=until, procedure=procedure, measure=measure,
-            values=values[:, number], drawn=drawn[:, number], seed=seed,
+            values=values[:, number], drawn=drawn[:, number], seed=seed, labels=labels,
         )  # fmt: skip

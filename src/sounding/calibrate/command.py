@@ -20,13 +20,14 @@ class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
     runs: tuple[str, ...] = declare.runs
     measures: tuple[str, ...] = declare.measures("Check results by measure M; repeatable.", default=("AP",))
     scenarios: tuple[str, ...] = declare.texts(
-        "Hide judgments by pool:D, groups:R, sample:R, mtc:N, rank:N or runs:N, or several joined by +;"
-        " repeatable; default: pool:10, pool:5, pool:10+groups:0.5 and sample:0.1.",
+        "Hide judgments by pool:D, groups:R, sample:R, mtc:N, rank:N, draw:N or runs:N, or several joined by"
+        " +; repeatable; default: pool:10, pool:5, pool:10+groups:0.5 and sample:0.1 (with --labels or"
+        " --claim estimate alone: draw:150, draw:300 and draw:600).",
         metavar="H",
         spelled="--hide",
     )
     claims: tuple[str, ...] = declare.texts(
-        "Check only this claim, such as holds, sign, strong, p-value, settled or mtc; repeatable.",
+        "Check only this claim, such as holds, sign, strong, p-value, settled, mtc or estimate; repeatable.",
         metavar="C",
         spelled="--claim",
     )
@@ -35,6 +36,12 @@ class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
         metavar="U",
         default="pool:100",
     )
+    labels: tuple[str, ...] = declare.texts(
+        "Read labels by machines from FILE, for the claim estimate; repeatable.",
+        metavar="FILE",
+        spelled="--labels",
+    )
+    judges: tuple[str, ...] = declare.judges
     info: tuple[str, ...] = declare.info
     only: tuple[str, ...] = declare.only
     test: str = declare.test("t", "Choose the significance test (see docs/tests.md).")

@@ -6,16 +6,18 @@ from sounding.calibrate.calibrating import calibrate
 from sounding.calibrate.charts import reliability_diagram
 from sounding.calibrate.claims import find_claim
 from sounding.calibrate.command import CalibrateOptions
-from sounding.calibrate.hiding import DEFAULT_SCENARIOS, parse_scenario
+from sounding.calibrate.hiding import DEFAULT_SCENARIOS, DRAWS_TO_ESTIMATE, parse_scenario
 from sounding.calibrate.sentences import FEWEST, chart_note, headline, notes
 from sounding.calibrate.tables import calibration_tables, reliability_rows, tidy_calibration
 from sounding.core.errors import DataError
 from sounding.data.finding import find_runs
+from sounding.estimate.estimating import DEFAULT_MEASURES
 from sounding.measures import parse_measures
 from sounding.render.save import require_suffix, save
 from sounding.render.tables import Answer
 from sounding.runs.pool import parse_until
 from sounding.statistics.pairwise import Procedure
+from sounding.terminal.declare import typed
 from sounding.terminal.options import (
     PEOPLE,
     options_refused,
@@ -31,13 +33,16 @@ from sounding.terminal.options import (
 
 def run(options: CalibrateOptions) -> None:
     """Hide judgments, write how often each claim was right, and draw it if asked to."""
-    scenarios = options.scenarios or DEFAULT_SCENARIOS
+    drawn = bool(options.labels) or set(options.claims) == {"estimate"}
+    scenarios = options.scenarios or (DRAWS_TO_ESTIMATE if drawn else DEFAULT_SCENARIOS)
+    claims = options.claims or (("estimate",) if options.labels else None)
+    measures = DEFAULT_MEASURES if drawn and not typed("measures") else options.measures
     with options_refused():  # before files are read
-        parse_measures(options.measures)
+        parse_measures(measures)
         parse_until(options.until)
         procedure = Procedure(test=options.test, correction="none", alpha=options.alpha, seed=options.seed)
         parsed = [parse_scenario(text) for text in dict.fromkeys(scenarios)]
-        for name in options.claims:
+        for name in claims or ():
             find_claim(name)
         if options.chart is not None:
             require_suffix(options.chart)
@@ -46,12 +51,12 @@ def run(options: CalibrateOptions) -> None:
     bar = progress_bar(steps, quiet=options.quiet, label="hiding judgments")
     with qrels_first(options.qrels), bar as progress:
         calibration = calibrate(
-            options.qrels, files, options.measures, scenarios=scenarios, claims=options.claims or None,
-            until=options.until, info=read_info(options.info, options.only), only=options.only,
-            procedure=procedure, repeats=options.repeats,
-            draws=options.completions, resamples=options.resamples, policies=policies,
-            qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
-            progress=progress,
+            options.qrels, files, measures, scenarios=scenarios, claims=claims, until=options.until,
+            labels=list(options.labels) or None, judges=options.judges,
+            info=read_info(options.info, options.only), only=options.only, procedure=procedure,
+            repeats=options.repeats, draws=options.completions, resamples=options.resamples,
+            policies=policies, qrels_format=options.qrels_format, run_format=options.run_format,
+            jobs=options.jobs, progress=progress,
         )  # fmt: skip
     people = options.format_name in PEOPLE
     tables = calibration_tables(calibration) if people else [tidy_calibration(calibration)]

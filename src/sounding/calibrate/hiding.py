@@ -6,6 +6,7 @@ A scenario is one way, or several joined by `+`:
 - `groups:0.5`: half of the groups that contribute, drawn at random, do not;
 - `sample:0.1`: a tenth of the judgments of every topic, drawn at random, relevant ones and others each;
 - `mtc:512`, `move-to-front:512`, ...: what the strategy has judged after this many judgments;
+- `draw:300`: 300 of the judgments on average, drawn with known chances, as for `estimate`;
 - `runs:20`: there are only 20 of the runs, drawn at random.
 """
 
@@ -17,15 +18,18 @@ from typing import Any
 
 import numpy as np
 
+from sounding.calibrate.sampling import chances_to_draw
 from sounding.core.errors import DataError, UnknownNameError, expect
+from sounding.measures import Measure
 from sounding.measures.regrading import GONE, JUDGED, Regrading, States, part_of_judgments
 from sounding.runs.pool import Flags, Until
-from sounding.runs.ranking import Counts
+from sounding.runs.ranking import Counts, Values
 from sounding.selection.strategies import STRATEGIES, find_strategy, judging, make_strategy
 
 DEFAULT_SCENARIOS = ("pool:10", "pool:5", "pool:10+groups:0.5", "sample:0.1")
+DRAWS_TO_ESTIMATE = ("draw:150", "draw:300", "draw:600")  # the default if only `estimate` is checked
 SHARES = ("groups", "sample")
-COUNTS = ("pool", "runs")
+COUNTS = ("pool", "runs", "draw")
 ONCE = ("mtc",)  # strategies whose seed decides little, and which take long
 
 
@@ -38,13 +42,14 @@ class Scenario:
     groups: float | None = None
     sample: float | None = None
     runs: int | None = None
+    draw: int | None = None
     strategy: str | None = None
     budget: int = 0  # judgments that the strategy has
 
     @property
     def drawn(self) -> bool:
         """Return whether the scenario draws at random."""
-        if not (self.groups is None and self.sample is None and self.runs is None):
+        if any(part is not None for part in (self.groups, self.sample, self.runs, self.draw)):
             return True
         return self.strategy not in (None, *ONCE) and find_strategy(str(self.strategy)).drawn
 
@@ -58,6 +63,7 @@ class Hidden:
     states: States  # (row of the qrels,)
     contributing: Flags  # (run,) those that the judgments come from
     pooled: Flags  # (run,) those that contribute to the whole pool
+    chances: Values | None = None  # (row of the qrels,) with which each judgment was drawn; None: not known
 
     @property
     def judgments(self) -> int:
@@ -82,6 +88,8 @@ def parse_scenario(text: str) -> Scenario:
         if fields.keys() & entry.keys():
             raise DataError(f"scenario {text!r}: {part!r} is said of what was said before; say it once")
         fields |= entry
+    if "draw" in fields and fields.keys() - {"draw", "runs"}:
+        raise DataError(f"scenario {text!r}: draw needs all judgments; join it with runs only")
     return Scenario(name=text, **fields)
 
 
@@ -116,14 +124,18 @@ def hide(
     groups: Sequence[str],
     until: Until,
     seed: Sequence[int] = (0,),
+    measures: Sequence[Measure] = (),
 ) -> Hidden:
     """Return the runs and judgments that a scenario leaves; `pooled` and `groups` are those of all runs.
 
     Where runs or groups are left out and no pool is cut, judgments are those that a pool as deep as `until`
     says would have had without them; all, where runs are left out and none of the others contributes.
+    Judgments to estimate from are drawn from all of them, with chances aimed at these measures.
     """
     rng = np.random.default_rng(list(seed))
     runs = _drawn_runs(regrading, scenario, rng)
+    if scenario.draw is not None:
+        return _sampled(regrading, scenario.draw, pooled, runs, measures, rng)
     left = replace(regrading, retrieved=regrading.retrieved.pick(runs.tolist()))
     own = pooled[runs]
     contributing = _drawn_groups([groups[run] for run in runs.tolist()], own, scenario, rng)
@@ -141,6 +153,19 @@ def hide(
         part = part_of_judgments(replace(regrading, full=states), scenario.sample, [*seed, 1])
         states = np.where(states == JUDGED, part, states).astype(np.int8)
     return Hidden(regrading=left, runs=runs, states=states, contributing=contributing, pooled=own)
+
+
+def _sampled(
+    regrading: Regrading, size: int, pooled: Flags, runs: Counts, measures: Sequence[Measure],
+    rng: np.random.Generator,
+) -> Hidden:  # fmt: skip
+    """Return judgments of some runs' documents, each drawn by itself with a known chance."""
+    left = replace(regrading, retrieved=regrading.retrieved.pick(runs.tolist()))
+    chances = chances_to_draw(left, measures, size)
+    drawn = (regrading.full == JUDGED) & (rng.random(len(chances)) < chances)
+    states = np.where(drawn, JUDGED, GONE).astype(np.int8)
+    own = pooled[runs]
+    return Hidden(regrading=left, runs=runs, states=states, contributing=own, pooled=own, chances=chances)
 
 
 def _need_contributors(contributing: Flags, scenario: Scenario) -> None:

@@ -85,6 +85,11 @@ def _claims(calibration: Calibration) -> set[str]:
 
 def _truth(calibration: Calibration) -> str:
     """Say what claims are compared with, and what full judging means."""
+    if not _about_full_judging(calibration):
+        return (
+            f"Truth: all {calibration.judgments:,} judgments of {len(calibration.topics)} topics; other"
+            " documents count as not relevant."
+        )
     procedure = calibration.procedure
     how = "guessed from the judgments" if calibration.guessed else "as listed"
     return (
@@ -95,9 +100,14 @@ def _truth(calibration: Calibration) -> str:
     )
 
 
+def _about_full_judging(calibration: Calibration) -> bool:
+    """Return whether any claim is about more than the judgments at hand."""
+    return bool({name for name in _claims(calibration) if not name.startswith("estimate")})
+
+
 def _too_deep(calibration: Calibration) -> Iterator[str]:
     """Warn if full judging includes documents that nobody judged."""
-    if calibration.never_judged:
+    if calibration.never_judged and _about_full_judging(calibration):
         yield (
             f"Beware: {calibration.never_judged:,} of the {calibration.considered:,} documents of full"
             " judging were never judged and count as not relevant, so holds and sign expect too much. Make"

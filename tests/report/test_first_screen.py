@@ -77,7 +77,7 @@ def test_uneven_judging_makes_a_lead_doubtful_only_if_judging_may_reverse_it(
 ) -> None:
     known = sentences.Lead(
         first="a", second="b", difference=0.1, p=0.001, at_floor=False, alone=True, settled=settled,
-        stays=stays, unstated="", until="the rest", weak=True, judged=(0.9, 0.5), complete=0,
+        stays=stays, unstated="", weak=True, judged=(0.9, 0.5), complete=0,
     )  # fmt: skip
     assert known.doubtful == doubtful
     assert not replace(known, weak=False).doubtful

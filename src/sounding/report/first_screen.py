@@ -333,7 +333,6 @@ class _Screen:
             settled=self.comparison.settled(self.row, pair),
             stays=float("nan") if holds is None else float(holds.sign[self.row, pair]),
             unstated="" if holds is None else holds.reason,
-            until="" if holds is None else holds.until_in_words,
             weak=self.comparison.strength(self.row, pair) == "weak" and not self.only_relevant,
             judged=(float(self.judged[first]), float(self.judged[second])),
             complete=self.depth if self._complete(first, second) else 0,
@@ -579,10 +578,12 @@ class _Screen:
         tests = self.comparison.performance_tests[self.row]
         brackets = any(self._brackets())
         intervals = len(self.scores.topics) >= FEWEST_TOPICS
-        outlook = self.reference is None and any(self._outlook(run).of for run in self.order)
+        holds = self.comparison.holds
+        stands = holds is not None and any(self._outlook(run).of for run in self.order)
         return sentences.how_to_read(
             tests.test, tests.correction, len(tests.pairs), brackets=brackets, intervals=intervals,
-            outlook=outlook,
+            dotted=any("past" in lanes for lanes in bracket_lanes(self._brackets()).values()),
+            outlook=holds.until_in_words if holds is not None and stands and self.reference is None else "",
         )  # fmt: skip
 
     # -- what is missing, and what to do ---------------------------------------------------------------
@@ -607,7 +608,7 @@ class _Screen:
         needed = self._topics_needed()
         if needed is not None:
             label = sentences.to_separate(*(self.scores.runs[run] for run in self.in_question or ()))
-            yield Fact(label=label, value=sentences.topics_to_separate(needed.alone, needed.corrected))
+            yield Fact(label=label, value=sentences.topics_to_separate(*needed[:2], len(self.scores.topics)))
         if self.scores.without_relevant:
             yield Fact(
                 label="Topics without a known relevant document",
@@ -663,7 +664,7 @@ class _Screen:
         names = [self.scores.runs[run] for run in runs]
         if not self._knows_documents:
             complete = np.nanmin(self.judged[runs], initial=1.0) >= 1
-            why = sentences.judge_why(names, self.depth)
+            why = sentences.judge_why(names, self.depth, str(self.measure), self._looks)
             return None if complete else NextStep(head=sentences.JUDGE, why=why)
         for depth in (self.depth, *(deeper for deeper in DEEPER if deeper > self.depth)):
             if documents := self._unjudged(runs, depth):
@@ -673,7 +674,8 @@ class _Screen:
         if documents > MOST_DOCUMENTS:
             return self._part_of(runs, pair, depth, documents)
         return NextStep(
-            head=sentences.judge(documents), why=sentences.judge_why(names, depth),
+            head=sentences.judge(documents),
+            why=sentences.judge_why(names, depth, str(self.measure), self._looks),
             command=self._pool_command(runs, depth),
         )  # fmt: skip
 
@@ -684,7 +686,8 @@ class _Screen:
         for chosen, ranks in choices:
             count = self._unjudged(chosen, ranks)
             if 0 < count <= MOST_DOCUMENTS:
-                why = sentences.judge_why([self.scores.runs[run] for run in chosen], ranks)
+                own = [self.scores.runs[run] for run in chosen]
+                why = sentences.judge_why(own, ranks, str(self.measure), self._looks)
                 gain = sentences.judged_share(depth, *self._shares(chosen, depth, ranks))
                 return NextStep(
                     head=sentences.judge(count), why=f"{why} {gain} {rest}",
@@ -717,20 +720,37 @@ class _Screen:
         if needed is not None and needed.alone <= MANY_TOPICS and known is not None and not known.alone:
             if needed.corrected > MANY_TOPICS:
                 head = sentences.more_topics(needed.alone, known.first, known.second, alone=True)
-                return NextStep(head=head, why=sentences.alone_why(needed.pairs, judged))
+                why = sentences.alone_why(needed.pairs, judged)
+                return NextStep(head=head, why=f"{self._cost(needed.alone)} {why}".strip())
             head = sentences.more_topics(needed.corrected, known.first, known.second)
-            return NextStep(head=head, why=sentences.topics_why(needed.alone, needed.pairs, judged))
+            why = sentences.topics_why(needed.alone, needed.pairs, judged)
+            return NextStep(head=head, why=f"{self._cost(needed.corrected)} {why}".strip())
         if known is not None and known.alone and not known.equal:
             enough = needed is not None and needed.corrected <= MANY_TOPICS
-            head = sentences.FEWER_PAIRS
+            head, why = sentences.FEWER_PAIRS, sentences.FEWER_PAIRS_WHY
             if needed is not None and enough:
                 head = sentences.more_topics(needed.corrected, known.first, known.second)
-            return NextStep(head=head, why=sentences.FEWER_PAIRS_WHY)
+                why = f"{self._cost(needed.corrected)} {why}".strip()
+            return NextStep(head=head, why=why)
         if present < FEW_TOPICS:
             return NextStep(head=sentences.ADD_TOPICS, why=sentences.too_few(present))
         why = sentences.SAME_WHY if known is not None and known.equal else sentences.EQUAL_WHY
         first, second = (self.scores.runs[run] for run in self.in_question or ())
         return NextStep(head=sentences.equal(first, second), why=why)
+
+    @property
+    def _looks(self) -> int:
+        """Return how deep the measure looks; 0: not known."""
+        return 0 if self.comparison is None else self.comparison.depths[self.row]
+
+    def _cost(self, needed: float) -> str:
+        """Return what topics up to this number cost, if as many documents of both runs are judged in each."""
+        if not self._knows_documents or self.in_question is None or not needed > len(self.scores.topics):
+            return ""
+        audited = self.report.audit.runs  # type: ignore[union-attr]  # _knows_documents
+        top = audited.retrieved.lists[[*self.in_question], :, : self.depth]
+        each = len(np.unique(top[top >= 0])) / len(self.scores.topics)
+        return sentences.cost_of_topics(round(needed) - len(self.scores.topics), each)
 
     @property
     def _knows_documents(self) -> bool:

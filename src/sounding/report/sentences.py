@@ -68,7 +68,6 @@ class Lead:
     settled: bool | None  # no further judgment can reverse the order; None: not known
     stays: float  # chance that the leader stays ahead if more is judged; NaN: not known
     unstated: str  # why that chance is not known
-    until: str  # what would be judged
     weak: bool  # one of the two was judged more completely
     judged: tuple[float, float]
     complete: (
@@ -279,7 +278,7 @@ def _after_judging(known: Lead, *, significant: bool) -> str:
         return f"Whether more judging would reverse that order is not known: {known.unstated}."
     if isnan(known.stays):
         return ""
-    condition = f"if {known.until} were judged"
+    condition = "if more were judged"
     if known.stays < 0.5:
         likely = "very likely" if 1 - known.stays >= SURE else "probably"
         return f"But {known.second} would {likely} lead {condition} (a chance of {_chance(1 - known.stays)})."
@@ -365,14 +364,22 @@ def to_separate(first: str, second: str) -> str:
     return f"Topics to separate {first} and {second}"
 
 
+def cost_of_topics(topics: int, documents: float) -> str:
+    """Give the cost of more topics; `documents`: unjudged ones that each brings in the top of both runs."""
+    needed = max(1, round(topics * documents))
+    each = max(1, round(documents))
+    return f"{plural(topics, 'more topic')} with about {plural(each, 'judgment')} each: {duration(needed)}."
+
+
 def about(number: float) -> str:
     """Give an estimated number of topics."""
     return f"≈\N{NO-BREAK SPACE}{number:,.0f}" if number <= 1000 else "more than 1,000"
 
 
-def topics_to_separate(alone: float, corrected: float) -> str:
+def topics_to_separate(alone: float, corrected: float, present: int) -> str:
     """Give the topics that would separate two runs if all pairs are tested, or else if only these two are."""
-    return about(corrected) if corrected <= 1000 or alone > 1000 else f"{about(alone)} if no other is tested"
+    one = present < alone <= 1000 < corrected
+    return f"{about(alone)} if no other is tested" if one else about(corrected)
 
 
 def judge(documents: int) -> str:
@@ -388,10 +395,15 @@ def duration(documents: int) -> str:
     return f"about {plural(round(needed), 'hour')} at {SECONDS} s each"
 
 
-def judge_why(runs: Sequence[str], depth: int) -> str:
-    """Say which documents to judge, and why."""
+def judge_why(runs: Sequence[str], depth: int, measure: str, looks: int) -> str:
+    """Say which documents to judge, and why; `looks`: how deep the measure looks, 0: not known."""
     which = "the first document" if depth == 1 else f"the top {depth}"
-    return f"What is unjudged in {which} of {names_of(runs)} can still change the result."
+    text = f"These unjudged documents in {which} of {names_of(runs)} can still change the result"
+    if not looks or depth > looks:
+        return f"{text}."
+    if depth == looks:
+        return f"{text}; {measure} looks no deeper."
+    return f"{text} most; {measure} looks down to rank {looks:,}."
 
 
 def judge_first(runs: Sequence[str], depth: int) -> str:
@@ -446,21 +458,25 @@ def topics_why(alone: float, pairs: int, judged: int) -> str:
 
 
 def how_to_read(
-    test: str, correction: str, pairs: int, *, brackets: bool, intervals: bool, outlook: bool
+    test: str, correction: str, pairs: int, *, brackets: bool, dotted: bool, intervals: bool, outlook: str
 ) -> str:
-    """Explain brackets, ranks, intervals and the last column, with the method."""
+    """Explain brackets, ranks, intervals and the last column, with the method.
+
+    `outlook`: what would be judged; empty if there is no such column.
+    """
     parts = []
     if brackets:
         how = f"{test}, {correction} over {plural(pairs, 'pair')}"
         parts.append(
-            f"A line joins a run with the lower runs that do not differ significantly from it ({how})."
+            f"A line joins a run with the lower runs that do not differ significantly from it ({how})"
+            f"{'; it is dotted beside a run that does' if dotted else ''}."
         )
     if intervals:
         parts.append("Ranks and intervals are 95% confidence intervals over topics.")
     if outlook:
         parts.append(
-            "Last column: how many of the run's comparisons would very likely (95%+) end the same if more"
-            " were judged."
+            "Would stand: how many of the run's comparisons would very likely (95%+) end the same if more were"
+            f" judged ({outlook})."
         )
     return " ".join(parts)
 

@@ -66,14 +66,17 @@ def test_low_assessment_at_every_depth_calls_for_another_collection() -> None:
     low = Shares(depth=10, a=LOW - 0.01, b=0.2, even=True)
     bad = replace(WEAK, shares=replace(UNEVEN, b=0.4), shallower=(low,))
     advice = advise(bad)
-    assert advice.action == "use another collection"
+    assert advice.action == "judge documents or use another collection"
     assert str(advice) == (
-        "Use another collection: less than half of either run was judged at every depth"
+        "Judge documents or use another collection: less than half of either run was judged at every depth"
         " (judged in the top 1,000: 30% and 40%)."
     )
-    assert advise(replace(bad, shallower=(replace(low, b=LOW),))).action != "use another collection"
-    assert advise(replace(bad, shallower=())).action != "use another collection"
-    assert advise(replace(bad, settled=True)).action != "use another collection"
+    assert (
+        advise(replace(bad, shallower=(replace(low, b=LOW),))).action
+        != "judge documents or use another collection"
+    )
+    assert advise(replace(bad, shallower=())).action != "judge documents or use another collection"
+    assert advise(replace(bad, settled=True)).action != "judge documents or use another collection"
 
 
 def test_an_even_comparison_without_significance_needs_topics() -> None:

@@ -273,3 +273,13 @@ def test_a_list_of_pooled_runs_is_enough_for_measures_of_the_pool(
         check_refused(
             call(verb, "qrels.txt", "runs", "-m", measure), 1, "list the pooled runs with --info FILE"
         )
+
+
+def test_conditions_are_the_same_in_any_case(call: Call) -> None:
+    asked = ("evaluate", "qrels.txt", "runs", "-m", "AP", "--format", "csv", "--quiet", *GIVEN)
+    for lower, other in (
+        ("pooled", "Pooled"),
+        ("unpooled", "UNPOOLED"),
+        ("kind=automatic", "Kind=Automatic"),
+    ):
+        assert call(*asked, lower)[1] == call(*asked, other)[1] != ""

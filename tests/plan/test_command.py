@@ -603,8 +603,11 @@ def test_the_papers_method_is_its_prior_selection_and_confidence(
     check_refused(pool("runs", "--method", "paper", "--budget", "3"), 2, "it is for --strategy mtc")
 
 
-def test_a_graded_measure_is_said_to_be_taken_as_a_binary_one(call: Call, trial: Path) -> None:
+def test_a_graded_measure_is_said_to_be_taken_as_a_binary_one(
+    call: Call, trial: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Two grades of relevance: plan tells relevant from other documents only, and says what that means."""
+    simulated = caller(capsys, "simulate")
     (trial / "grades").write_text("1 0 d1 2\n1 0 d2 0\n1 0 d3 1\n")
     (trial / "yes-or-no").write_text("1 0 d1 2\n1 0 d2 0\n1 0 d3 2\n")
     said = "those of binary nDCG@3"
@@ -616,3 +619,5 @@ def test_a_graded_measure_is_said_to_be_taken_as_a_binary_one(call: Call, trial:
         status, out, _ = call(qrels, "one", "two", "-m", measure, *QUICK, "--view", "ranking", "--notes")
         assert status == 0
         assert (said in words(out)) == warned
+        replayed = ("-m", measure, "--judgments", "2", "--seeds", "1", "--draws", "20")
+        assert (said in words(simulated(qrels, "one", "two", *replayed)[1])) == warned

@@ -512,6 +512,26 @@ def test_topics_needed_allow_for_the_correction(found: Report) -> None:
             assert shown == [sentences.about(needed)]
 
 
+def test_more_topics_cost_the_documents_of_both_runs(gather_files: Gather) -> None:
+    whole = same("rel", "non", "u1")
+    runs = {"b": whole, "a": whole, "c": whole | {"12": ["non", "rel", "u1"]}}
+    (screen,) = first_screens(gather_files(runs, JUDGED, measures=("nDCG@2",)))
+    needed = int(screen.next_step.head.replace(",", "").split("about ")[1].split()[0])
+    # Each of the 12 topics has the same two documents in the top 2 of both runs: 2 to judge in each new one.
+    minutes = round((needed - 12) * 2 * 30 / 60)
+    assert screen.next_step.why.startswith(f"{needed - 12} more topics with about 2 judgments each: ")
+    assert minutes > 90
+    assert f"about {round(minutes / 60)} hours" in screen.next_step.why
+
+
+@pytest.mark.parametrize(
+    ("depth", "looks", "end"), [(10, 10, "looks no deeper."), (10, 100, "down to rank 100.")]
+)
+def test_the_next_step_says_whether_the_measure_looks_deeper(depth: int, looks: int, end: str) -> None:
+    assert sentences.judge_why(["a", "b"], depth, "M", looks).endswith(end)
+    assert "M" not in sentences.judge_why(["a", "b"], 20, "M", 10)
+
+
 # -- slices ---------------------------------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ MANY_TOPICS = 1000  # beyond it a figure says no more than that the difference i
 
 Basis = Literal["recall", "utility"]
 Action = Literal[
-    "nothing to judge", "use another collection", "add topics", "draw more permutations",
+    "nothing to judge", "judge documents or use another collection", "add topics", "draw more permutations",
     "compare at a shallower depth", "put the run into the pool", "judge documents",
     "use another measure", "look at the pair",
 ]  # fmt: skip
@@ -172,7 +172,10 @@ def _low_everywhere(s: Situation) -> str | None:
         or any(max(one.a, one.b) >= LOW for one in (s.shares, *s.shallower))
     ):
         return None
-    return f"Use another collection: less than half of either run was judged at every depth ({_shares(s)})."
+    return (
+        "Judge documents or use another collection: less than half of either run was judged at every depth"
+        f" ({_shares(s)})."
+    )
 
 
 def _only_significance_lacks(s: Situation) -> str | None:
@@ -268,7 +271,7 @@ RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
     ("look at the pair", _undecided),
     ("nothing to judge", _settled_and_significant),
     ("nothing to judge", _equal_for_good),
-    ("use another collection", _low_everywhere),
+    ("judge documents or use another collection", _low_everywhere),
     ("add topics", _only_significance_lacks),
     ("compare at a shallower depth", _even_above),
     ("put the run into the pool", _novel),

@@ -296,7 +296,9 @@ def _check_view(request: CompareRequest, given: Collection[str]) -> None:
             if other == "info" and (options.pool_depth or options.only):
                 continue  # it says which runs made the pool that is cut, or are compared
             if getattr(options, view) and getattr(options, other) and other in given:
-                raise click.UsageError(f"{_spelt(view)} and {_spelt(other)} do not go together; give one")
+                named = ": --pair names the runs" * ((view, other) == ("pair", "only"))
+                both = f"{_spelt(view)} and {_spelt(other)}"
+                raise click.UsageError(f"{both} do not go together{named}; give one")
     if options.pair and options.pair[0] == options.pair[1]:
         a, b = options.pair
         raise click.UsageError(f"--pair {a} {b}: a run against itself; name two different runs")
@@ -538,7 +540,8 @@ def _next_for_pair(comparison: Comparison) -> str:
     if action == "add topics":
         return suggest("compare", *pair, "--design", keep=KEPT)
     if comparison.accounts and comparison.settled(0, 0) is False:
-        return suggest("compare", *pair, "--documents", "judge.csv", keep=KEPT)
+        chances = () if comparison.holds is not None else ("--holds",)
+        return suggest("compare", *pair, *chances, "--documents", "judge.csv", keep=KEPT)
     return suggest("report", "-o", "report.html", keep=("measures", "info"))
 
 

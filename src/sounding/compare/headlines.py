@@ -10,7 +10,15 @@ from sounding.compare.depths import families
 from sounding.compare.designs import Designs
 from sounding.compare.result import Comparison
 from sounding.compare.slices import SlicedPairs
-from sounding.core.text import first_few, join_names, p_phrase, plural, whole_percent
+from sounding.core.text import (
+    first_few,
+    format_chance,
+    join_names,
+    likelihood,
+    p_phrase,
+    plural,
+    whole_percent,
+)
 from sounding.statistics.cases import WEAK
 from sounding.statistics.pairwise import OWN, find_test
 from sounding.statistics.power import LEAST_SPLIT
@@ -115,6 +123,7 @@ def pair_headline(comparison: Comparison) -> str:
         return _limits(comparison)
     text = f"{_one_pair(comparison, able[0])} ({_frame(comparison)})."
     text += _uneven(comparison, able[0]) if int(comparison.cases[able[0], 0]) in WEAK else ""
+    text += _after_judging(comparison, able[0])
     others = able[1:MOST_MEASURES]
     text += "".join(
         f" By {comparison.measures[number]}: {_briefly(comparison, number)}." for number in others
@@ -150,6 +159,19 @@ def _uneven(comparison: Comparison, number: int) -> str:
         f" {comparison.runs[less[1]]} was judged less completely:"
         f" {whole_percent(less[0])} of its top {depth:,} against {whole_percent(more[0])}."
     )
+
+
+def _after_judging(comparison: Comparison, number: int) -> str:
+    """Say who would lead if more were judged, or whether the conclusion would stand; "" if not asked for."""
+    holds, difference = comparison.holds, float(comparison.performance_tests[number].difference[0])
+    if holds is None or holds.reason or not difference or np.isnan(holds.conclusion[number, 0]):
+        return ""
+    ahead, stands = float(holds.sign[number, 0]), float(holds.conclusion[number, 0])
+    if ahead < 0.5:
+        behind = comparison.names(0)[1 if difference > 0 else 0]
+        lead = f" But {behind} would {likelihood(1 - ahead)} lead if more were judged"
+        return f"{lead} (a chance of {format_chance(1 - ahead)})."
+    return f" If more were judged, that would be the conclusion with a chance of {format_chance(stands)}."
 
 
 def _briefly(comparison: Comparison, number: int) -> str:

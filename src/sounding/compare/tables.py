@@ -319,12 +319,12 @@ def focus_table(comparison: Comparison, top: int | None = None, widest: int | No
     columns = [
         *keys,
         Column("result", [sentences.result_in_words(comparison, *row) for row in rows], tones=good),
-        Column("mean", found["mean_a"]),
-        Column("other mean", found["mean_b"]),
+        Column("mean", found["mean_a"], optional=2),
+        Column("other mean", found["mean_b"], optional=2),
         Column("difference", found["difference"], tones=good),
         Column("interval", intervals, optional=3),
         Column(p_name(tests[0]), list(map(format_p, found["p_adjusted"], floors)), tones=good),
-        Column("why", [sentences.why_in_words(comparison, *row) for row in rows], optional=4),
+        Column("why", [sentences.why_in_words(comparison, *row) for row in rows], folds=True),
     ]
     return Table(columns, keys=len(keys))
 

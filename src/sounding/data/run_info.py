@@ -185,7 +185,7 @@ def reported_runs(
     kept = np.ones(len(runs), np.bool_)
     for condition in conditions:
         name, value = split_condition(condition)
-        meets = np.array([one == value for one in known[name]], np.bool_)
+        meets = np.array([one.casefold() == value.casefold() for one in known[name]], np.bool_)
         if not meets.any():
             there = sorted({one for one in known[name] if one})
             raise DataError(
@@ -204,8 +204,9 @@ def reported_runs(
 def split_condition(text: str) -> tuple[str, str]:
     """Return the property and the value that a condition on runs asks for."""
     name, equals, value = text.partition("=") if isinstance(text, str) else ("", "", "")
-    if text in ("pooled", "unpooled"):
-        return "pooled", text
+    name = name.lower()
+    if name in ("pooled", "unpooled") and not equals:
+        return "pooled", name
     if name not in ("group", "kind") or not (equals and value):
         raise DataError(f"--only {text!r}: expected pooled, unpooled, group=NAME or kind=NAME")
     return name, value

@@ -8,12 +8,11 @@ import numpy as np
 
 from sounding.compare.holds import Holds
 from sounding.core.text import format_chance, judging_time, plural
-from sounding.measures import parse
 from sounding.plan.forecast import FIRST_CHECK, JudgingForecast, expected_range
 from sounding.plan.result import JudgingPlan, Proof
 from sounding.relevance.basis import LEAST_RUNS
 from sounding.runs.ranking import Values
-from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN
+from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN, binary_notes
 
 NOTHING_JUDGED = "Nothing judged yet: this order is only what the runs agree on."
 NEIGHBORS = (
@@ -116,13 +115,7 @@ def unstated_notes(plan: JudgingPlan) -> list[str]:
 
 def binary_note(plan: JudgingPlan) -> list[str]:
     """Warn that a graded measure is taken as a binary one, where grades differ."""
-    graded = parse(plan.parameters.measure).definition.family == "graded" or plan.form.name.startswith("ERR")
-    if not graded or not plan.session.has_levels():
-        return []
-    return [
-        f"Relevance counts as yes or no here (grades from {plan.form.level:g} on), so values and proofs are"
-        f" those of binary {plan.form.name}; by its grades the order may differ."
-    ]
+    return binary_notes(plan.parameters.measure, plan.form, has_levels=plan.session.has_levels())
 
 
 def stopping_note(words: Sequence[str], sure: float | None, depth: int) -> str:

@@ -331,6 +331,8 @@ def _advice(result: Pooling, options: PoolingOptions) -> list[str]:
 
 def _following(result: Pooling, options: PoolingOptions) -> str | None:
     """Return the next command: write a template, or list what is unjudged after a template is filled in."""
+    if options.format_name != QRELS and options.output is not None and result.kinds[0].name == "depth":
+        return suggest("pool", "--summary", keep=(*WHO, *JUDGED))  # the list is written: what it covers
     if options.format_name != QRELS:
         writable = all(len(text.split()) == 1 for row in result.documents() for text in row)
         return suggest("pool", "-o", TEMPLATE, keep=(*WHO, *WHICH, *JUDGED)) if writable else None

@@ -20,6 +20,7 @@ from sounding.core.text import fill_paragraph, percent, whole_percent
 
 UNKNOWN = "–"
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+FOLDED = 40  # columns that a text which may fold has at least
 LEAST_FOLD = 24  # columns that a text keeps where it is folded to fit a terminal
 MOST_NOTES = 3  # notes that people see without --notes, below tables and at the end together
 LEAST_NOTES = 2  # notes at the end, however many stand below tables
@@ -43,6 +44,7 @@ class Column:
     joined: bool = False  # shown or dropped together with the column before it
     code: bool = False  # print the text as code, without markup
     chance: bool = False  # a probability estimated by draws: never shown as 0% or 100%
+    folds: bool = False  # fold long texts rather than drop the column
     optional: int = 0  # a narrow terminal drops the columns with the highest number first
     tones: Mapping[int, Tone] = field(default_factory=dict)  # row -> how a terminal colors its cell
 
@@ -317,7 +319,8 @@ def _fitting(columns: Sequence[Column], width: int | None, keys: int) -> tuple[l
             units[-1].append(place)
         else:
             units.append([place])
-    breadths = [_breadth(column) + 2 for column in columns]  # with the gap after it
+    rooms = [FOLDED if column.folds else math.inf for column in columns]
+    breadths = [int(min(_breadth(column), room)) + 2 for column, room in zip(columns, rooms, strict=True)]
     order = sorted(units, key=lambda unit: (columns[unit[0]].optional, unit[0]))
     total = sum(breadths) - 2
     dropped: set[int] = set()

@@ -475,8 +475,8 @@ def how_to_read(
         parts.append("Ranks and intervals are 95% confidence intervals over topics.")
     if outlook:
         parts.append(
-            "Would stand: how many of the run's comparisons would very likely (95%+) end the same if more were"
-            f" judged ({outlook})."
+            "Would stand: how many of the run's comparisons would very likely (95%+) end the same if more"
+            f" were judged ({outlook})."
         )
     return " ".join(parts)
 

@@ -11,7 +11,7 @@ from sounding.core.text import percent, plural
 from sounding.evaluate.result import FEW_TOPICS
 from sounding.relevance.basis import LEAST_JUDGMENTS, LEAST_RUNS
 from sounding.render.tables import UNKNOWN, decimal
-from sounding.selection.mtc.sentences import OPEN, how_note, missing_notes
+from sounding.selection.mtc.sentences import OPEN, binary_notes, how_note, missing_notes
 from sounding.simulate.experiments import ListPair, Normality, correlations
 from sounding.simulate.result import Simulation
 
@@ -105,7 +105,9 @@ def truth_note(found: Simulation) -> str:
 def curve_notes(found: Simulation, means: Sequence[dict[str, Any]]) -> list[str]:
     """Say what each strategy cost, and what the reader should know about the replay."""
     strategies = dict.fromkeys(row["strategy"] for row in means)
+    grades = np.unique(found.truth.grades[found.truth.grades >= found.form.level])
     return [
+        *binary_notes(found.parameters.measure, found.form, has_levels=len(grades) > 1),
         *(_cost_note(found, [row for row in means if row["strategy"] == name]) for name in strategies),
         truth_note(found), *([] if found.cut is None else [found.cut]), *_topic_notes(found),
         *missing_notes(found.retrieved), how_note(found.parameters), PLAN_STATES,

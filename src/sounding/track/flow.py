@@ -23,6 +23,7 @@ from sounding.terminal.options import (
     progress_bar,
     qrels_first,
     remark,
+    suggest,
     write_answer,
 )
 from sounding.track import charts, sentences, tables
@@ -89,4 +90,6 @@ def _history(options: TrackOptions) -> History:
 def _next_command(history: History, options: TrackOptions) -> str | None:
     if options.chart is not None or len(history.commits) < 2:
         return None
+    if options.qrels is not None and (broken := sentences.breaks(history)):
+        return suggest("track", "--commit", history.commits[broken[-1] - 1].name, keep=("measures",))
     return shlex.join(["sounding", "track", options.history, "--chart", "history.html"])

@@ -78,7 +78,7 @@ def _notes(history: History, changes: Sequence[Change], alpha: float) -> Iterato
         listed = first_few([history.commits[place].short for place in broken], MOST_LISTED)
         yield (
             f"The judgments or the policies changed at {listed}. Earlier values are not compared; evaluate"
-            " those commits again to include them."
+            " those commits again, each with its own runs, to include them."
         )
     last = (history.settings[..., -1] != ABSENT).any(axis=1)
     gone = [run for run, there in zip(history.runs, last, strict=True) if not there]

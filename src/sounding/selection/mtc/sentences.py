@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sounding.core.text import plural
-from sounding.measures.forms import form_of
+from sounding.measures import parse
+from sounding.measures.forms import Form, form_of
 from sounding.runs.retrieved import Retrieved
 from sounding.selection.mtc.session import SessionParameters
 
@@ -24,6 +25,17 @@ def how_note(parameters: SessionParameters, *, stated: bool = True) -> str:
     if divided and parameters.confidence != "exact":
         return f"{text}: an approximation, rough for topics with few relevant documents."
     return f"{text}."
+
+
+def binary_notes(measure: str, form: Form, *, has_levels: bool) -> list[str]:
+    """Warn that a graded measure is taken as a binary one; `has_levels`: relevant grades differ."""
+    graded = parse(measure).definition.family == "graded" or form.name.startswith("ERR")
+    if not graded or not has_levels:
+        return []
+    return [
+        f"Relevance counts as yes or no here (grades from {form.level:g} on), so values and proofs are"
+        f" those of binary {form.name}; by its grades the order may differ."
+    ]
 
 
 def missing_notes(retrieved: Retrieved) -> list[str]:

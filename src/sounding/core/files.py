@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -155,6 +155,44 @@ def write_file(path: Path, content: bytes) -> None:
     """Write a file completely, or leave the old one unchanged."""
     with atomic_path(path) as part, part.open("wb") as stream:
         stream.write(content)
+
+
+def kept_text(name: str, make: Callable[[], str]) -> str:
+    """Return a text that is always the same and slow to make, from a file that keeps it for the next time.
+
+    The file stands in the user's folder for caches and begins with its SHA-256. One that is damaged, or
+    cannot be read or written, is as good as none.
+    """
+    folder = _cache_folder()
+    if folder is None:
+        return make()
+    path = folder / name
+    with suppress(OSError):
+        digest, _, content = path.read_bytes().partition(b"\n")
+        if digest == _digest(content):
+            return content.decode()
+    text = make()
+    with suppress(OSError, DataError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_file(path, _digest(text.encode()) + b"\n" + text.encode())
+    return text
+
+
+def _digest(content: bytes) -> bytes:
+    from hashlib import sha256  # takes a few milliseconds to import
+
+    return sha256(content).hexdigest().encode()
+
+
+def _cache_folder() -> Path | None:
+    """Return the folder of this user for files that can be made again; None: there is none."""
+    known = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "")
+    if Path(known).is_absolute():
+        return Path(known, "sounding")
+    try:
+        return Path.home() / ".cache" / "sounding"
+    except RuntimeError:
+        return None
 
 
 def _descriptor(path: Path) -> int | None:

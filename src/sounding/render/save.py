@@ -5,11 +5,12 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from sounding.core.errors import DataError
-from sounding.core.files import write_file
+from sounding.core.files import kept_text, write_file
 from sounding.core.lazy import alt
 from sounding.render.style import Chart, require_charts
 
@@ -97,10 +98,11 @@ def together(charts: Sequence[Chart]) -> Chart:
 
 
 def vega_scripts() -> str:
-    """Return Vega and its dependencies as one script that defines `vegaEmbed`."""
+    """Return Vega and its dependencies as one script that defines `vegaEmbed`; making it takes a second."""
     import vl_convert
 
-    return vl_convert.javascript_bundle(EXPORTED, vl_version=_version())
+    name = f"vega-{_version()}-{version('vl-convert-python')}.js"
+    return kept_text(name, lambda: vl_convert.javascript_bundle(EXPORTED, vl_version=_version()))
 
 
 def _version() -> str:
@@ -110,15 +112,15 @@ def _version() -> str:
 def _encoded(specification: Mapping[str, Any], suffix: str) -> bytes:
     import vl_convert
 
-    version = _version()
+    schema = _version()
     text = json.dumps(specification)
     if suffix == ".html":
         return _page(specification, text, vega_scripts()).encode()
     if suffix == ".svg":
-        return vl_convert.vegalite_to_svg(text, vl_version=version).encode()
+        return vl_convert.vegalite_to_svg(text, vl_version=schema).encode()
     if suffix == ".png":
-        return vl_convert.vegalite_to_png(text, vl_version=version, scale=PIXELS)
-    return vl_convert.vegalite_to_pdf(text, vl_version=version)
+        return vl_convert.vegalite_to_png(text, vl_version=schema, scale=PIXELS)
+    return vl_convert.vegalite_to_pdf(text, vl_version=schema)
 
 
 def _page(specification: Mapping[str, Any], text: str, libraries: str) -> str:

@@ -36,6 +36,7 @@ from sounding.report.terms import explain, explained
 FOLDER = Path(__file__).parent
 DIGITS = 6  # significant digits of downloads
 TONES = {"yes": "sure", "with care": "likely", "no": "open"}  # answer -> color
+LEVEL = 7  # of compression: 9 takes four times as long and saves a fiftieth
 MOST_ROWS = 5000  # a longer table is downloaded from its rows, not from a packed file
 DATA = "data"  # prefix of the names of embedded data
 
@@ -168,7 +169,7 @@ def _plain(name: str) -> str:
 
 def _packed(text: str) -> str:
     """Return the text compressed and base64-encoded; the result is the same each time."""
-    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), LEVEL, mtime=0)).decode()
 
 
 def csv_text(table: Table) -> str:

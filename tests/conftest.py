@@ -65,8 +65,8 @@ def any_basis(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "LEAST_RUNS",
         "LEAST_JUDGMENTS",
-        "LEAST_RUNS_HOLDS",
-        "LEAST_JUDGMENTS_HOLDS",
+        "FEW_RUNS",
+        "FEW_JUDGMENTS",
         "LEAST_OF_EACH",
     ):
         monkeypatch.setattr(basis, name, 0)

@@ -206,7 +206,7 @@ def test_the_fold_of_tests_has_the_better_run_first_and_no_row_is_cut(site: Site
     ]  # fmt: skip
     matrix = {"reason": "Nothing can be tested yet."}
     state["prospects"] = {"sequence": 1, "judged": 0, "matrix": matrix, "held": held, "forecast": None}
-    assert "5 runs and 100 judgments" in state["not_stated"]
+    assert "50 judgments" in state["not_stated"]
     state |= {"fittable": 5, "judged": 5}
     told = f"data: {json.dumps(state)}\n\n"
     page.route("**/api/live/stream", lambda route: route.fulfill(content_type="text/event-stream", body=told))

@@ -378,7 +378,6 @@ def test_too_few_runs_and_judgments_have_no_confidence(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(basis, "LEAST_RUNS", 5)
-    monkeypatch.setattr(basis, "LEAST_RUNS_HOLDS", 5)
     ann = add_person(project, "ann", topics=("MB001",))
     for count in (0, 12):
         judge(project, ann, count)

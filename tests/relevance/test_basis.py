@@ -13,14 +13,20 @@ from tests.e2e.calling import Call, caller
 from sounding import holds
 from sounding.data.tables import Qrels, Run
 from sounding.data.writing import write_qrels, write_run
-from sounding.relevance.basis import LEAST_JUDGMENTS, LEAST_OF_EACH, LEAST_RUNS, Basis
+from sounding.relevance.basis import (
+    FEW_JUDGMENTS,
+    FEW_RUNS,
+    LEAST_JUDGMENTS,
+    LEAST_OF_EACH,
+    LEAST_RUNS,
+    Basis,
+)
 from sounding.runs.retrieved import read_retrieved
 from sounding.sample.result import Collection
 from sounding.sample.simulation import sample
 from sounding.selection.mtc.session import Session, known_judgments
 
-SHAPES = ("pair", "team", "few", "clicks", "shop")  # none of which bears a confidence in the order
-DECLINED = ("pair", "few", "clicks", "shop")  # none of which bears a chance that conclusions hold
+DECLINED = ("pair", "few", "clicks", "shop")  # none of which bears a chance
 
 
 def shape(name: str, seed: int = 3) -> tuple[Qrels, list[Run]]:
@@ -65,7 +71,7 @@ def basis(**given: int) -> Basis:
 def test_each_limit_counts_and_numbers_needed_are_named() -> None:
     assert basis().shortfall() == ""
     few = basis(runs=LEAST_RUNS - 1).shortfall()
-    assert few == f"this needs at least {LEAST_RUNS} runs; there are {LEAST_RUNS - 1} runs"
+    assert few == f"this needs at least {LEAST_RUNS} runs; there is 1 run"
     both = basis(runs=1, nonrelevant=9).shortfall()
     assert f"{LEAST_RUNS} runs and {LEAST_JUDGMENTS} judgments of their documents" in both
     assert both.endswith(f"there is 1 run and {LEAST_OF_EACH + 9} judgments")
@@ -103,9 +109,9 @@ def test_three_runs_have_chances_that_conclusions_hold_and_are_asked_for_more() 
     assert np.isfinite(found.conclusion).all()
     assert "give them too" in found.describe()
     assert not more.few_runs
-    assert basis(runs=2, nonrelevant=40).shortfall(holds=True) == ""
-    assert "2 runs" in basis(runs=1).shortfall(holds=True)
-    assert "50 judgments" in basis(nonrelevant=39).shortfall(holds=True)
+    assert basis(runs=2, nonrelevant=40).shortfall() == ""
+    assert "2 runs" in basis(runs=1).shortfall()
+    assert "50 judgments" in basis(nonrelevant=39).shortfall()
 
 
 def test_a_normal_collection_still_has_chances() -> None:
@@ -115,7 +121,7 @@ def test_a_normal_collection_still_has_chances() -> None:
     assert (found.sign >= 0.95).any()
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", DECLINED)
 def test_a_session_states_no_confidence(name: str) -> None:
     qrels, runs = shape(name)
     retrieved = read_retrieved(runs)
@@ -128,6 +134,16 @@ def test_a_session_states_no_confidence(name: str) -> None:
     assert len(stated.open_pairs(0.95)) == len(runs) * (len(runs) - 1) // 2
     assert (stated.order == session.confidence().order).all()
     assert session.next()
+
+
+def test_three_runs_have_a_confidence_and_expected_values_need_more() -> None:
+    qrels, runs = shape("team")
+    retrieved = read_retrieved(runs)
+    given, elsewhere = known_judgments(retrieved, qrels)
+    session = Session(retrieved, given=given, elsewhere=elsewhere, depth=50)
+    assert np.isfinite(session.confidence().stated(session.basis()).of_ranking())
+    assert f"{FEW_RUNS} runs" in session.basis().shortfall(values=True)
+    assert f"{FEW_JUDGMENTS} judgments" in basis(nonrelevant=60).shortfall(values=True)
 
 
 def test_with_nothing_judged_the_number_of_runs_makes_nothing_sure() -> None:
@@ -147,7 +163,7 @@ def test_compare_shows_dashes_and_one_note(files: Path, sounding: Call) -> None:
     assert all(row["holds"] is None and row["sign_holds"] is None for row in rows)
 
 
-@pytest.mark.parametrize("files", SHAPES, indirect=True)
+@pytest.mark.parametrize("files", DECLINED, indirect=True)
 def test_a_plan_has_documents_and_no_confidence(files: Path, sounding: Call) -> None:
     for qrels in ("qrels.txt", "none"):
         plan = ("plan", qrels, "runs", "--depth", "50", "--worlds", "2", "--to", "0.95", "--jobs", "1")

@@ -19,7 +19,7 @@ from sounding.measures import Measure, parse_measures
 from sounding.measures.completions import DRAWS, basis_of, draw_completions, refuse_samples
 from sounding.measures.regrading import Regrading, View, read_regrading
 from sounding.measures.summaries import check_comparable
-from sounding.relevance.basis import LEAST_RUNS
+from sounding.relevance.basis import FEW_RUNS
 from sounding.runs.pairs import Pairs, all_pairs
 from sounding.runs.pool import Flags, Until, parse_until, pool_of_lists
 from sounding.statistics.conclusions import Statistics, pair_chances
@@ -150,7 +150,7 @@ def holding(
     refuse_samples(regrading)
     present = regrading.values(measures, seen)
     basis = basis_of(regrading, seen, considered)
-    reason = basis.shortfall(holds=True)
+    reason = basis.shortfall()
     near = considered & (regrading.retrieved.cut(SHALLOW).best_ranks() > 0)
     beside: Holds | None = None
     if reason:
@@ -172,7 +172,7 @@ def holding(
     return Holds(
         until=str(until), until_in_words=until.describe(), open_documents=basis.unjudged, alpha=alpha,
         draws=draws, seed=seed, concluded=concluded, conclusion=conclusion, sign=sign, reason=reason,
-        beyond=judged_beyond(regrading, seen, considered), few_runs=len(regrading.runs) < LEAST_RUNS,
+        beyond=judged_beyond(regrading, seen, considered), few_runs=len(regrading.runs) < FEW_RUNS,
         shallow=beside,
     )  # fmt: skip
 

@@ -156,7 +156,7 @@ def modeled_values(
     regrading = regrade(qrels, lists, plain)
     view, everyone = regrading.view(), np.ones(len(regrading.runs), np.bool_)
     considered = parse_until(FULL_JUDGING).considered(regrading.retrieved, everyone)
-    if reason := basis_of(regrading, view, considered).shortfall():
+    if reason := basis_of(regrading, view, considered).shortfall(values=True):
         raise DataError(f"prior runs: {reason}; use --prior rate, or a number")
     uncertain = [m for m in measures if not (_is_text(m) or is_known(m))]
     draws = min(policies.draws, MOST_DRAWS)

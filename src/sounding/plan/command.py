@@ -60,7 +60,7 @@ def command(options: PlanOptions) -> None:
 
     Shows expected values, which pairs of runs are proven, probable or open, and the documents that
     would best decide the open ones. Type none for QRELS if nothing is judged yet. Confidence needs at
-    least 5 runs and 100 judgments of their documents.
+    least 2 runs and 50 judgments of their documents.
 
     \b
     sounding plan qrels.txt runs/

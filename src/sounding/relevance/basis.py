@@ -15,10 +15,10 @@ from sounding.core.arrays import NDArray
 from sounding.core.text import plural
 from sounding.runs.ranking import Counts
 
-LEAST_RUNS = 5  # to state how certain an order is, from documents that the model itself chose
-LEAST_JUDGMENTS = 100
-LEAST_RUNS_HOLDS = 2  # to state whether conclusions hold
-LEAST_JUDGMENTS_HOLDS = 50
+LEAST_RUNS = 2  # to state how certain an order is, and whether conclusions hold
+LEAST_JUDGMENTS = 50
+FEW_RUNS = 5  # fewer do not bear expected values; with more, chances are less cautious
+FEW_JUDGMENTS = 100
 LEAST_OF_EACH = 10  # judged relevant, and judged not relevant
 NEAR = 10  # the top of a list: ranks 1 to 10
 SURPRISE = 3.0  # tolerated excess, in standard errors, of relevance further down
@@ -48,16 +48,16 @@ class Basis:
         """Return the number of judged documents."""
         return self.relevant + self.nonrelevant
 
-    def shortfall(self, *, holds: bool = False) -> str:
+    def shortfall(self, *, values: bool = False) -> str:
         """Return why no probability can be stated, to continue a sentence; empty if it can.
 
-        `holds`: that a conclusion holds, for which less is needed. Only what is missing is named. If nothing
+        `values`: expected values, for which more is needed. Only what is missing is named. If nothing
         is left to judge, everything is known, even with few judgments.
         """
         if not self.unjudged:
             return ""
-        least_runs = LEAST_RUNS_HOLDS if holds else LEAST_RUNS
-        least_judgments = LEAST_JUDGMENTS_HOLDS if holds else LEAST_JUDGMENTS
+        least_runs = FEW_RUNS if values else LEAST_RUNS
+        least_judgments = FEW_JUDGMENTS if values else LEAST_JUDGMENTS
         needed, given = [], []
         if self.runs < least_runs:
             needed.append(f"{least_runs} runs")

@@ -9,14 +9,26 @@ import numpy as np
 
 from sounding.core.lazy import alt, polars
 from sounding.core.text import natural_places, plural
-from sounding.render.style import COLORS, FAINT, RULE, data, names, needs, pane_title, titled, value_domain
+from sounding.render.style import (
+    COLORS,
+    COLUMN,
+    COLUMN_HEIGHT,
+    FAINT,
+    RULE,
+    data,
+    names,
+    needs,
+    pane_title,
+    titled,
+    value_domain,
+)
 
 if TYPE_CHECKING:
     from sounding.compare.result import Comparison
     from sounding.render.style import Chart
 
 SHOWN = 30  # pairs of a measure that a chart has room for
-NAMED_TOPICS = 40  # more names than this do not fit below a pane
+NAMED_TOPICS = 27  # more names than this do not fit below a pane
 ROOM = 0.04  # beyond the ends of the intervals, so that none touches the frame
 STRENGTHS = {  # color and shape: both tell, so that neither is needed
     "strong": (COLORS[0], "circle"), "weak": (COLORS[1], "square"), "not known": (FAINT, "diamond"),
@@ -61,8 +73,9 @@ def _interval_pane(frame: polars.DataFrame, measure: str, seen: Sequence[str]) -
     y = alt.Y("pair:N", sort=pairs, title=None, axis=alt.Axis(grid=False))
     scale = alt.Scale(domain=[low, high], nice=False)
     title = f"difference in {measure}, mean over topics"
-    x = alt.X("difference:Q", scale=scale, title=title)
-    legend = alt.Legend(title="case") if len(seen) > 1 else None
+    few = alt.Axis(tickCount=5)
+    x = alt.X("difference:Q", scale=scale, title=title, axis=few)
+    legend = alt.Legend(title="case", orient="top") if len(seen) > 1 else None
     colors, shapes = (
         alt.Scale(domain=seen, range=[STRENGTHS[name][side] for name in seen]) for side in (0, 1)
     )
@@ -74,14 +87,14 @@ def _interval_pane(frame: polars.DataFrame, measure: str, seen: Sequence[str]) -
     base = alt.Chart(data(frame.select("pair", "strength", "difference", "lower", "upper")))
     zero = alt.Chart(alt.InlineData(values=[{"difference": 0}])).mark_rule(color=RULE, strokeDash=[2, 3])
     bars = base.mark_rule(strokeWidth=1.6).encode(
-        alt.X("lower:Q", scale=scale, title=title), y, alt.X2("upper:Q"), color, tooltip=tooltip
+        alt.X("lower:Q", scale=scale, title=title, axis=few), y, alt.X2("upper:Q"), color, tooltip=tooltip
     )
     points = base.mark_point(filled=True, size=55, opacity=1).encode(
         x, y, color, alt.Shape("strength:N", scale=shapes, legend=legend), tooltip=tooltip
     )
     layers = [zero.encode(alt.X("difference:Q", title=title)), bars, points]
     height = max(60, 18 * len(pairs))
-    return alt.LayerChart(layer=layers).properties(width=340, height=height, title=pane_title(measure))
+    return alt.LayerChart(layer=layers).properties(width=240, height=height, title=pane_title(measure))
 
 
 @needs("topic", "measure", "difference")
@@ -121,15 +134,17 @@ def _topic_pane(frame: polars.DataFrame, measure: str, runs: tuple[str, str]) ->
     color = alt.Color(
         "better:N",
         scale=alt.Scale(domain=list(runs), range=list(COLORS[:2])),
-        legend=alt.Legend(title="better"),
+        legend=alt.Legend(title="better", orient="top"),
     )
     tooltip = [alt.Tooltip("topic:N"), alt.Tooltip("difference:Q", format="+.4f"), alt.Tooltip("better:N")]
     bars = alt.Chart(data(drawn)).mark_bar().encode(x, y, color, tooltip=tooltip)
     mean = drawn["difference"].drop_nans().mean()
     line = alt.Chart(alt.InlineData(values=[{"difference": mean or 0.0}]))
     layers = [bars, line.mark_rule(color=RULE, strokeDash=[2, 3]).encode(alt.Y("difference:Q"))]
-    width = min(max(11 * len(topics), 160), 440)
-    return alt.LayerChart(layer=layers).properties(width=width, height=200, title=pane_title(measure))
+    width = min(max(11 * len(topics), 160), COLUMN)
+    return alt.LayerChart(layer=layers).properties(
+        width=width, height=COLUMN_HEIGHT, title=pane_title(measure)
+    )
 
 
 def chart_of(comparison: Comparison, top: int | None = None) -> Chart:

@@ -39,7 +39,7 @@ def pool_size_by_depth(frame: polars.DataFrame) -> style.Chart:
             )
             pane = line.encode(x, values.y(), tooltip=tooltip)
             panes.append(pane.properties(width=style.COLUMN, height=style.COLUMN_HEIGHT))
-    return titled(alt.hconcat(*panes, spacing=30), "Documents to judge by pool depth", [note])
+    return titled(alt.vconcat(*panes, spacing=25), "Documents to judge by pool depth", [note])
 
 
 @needs("strategy", "judgments", "found")

@@ -111,7 +111,7 @@ def test_runs_with_the_same_values_have_no_winner(gather_files: Gather) -> None:
     assert screen.answer.startswith("No clear winner: 2 runs")
     assert [one.brackets for one in screen.standings] == [(1,), (1,), ()]
     assert (
-        "With other topics the 2 tied runs might stand in another order. 1 other run is significantly worse than a."
+        "Do not rank the 2 tied runs: with other topics their order may change. 1 other run is significantly worse than a."
         in screen.caution
     )
     assert screen.reason == "a and b have the same mean."
@@ -522,6 +522,22 @@ def test_more_topics_cost_the_documents_of_both_runs(gather_files: Gather) -> No
     assert screen.next_step.why.startswith(f"{needed - 12} more topics with about 2 judgments each: ")
     assert minutes > 90
     assert f"about {round(minutes / 60)} hours" in screen.next_step.why
+
+
+def test_topics_that_cost_more_than_a_week_are_not_asked_for(
+    gather_files: Gather, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = same("rel", "non", "u1")
+    runs = {"b": whole, "a": whole, "c": whole | {"12": ["non", "rel", "u1"]}}
+    report = gather_files(runs, JUDGED, measures=("nDCG@2",))
+    asked = first_screens(report)[0].next_step
+    monkeypatch.setattr("sounding.report.first_screen.FEW_TOPICS", 12)
+    documents = 2 * (int(asked.head.split("about ")[1].split()[0]) - 12)
+    for most, head in ((documents + 2, asked.head), (documents - 2, sentences.equal("a", "c"))):
+        monkeypatch.setattr("sounding.report.first_screen.MOST_FOR_TOPICS", most)
+        step = first_screens(report)[0].next_step
+        assert step.head == head
+        assert asked.why.split(":")[0] in step.why  # with what it would cost
 
 
 @pytest.mark.parametrize(

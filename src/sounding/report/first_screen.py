@@ -39,6 +39,7 @@ SHOWN = 10  # rows of the leaderboard shown at first
 BEST_SHOWN = 3  # best runs among them, if the page is about a lower run
 ON_PHONE = 3
 WIDTH, EDGE = 200, 4  # of the axis in a row of the leaderboard, and its margin
+MOST_FOR_TOPICS = int(40 * 3600 / sentences.SECONDS)  # documents, a week's judging, to ask for more topics
 MANY_TOPICS = 1000  # if more are needed, call two runs practically equal
 
 
@@ -718,7 +719,12 @@ class _Screen:
         present, needed, known = len(self.scores.topics), self._topics_needed(), self.lead
         judged = 0 if known is None else known.complete
         if needed is not None and needed.alone <= MANY_TOPICS and known is not None and not known.alone:
-            if needed.corrected > MANY_TOPICS:
+            alone = needed.corrected > MANY_TOPICS
+            fewest = needed.alone if alone else needed.corrected
+            if present >= FEW_TOPICS and (fewest - present) * self._documents_each() > MOST_FOR_TOPICS:
+                why = f"{sentences.too_many_topics(fewest, alone=alone)} {self._cost(fewest)}"
+                return NextStep(head=sentences.equal(known.first, known.second), why=why)
+            if alone:
                 head = sentences.more_topics(needed.alone, known.first, known.second, alone=True)
                 why = sentences.alone_why(needed.pairs, judged)
                 return NextStep(head=head, why=f"{self._cost(needed.alone)} {why}".strip())
@@ -745,12 +751,16 @@ class _Screen:
 
     def _cost(self, needed: float) -> str:
         """Return what topics up to this number cost, if as many documents of both runs are judged in each."""
-        if not self._knows_documents or self.in_question is None or not needed > len(self.scores.topics):
-            return ""
-        audited = self.report.audit.runs  # type: ignore[union-attr]  # _knows_documents
-        top = audited.retrieved.lists[[*self.in_question], :, : self.depth]
-        each = len(np.unique(top[top >= 0])) / len(self.scores.topics)
-        return sentences.cost_of_topics(round(needed) - len(self.scores.topics), each)
+        present, each = len(self.scores.topics), self._documents_each()
+        return sentences.cost_of_topics(round(needed) - present, each) if each and needed > present else ""
+
+    def _documents_each(self) -> float:
+        """Return how many documents the top of both runs has in a topic, on average; 0: not known."""
+        audited = self.report.audit
+        if not self._knows_documents or self.in_question is None or isinstance(audited, MissingPart):
+            return 0.0
+        top = audited.runs.retrieved.lists[[*self.in_question], :, : self.depth]
+        return len(np.unique(top[top >= 0])) / len(self.scores.topics)
 
     @property
     def _knows_documents(self) -> bool:

@@ -10,7 +10,16 @@ from math import isnan
 import numpy as np
 
 from sounding.compare.result import Comparison
-from sounding.core.text import first_few, hours, join_names, p_phrase, plural, sentence, whole_percent
+from sounding.core.text import (
+    first_few,
+    hours,
+    join_names,
+    likelihood,
+    p_phrase,
+    plural,
+    sentence,
+    whole_percent,
+)
 from sounding.depth.result import DepthStudy
 from sounding.depth.volatility import THRESHOLD
 from sounding.evaluate.result import FEW_RUNS, FEW_TOPICS
@@ -280,14 +289,14 @@ def _after_judging(known: Lead, *, significant: bool) -> str:
         return ""
     condition = "if more were judged"
     if known.stays < 0.5:
-        likely = "very likely" if 1 - known.stays >= SURE else "probably"
-        return f"But {known.second} would {likely} lead {condition} (a chance of {_chance(1 - known.stays)})."
+        likely, chance = likelihood(1 - known.stays), _chance(1 - known.stays)
+        return f"But {known.second} would {likely} lead {condition} (a chance of {chance})."
     if known.stays >= SURE:
         chance = f"(a chance of {_chance(known.stays)})"
         if significant:
             return f"It would very likely stay ahead {condition} {chance}."
         stays = f"On these topics it would very likely stay ahead {condition} {chance}"
-        return f"{stays}; with other topics it might not."
+        return f"{stays}."
     return f"It may lose that lead {condition}: its chance to stay ahead is {_chance(known.stays)}."
 
 
@@ -305,8 +314,8 @@ def do_not_rank(tied: int, beaten: int, first: str) -> str:
         return ""
     others = "1 other run is" if beaten == 1 else f"{beaten:,} other runs are"
     return (
-        f"With other topics the {tied:,} tied runs might stand in another order. {others} significantly worse"
-        f" than {first}."
+        f"Do not rank the {tied:,} tied runs: with other topics their order may change. {others}"
+        f" significantly worse than {first}."
     )
 
 
@@ -369,6 +378,12 @@ def cost_of_topics(topics: int, documents: float) -> str:
     needed = max(1, round(topics * documents))
     each = max(1, round(documents))
     return f"{plural(topics, 'more topic')} with about {plural(each, 'judgment')} each: {duration(needed)}."
+
+
+def too_many_topics(needed: float, *, alone: bool) -> str:
+    """Say how many topics would separate two runs, where that costs too much."""
+    condition = " if no other pair is tested" if alone else ""
+    return f"About {needed:,.0f} topics in total would separate them{condition}."
 
 
 def about(number: float) -> str:

@@ -249,7 +249,7 @@ def test_what_is_missing_names_the_judged_share_the_pool_and_the_topics(found: R
     facts = {fact.label: fact for fact in first_screens(found)[0].facts}
     judged = facts["Judged in the top 5, all runs"]
     assert judged.share == pytest.approx(float(np.nanmean(found.scores.judged_share()[:, 0])))
-    assert facts["Pool"].value == "4 of 8 runs, top 5"
+    assert facts["Pool"].value == "4 of 8 runs, top\N{NO-BREAK SPACE}5"
     assert facts["Topics"].value.startswith("16 ")
 
 

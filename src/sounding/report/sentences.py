@@ -359,7 +359,7 @@ def pool(known: Pool | None) -> str:
     if known is None or not known.known:
         return "not known"
     runs = f"{known.contributors:,} of {plural(known.among, 'run')}"
-    depth = f", top {known.depth:,}" if known.depth else ""
+    depth = f", top\N{NO-BREAK SPACE}{known.depth:,}" if known.depth else ""
     return f"{runs}{depth}"
 
 

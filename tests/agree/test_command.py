@@ -372,7 +372,7 @@ def test_the_log_of_judging_is_read_and_what_it_leaves_out_is_told(call: Call, t
     (trial / "log.jsonl").write_text("\n".join(lines) + "\n")
     status, out, _ = call("log.jsonl", "--section", "confusions", "--section", "pairs")
     assert status == 0
-    told = "log.jsonl: 5 judgments used. Left out: 1 that could not be judged, 1 skipped, 0 taken back, 1 changed later"
+    told = "log.jsonl: 5 judgments used. Left out: 1 that could not be judged, 1 skipped, 0 withdrawn, 1 changed later"
     assert told in flat(out)
     _, rows_of_pairs, said = call("log.jsonl", "--format", "jsonl")
     assert json.loads(rows_of_pairs)["documents"] == 2

@@ -76,7 +76,7 @@ def test_assessors_whose_names_are_numbers_are_told_apart_beside_another_file(tm
 @pytest.mark.parametrize(
     ("lines", "told"),
     [
-        ((event(1, "judge", grade=1), event(1, "judge", grade=0)), r"log\.jsonl:2: event 1 stands here a second"),
+        ((event(1, "judge", grade=1), event(1, "judge", grade=0)), r"log\.jsonl:2: event 1 occurs here a second"),
         ((event(1, "judge", grade=1), event(2, "judge", assessor=None)), r"log\.jsonl:2: an event 'judge' without"),
         ((event(1, "judge", grade=1), '{"kind": "judge"}\n'), r"log\.jsonl:2: the sequence is null"),
         ((event(1, "judge", grade="high"),), r"log\.jsonl:1: the grade is the text 'high'"),

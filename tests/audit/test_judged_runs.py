@@ -130,8 +130,8 @@ def test_what_the_info_file_leaves_open_is_said_in_a_line_each() -> None:
     assert found.remarks == (
         "1 run (run1) not in the info file: treated as not pooled",
         "1 run (run2) without a group in the info file: each is treated as its own group",
-        "1 run (gone) of the info file was not given, 1 of them pooled: what only these found counts"
-        " as found by nobody",
+        "1 run (gone) of the info file was not given, 1 of them pooled: documents that only these runs"
+        " found count as found by no run",
         "1 run (run1) not in the info file, yet judged to depth 3 on every topic, as pooled runs are: the file"
         " may have them under other names",
     )

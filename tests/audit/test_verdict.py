@@ -289,7 +289,7 @@ def test_a_new_run_is_never_better_known_than_pooled_ones(
 def test_a_new_run_on_few_topics_needs_care_though_all_of_it_is_judged() -> None:
     statement = rules._new_run(deep(24, 10), 1)
     assert statement.answer == "with care"
-    assert "answer for pooled runs is no better" in statement.why
+    assert "never better than for pooled runs" in statement.why
     assert rules._new_run(deep(25, 10), 1).answer == "yes"
 
 

@@ -152,8 +152,8 @@ def test_chance_has_a_part_in_some_scenarios() -> None:
         ("pool:ten", "'pool:ten'; expected a whole number from 1"),
         ("groups:1", "'groups:1'; expected a share above 0 and below 1"),
         ("sample:half", "'sample:half'; expected a share above 0 and below 1"),
-        ("pool:3+pool:4", "'pool:4' is said of what was said before"),
-        ("rank:3+mtf:4", "'mtf:4' is said of what was said before"),
+        ("pool:3+pool:4", "'pool:4' repeats an earlier part"),
+        ("rank:3+mtf:4", "'mtf:4' repeats an earlier part"),
     ],
 )
 def test_scenarios_that_are_none_are_refused_in_one_line(text: str, problem: str) -> None:

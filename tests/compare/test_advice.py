@@ -127,8 +127,8 @@ def test_recall_measures_give_way_to_others_and_the_advice_can_be_typed() -> Non
     advice = advise(replace(WEAK, condensed_as="AP(judged_only=True)@1000"))
     assert advice.action == "use another measure"
     assert str(advice) == (
-        "Use P@10, RBP or Bpref: AP@1000 depends on the number of relevant documents, which is not known"
-        " (judged in the top 1,000: 30% and 60%); -m P@10 and -m RBP need only the first documents,"
+        "Use P@10, RBP or Bpref: AP@1000 depends on the unknown number of relevant documents"
+        " (judged in the top 1,000: 30% and 60%); -m P@10 and -m RBP use only the first documents,"
         " -m 'AP(judged_only=True)@1000' or -m Bpref only the judged ones."
     )
     assert "judged_only" not in str(advise(WEAK))

@@ -368,7 +368,7 @@ def test_csv_has_the_promised_columns_and_a_row_for_every_pair_and_measure(call:
     assert "(t, holm, alpha 0.05, 30 topics)" in err
     _, _, err = call("qrels.txt", "runs", "-m", "P@5", "-m", "AP", "--format", "csv", "--notes")
     assert "Test: paired t test; correction holm; alpha 0.05." in err
-    assert "Intervals (95%) are of the mean, by t" in err
+    assert "The 95% intervals are of the mean, by t" in err
     assert "Policies: ties trec" in err
 
 
@@ -418,12 +418,12 @@ def test_an_interval_that_is_not_of_the_mean_says_what_it_is_of(
     asked = ("qrels.txt", "runs", "-m", "P@5", "--test", test)
     _, out, _ = call(*asked, "--notes")
     assert f"interval ({center})" in table_of(out)[0]
-    assert f"Intervals (95%) are of the {center}" in out
+    assert f"The 95% intervals are of the {center}" in out
     a, *_, b = names(trial)
     _, out, _ = call(*asked, "--pair", a, b)
     assert f"95% interval of the {center} " in out
     _, _, err = call(*asked, "--format", "csv", "--notes")
-    assert f"Intervals (95%) are of the {center}" in err
+    assert f"The 95% intervals are of the {center}" in err
 
 
 def test_p_at_the_floor_is_marked_and_what_it_would_take_is_said_once(call: Call) -> None:
@@ -440,7 +440,7 @@ def test_p_at_the_floor_is_marked_and_what_it_would_take_is_said_once(call: Call
     for shown in (("--top", "3"), ("--top", "3", "--notes")):
         assert call(*by_holm, *shown)[1].count("≤ marks the smallest p that 99 draws can show.") == 1
     notes = json.loads(call(*by_holm, "--format", "json")[1])["notes"]
-    assert any("p are the smallest that 99 draws can show: p_at_floor" in note for note in notes)
+    assert any("p-values are the smallest that 99 draws can show (p_at_floor)" in note for note in notes)
     for view in (("--matrix",), ("--matrix", "--format", "csv")):
         assert "≤" not in "".join(call(*by_holm, *view)[1:])
     body = json.loads(call(*by_holm, "--format", "json")[1])
@@ -510,7 +510,7 @@ def test_one_pair_is_explained_verdict_and_advice_first_then_lists(call: Call, t
         facts = [line.split()[0] for line in part[1].splitlines()]
         assert facts[:6] == ["means", "difference", "topics", "judged", "case", "settled"]
         assert "effect size " in part[1]
-        assert f"of the first {k} documents" in part[1]
+        assert f"first {k} documents" in part[1]
         assert part[2] == f"{measure}: topics that differ most"
         assert part[3].split()[:2] == ["topic", "difference"]
     assert "(exact, document by document)" in by_precision[1]
@@ -804,7 +804,7 @@ def test_counts_have_no_remarks_on_intervals_and_a_planned_margin_is_said_to_be_
     plan.write_text('measures = ["P"]\ndepths = [5]\ntest = "t"\nmargin = 0.01\n')
     _, out, _ = call("qrels.txt", "runs", "--preregistered", str(plan), "--notes")
     assert "Equivalence" not in out
-    assert "The margin 0.01 changes no case: --each-pair shows what it tells." in out
+    assert "The margin 0.01 changes no case: use --each-pair to see its results." in out
     _, out, _ = call("qrels.txt", "runs", "--preregistered", str(plan), "--notes", "--each-pair")
     assert "Equivalence and non-inferiority: " in out
     assert "changes no case" not in out
@@ -838,7 +838,7 @@ def test_long_names_are_shortened_and_told_apart_in_a_table_alone(
     shown = {word for line in table_of(out)[2:30] for word in line.split()[:2]}
     assert len(shown) == 8
     assert max(map(len, shown)) == 20
-    assert "Long names of runs are shortened here" in out
+    assert "Long run names are shortened here" in out
     _, out, _ = call("qrels.txt", str(tmp_path), "-m", "P@5", "--format", "md")
     assert f"{long}-0-and-more" in out
 
@@ -884,7 +884,7 @@ def test_depths_print_cases_moves_examples_and_scenarios(call: Call) -> None:
     assert "pairs that move" in out
     moves = out.partition("moves between cases, counted")[2].partition("pairs that move")[0]
     assert not any(line.split()[-4:] == ["0"] * 4 for line in moves.splitlines())
-    reasons = out.partition("for run_a and for run_b. Why:")[2].partition("\n\n")[0].split()
+    reasons = out.partition("for run_a and run_b. Why:")[2].partition("\n\n")[0].split()
     counted = [int(word[1:]) for word, unit in pairwise(reasons) if unit == "moves):"]
     cases = [line.split() for line in moves.splitlines() if " case " in line]
     moved = sum(int(row[-4:][place]) for row in cases for place in range(4) if place + 1 != int(row[-5]))

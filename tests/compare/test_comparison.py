@@ -589,7 +589,7 @@ def test_a_pair_must_be_two_known_runs() -> None:
         compare_scores(scores, pair=("r1", "r1"))
     with pytest.raises(UnknownNameError, match="unknown run 'r9'; known: r1, r2"):
         compare_scores(scores, pair=("r1", "r9"))
-    with pytest.raises(DataError, match="one pair, and baselines as well"):
+    with pytest.raises(DataError, match="a pair and baselines do not go together"):
         compare_scores(scores, pair=("r1", "r2"), baselines=["r1"])
 
 

@@ -94,7 +94,7 @@ def test_with_a_margin_the_candidate_must_be_shown_non_inferior() -> None:
     verdict = gate([unclear], ["worse"], margin=0.05)
     assert verdict.exit_code == 3
     assert str(verdict) == (
-        "worse: new against old, AP: not shown to be less than 0.05 worse:"
+        "worse: new against old, AP: may be worse by 0.05 or more:"
         " difference +0.0200 (non-inferiority p = 0.0600, alpha 0.05)"
     )
 

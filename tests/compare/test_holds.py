@@ -24,7 +24,7 @@ def holds(*, concluded: int, conclusion: float, sign: float) -> Holds:
         (0.1, 0.001, "y, which is behind now, would very likely be ahead then (>0.99)"),
         (-0.1, 0.25, "x, which is behind now, would probably be ahead then (0.75)"),
         (0.1, 0.65, "x would more likely than not be ahead then as now (0.65)"),
-        (0.0, 0.3, "the chance that the two are level then is 0.30"),
+        (0.0, 0.3, "the chance that the two are equal then is 0.30"),
     ],
 )
 def test_the_run_that_would_probably_be_ahead_is_named(difference: float, sign: float, told: str) -> None:

@@ -1,4 +1,4 @@
-"""The quick tokeniser, the plain one and Python's split() find the same fields."""
+"""The quick tokenizer, the plain one and Python's split() find the same fields."""
 
 from __future__ import annotations
 

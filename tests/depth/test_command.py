@@ -152,7 +152,7 @@ def test_the_docs_have_the_figures_of_trec_8(trec8: DepthStudy) -> None:
 def test_the_pool_of_trec_8_is_found_and_deeper_values_are_an_extended_evaluation(trec8: DepthStudy) -> None:
     assert (int(np.count_nonzero(trec8.pool.contributing)), trec8.pool.depth) == (71, 100)
     told = {finding.guideline: finding for finding in trec8.findings()}
-    assert told["extended evaluation"].text.startswith("k = 400 and 1000: deeper than the pool, 100")
+    assert told["extended evaluation"].text.startswith("k = 400 and 1000: deeper than the pool depth of 100")
     assert not told["runs outside the pool"].heed
     assert "READWARE2" in told["early leaders"].text
 
@@ -238,12 +238,12 @@ def test_the_table_fits_a_screen_and_says_what_to_heed(call: Call) -> None:
     assert [row.split()[0] for row in rows[:6]] == ["AP", "10", "50", "RBP", "10", "50"]
     assert rows[1].split()[4:10] == ["100%", "0%", "1.000", "1.000", "1.000", "1.000"]  # the reference itself
     for text in (
-        "The order of the 8 runs is stable from k = ", "30 topics", "Compared with the reference (AP@10, RBP@10)",
+        "The order of the 8 runs is stable from k = ", "30 topics", "differ at the reference (AP@10, RBP@10)",
         "Test: paired t test on the mean difference, correction none, alpha 0.05.", "Policies: ties trec",
         "3 of 8 runs contributed to the pool (as listed)",
         "Depths fixed beforehand: no plan file", "Exact form: AP@k divides by all known relevant documents",
         "sounding depth qrels.txt runs -m AP -m RBP --depths 5,10,50 --info info.tsv --notes",
-        "Extended evaluation: k = 50: deeper than the pool, 10", "Runs outside the pool: 5 of 8 runs",
+        "Extended evaluation: k = 50: deeper than the pool depth of 10", "Runs outside the pool: 5 of 8 runs",
         "Standard depths: others do not report k = 50", "utility beside recall",
     ):  # fmt: skip
         assert text in " ".join(out.split()), text
@@ -290,7 +290,7 @@ def test_tidy_rows_have_every_figure_and_remarks_go_beside(call: Call, tmp_path:
     ]  # fmt: skip
     assert frame["reference"].unique().to_list() == ["P@10"]
     assert frame["residual_tail"].null_count() == 2
-    assert "Utility beside recall: AP alone" in err
+    assert "Utility beside recall: only recall-based measures are used (AP)" in err
     assert "Policies: ties trec" in err
     assert err.startswith("The order of the 8 runs")
 
@@ -618,11 +618,11 @@ def test_charts_are_written(call: Call, tmp_path: Path) -> None:
         (("--volatility", "--subsets", "--format", "csv"), 2, "csv holds one table"),
         (("--chart", "x.bmp"), 2, "no chart format has the suffix '.bmp'"),
         (("--policy", "ties=average"), 2, "need one order of the documents"),
-        (("--unjudged", "bounds"), 2, "residuals stand beside the values anyway"),
+        (("--unjudged", "bounds"), 2, "depth shows residuals instead"),
         (
             ("--unjudged", "expected"),
             2,
-            "unjudged expected: residuals stand beside the values anyway; use unjudged nonrelevant or condensed",
+            "unjudged expected: depth shows residuals instead; use unjudged nonrelevant or condensed",
         ),
         (("--pair", "a", "b"), 2, "unknown run 'a'"),
         (("--test", "tt"), 2, "unknown test 'tt'"),
@@ -691,7 +691,7 @@ def test_measures_keep_the_parameters_that_were_typed(call: Call) -> None:
     parts = polars.read_csv(call(*base, "--subsets")[1].encode(), infer_schema_length=None)
     assert "RBP(p=0.8)@10" in set(parts["measure"])
     _, out, _ = call(*base[:-2], "--pools", "5", "--subsets", "--reference", "RBP@10")
-    assert "Compared with the reference (RBP(p=0.8)@10, RBP@10)" in " ".join(out.split())
+    assert "differ at the reference (RBP(p=0.8)@10, RBP@10)" in " ".join(out.split())
     _, out, _ = call("qrels.txt", "runs", "-m", "RBP(p=0.8)", "-m", "RBP( p=0.95)", "--notes")
     text = " ".join(out.split())
     assert "RBP(p=0.8) has p = 0.8" in text
@@ -795,7 +795,7 @@ def test_one_run_is_not_enough(call: Call, trial: Path) -> None:
     run = sorted((trial / "runs").iterdir())[0]
     status, _, err = call("qrels.txt", str(run))
     assert status == 1
-    assert "is asked of at least two" in err
+    assert "needs at least two" in err
 
 
 # -- the function ----------------------------------------------------------------------------------

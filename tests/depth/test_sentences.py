@@ -79,8 +79,8 @@ def test_depths_below_the_pool_are_named_with_what_becomes_of_the_reference() ->
     found = guidelines.extended_evaluation([10, 100, 500, 1000], pool(True, True), covered)
     assert found.heed
     assert found.text == (
-        "k = 500 and 1000: deeper than the pool, 100 (pooled runs as listed). Of the pairs that differ at the"
-        " reference, AP@1000 confirms 97.3% and reverses 1.2%."
+        "k = 500 and 1000: deeper than the pool depth of 100 (pooled runs as listed). AP@1000 confirms 97.3% of"
+        " the pairs that differ at the reference, and reverses 1.2%."
     )
     several = guidelines.extended_evaluation([1000], pool(True, True), covered, 3)
     assert several.text.endswith("reverses 1.2%; other measures confirm at least as many.")

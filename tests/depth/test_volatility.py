@@ -84,7 +84,7 @@ def test_bad_requests_are_refused_in_one_line() -> None:
         volatility(VALUES, (1, 2))
     with pytest.raises(DataError, match=r"others of shape \(3, 7\) for 4 depths"):
         volatility(VALUES, KS, others=OTHERS[:3])
-    with pytest.raises(DataError, match="rmse is a distance, and a threshold is for what grows; use tau_b"):
+    with pytest.raises(DataError, match="rmse is a distance, which has no threshold; use tau_b"):
         volatility(VALUES, KS, coefficient="rmse").stable_from()
     with pytest.raises(DataError, match="ascending order"):
         with_matrix([[1, 1], [1, 1]], (2, 1)).stable_from()

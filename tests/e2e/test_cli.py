@@ -585,7 +585,7 @@ def test_slices_say_which_topics_are_in_none_and_json_speaks_of_all(call: Call) 
     Path("kinds.tsv").write_text("topic\tlanguage\n1\ten\n2\tde\n77\ten\n")
     arguments = ("evaluate", "qrels.txt", "mine.txt", "-m", "RR", "--by", "kinds.tsv")
     _, out, _ = call(*arguments)
-    assert "Judged topics that kinds.tsv does not list, and that are in no table: 1." in out
+    assert "1 judged topic in no table, because kinds.tsv does not list it." in out
     assert "Topics of kinds.tsv that were not judged: 1." in out
     _, out, _ = call(*arguments, "--format", "json")
     assert json.loads(out)["topics"] == 3

@@ -393,7 +393,7 @@ def test_too_few_runs_and_judgments_have_no_confidence(
         table = status_tables(project)["runs"]
         assert table.facts["confidence"] is None
         assert state["not_stated"] in table.notes[0]
-        assert ("Nothing judged yet" in table.notes[0]) == (count == 0)
+        assert ("Nothing is judged yet" in table.notes[0]) == (count == 0)
         last = list(prospects(project.store, project.store.last_sequence()))[-1]
         assert state["not_stated"] in last["forecast"]["reason"]
         assert last["held"] == []

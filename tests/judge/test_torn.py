@@ -238,12 +238,12 @@ def test_a_line_that_is_cut_in_or_at_the_end_of_a_transaction_leaves_one_judgmen
 ) -> None:
     connected = PostgresDatabase._connect
 
-    def spelt_out(own: PostgresDatabase, *given: str) -> psycopg.Connection[dict[str, Any]]:
+    def spelled_out(own: PostgresDatabase, *given: str) -> psycopg.Connection[dict[str, Any]]:
         connection = connected(own, *given)
         connection.prepare_threshold = None  # so that the proxy can read every statement
         return connection
 
-    monkeypatch.setattr(PostgresDatabase, "_connect", spelt_out)
+    monkeypatch.setattr(PostgresDatabase, "_connect", spelled_out)
     folder = Path("/tmp") / f"cut-{uuid4().hex[:8]}"  # the address of a socket must be short
     folder.mkdir()
     try:

@@ -346,7 +346,7 @@ def test_what_takes_too_long_is_given_up_and_said(call: Call) -> None:
 def test_nothing_judged_is_a_beginning(call: Call) -> None:
     status, out, _ = call("none", "runs", *QUICK)
     assert status == 0
-    assert "Nothing judged yet" in words(out)
+    assert "Nothing is judged yet" in words(out)
     assert "there are 0 judgments" in words(out)
 
 
@@ -475,7 +475,7 @@ def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -
         (("some", "one", "two", "--prior", "1.5"), 1, "1.5"),
         (("some", "one", "two", "--selection", "best"), 2, "unknown selection 'best'"),
         (("some", "one", "two", "--confidence", "full"), 2, "unknown confidence 'full'"),
-        (("some", "one", "two", "-m", "Q"), 2, "Q: what its ranks weigh depends on how many documents are"),
+        (("some", "one", "two", "-m", "Q"), 2, "Q: its rank weights depend on how many documents are"),
         (("some", "one", "two", "-m", "ERR", "--confidence", "normal"), 2, "use confidence draws"),
         (("some", "one", "two", "-m", "RR", "--selection", "faithful"), 2, "is no sum over documents"),
         (("some", "one", "two", "-m", "P@200"), 2, "P@200 looks deeper than the depth of 100"),

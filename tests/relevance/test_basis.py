@@ -184,9 +184,9 @@ def test_a_plan_has_documents_and_no_confidence(files: Path, sounding: Call) -> 
         assert status == 0
         assert "can be trusted" not in said
         assert "To judge next" in said
-        assert ("nothing judged yet: this order is only what the runs agree on" in said.lower()) == (
-            qrels == "none"
-        )
+        assert (
+            "nothing is judged yet: this order rests only on the agreement of the runs" in said.lower()
+        ) == (qrels == "none")
 
 
 @pytest.mark.parametrize("files", ["normal"], indirect=True)

@@ -181,11 +181,14 @@ def test_the_headline_says_when_each_ranking_agrees_with_the_truth(call: Call) -
         if after < len(own):
             number = own[after]["judgments"]
             assert (
-                f"{name} reaches tau 0.9 for good after {number} " in headline
-                or f"{name} after {number}" in headline
+                f"{name} keeps tau at 0.9 or more from {number} " in headline
+                or f"{name} from {number} on" in headline
             )
         else:
-            assert f"{name} not within 100" in headline or "No strategy reaches tau 0.9" in headline
+            assert (
+                f"{name} does not reach it within 100" in headline
+                or "No strategy reaches tau 0.9" in headline
+            )
     with pytest.raises(SystemExit) as left:
         main(next_command(out))
     assert not left.value.code

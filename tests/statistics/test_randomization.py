@@ -263,8 +263,8 @@ def test_where_hardly_any_draw_may_reach_a_pair_a_reader_is_told_that_the_seed_d
     values[0] += 0.3
     (note,) = run(values, correction="holm", permutations=1_319).notes
     assert note == (
-        "which pairs are significant depends on the seed: no draw of 1,319 may reach a pair (holm over 66 pairs,"
-        " 11 of them significant); ask for 26,400 permutations or correction max-t"
+        "significance may change with the seed: 1,319 permutations are few for holm over 66 pairs (11 of them"
+        " significant); use 26,400 permutations or correction max-t"
     )
     # 66 pairs, 11 of them significant: the next is significant with up to 26,400 / 20 / 56 - 1 = 22 draws.
     assert run(values, correction="holm", permutations=26_399).notes == ()

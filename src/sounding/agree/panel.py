@@ -84,7 +84,7 @@ def _in_order(content: Content, problems: Problems) -> list[tuple[int, Members]]
                 line, f"the sequence is {describe_value(sequence)}; expected an event with kind and number"
             )
         elif int(str(sequence)) in numbered:
-            problems.note(line, f"event {sequence} stands here a second time; expected every event once")
+            problems.note(line, f"event {sequence} occurs here a second time; expected every event once")
         else:
             numbered[int(str(sequence))] = (line, event)
     return [numbered[number] for number in sorted(numbered)]

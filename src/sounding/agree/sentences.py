@@ -134,7 +134,7 @@ def notes(study: Study, *, policies: bool = False) -> list[str]:
         texts.append(f"Policies that differ from the defaults: {changed}.")
     texts.append(
         f"{len(panel.assessors)} assessors judged {plural(len(panel.docs), 'document')} of"
-        f" {plural(len(panel.topics), 'topic')}; relevant from grade {how.level:g}. Intervals:"
+        f" {plural(len(panel.topics), 'topic')}; grades from {how.level:g} are relevant. Intervals:"
         f" {100 * (1 - how.alpha):g}%, bootstrap over topics ({how.resamples:,} resamples, seed {how.seed})."
     )
     texts += [note for effect in study.effects for note in resampled(effect)]
@@ -147,7 +147,7 @@ def notes(study: Study, *, policies: bool = False) -> list[str]:
 def _log(counts: LogCounts) -> str:
     return (
         f"{counts.source}: {plural(counts.standing, 'judgment')} used. Left out: {counts.cannot:,} that could"
-        f" not be judged, {counts.skipped:,} skipped, {counts.withdrawn:,} taken back, {counts.changed:,}"
+        f" not be judged, {counts.skipped:,} skipped, {counts.withdrawn:,} withdrawn, {counts.changed:,}"
         f" changed later, {counts.adjudicated:,} adjudications."
     )
 
@@ -231,17 +231,22 @@ RELEVANCE = (
 GRADES = (
     "Kappa: {kappa}. Alpha: Krippendorff's. The weighted and ordinal forms count near grades as less wrong."
 )
-SHARED = "Shared: twice the documents to which both gave the grade, divided by how often each gave it."
+SHARED = "Shared: documents to which both gave the grade, divided by the mean number to which one gave it."
 CONFUSIONS = "Documents that both judged, by the grade that each gave."
-REJECTED = "Relevant: found relevant, and judged by all others. Rejected: not relevant to any of them."
+REJECTED = (
+    "Relevant: documents that the assessor found relevant and all others judged. Rejected: those that no"
+    " other"
+    " found relevant."
+)
 BIAS = "Bias: how often the assessor gives the grade, minus how often others do on the same documents."
 TOPICS = (
-    "Relevant: to {assessors}, of the documents that all judged. Contested: relevant to one, not to another."
+    "Relevant: documents relevant to {assessors}, among those that all judged. Contested: relevant to one,"
+    " not to another."
 )
-SWAPS = "In brackets: the swaps of neighbors that a value stands for."
+SWAPS = "In brackets: the number of swaps of neighbors that would give this value."
 TOP = (
-    "{best}, ranked under each assessor and under the mean of the others. Favored: gains most beyond the mean"
-    " shift. Places: how far one system moves."
+    "{best}, ranked under each assessor and under the mean of the others. Favored: the system that gains most"
+    " beyond the mean shift. Places: the largest move of a system."
 )
 
 

@@ -144,7 +144,7 @@ class Growth:
     elsewhere: int  # judged documents that no contributing run has so deep
     twice: Values  # (topic,) relevant documents expected in a pool twice as deep, beyond those known
     twice_likely: Values  # (topic,) the same by a Poisson fit, high where Zobel's is low
-    end: int  # how deep the lists go
+    end: int  # the depth of the lists
     remaining: Values  # (topic,) relevant documents that Zobel's law expects at all, down to `end` at most
     last: Values  # (topic,) depth behind which it expects none; inf: it has no end
 

@@ -43,7 +43,7 @@ class AuditEvidence:
     runs: JudgedRuns
     reported: Flags  # (run,) which runs tables and summaries are about
     measures: tuple[Measure, ...]
-    remove: Remove  # what leaving out a run or group takes away
+    remove: Remove  # judgments removed with a run or group
     among: Among  # the runs that may hold a document for it not to be unique
     draws: int  # of random pseudo-judgments
     seed: int

@@ -247,7 +247,7 @@ def _write(found: Audit, extras: Extras, wanted: Sequence[str], options: AuditOp
     write_answer(answer, replace(options, notes=options.notes or options.every))
 
 
-SECTION_OF = {  # what to look at if a claim does not hold
+SECTION_OF = {  # the sections to look at if a claim does not hold
     "pooled runs": "pool", "below the pool": "runs", "recall": "growth",
     "runs like the pooled ones": "leave-out",
 }  # fmt: skip

@@ -40,7 +40,7 @@ class JudgedRuns(Regrading):
     kinds: tuple[str, ...]  # (run,) automatic, manual, or what the info file says
     new: Flags  # (run,) asked about, and no part of the collection
     pool: Pool
-    remarks: tuple[str, ...]  # what is not known of runs and groups, a line each
+    remarks: tuple[str, ...]  # gaps in the information on runs and groups, a line each
     tied: Values | None  # (run, topic) share of the first documents that share their score; None: not read
 
     @property
@@ -229,12 +229,12 @@ def _remarks(retrieved: Retrieved, rows: Rows, new: Flags, info: Mapping[str, Ru
     if info is None:
         return ["no --info: every run counts as a group of its own, of unknown kind"]
     known = [
-        f"the new run {name} is listed as pooled: what only it found was judged,"
-        " so it looks better known than a new run would be"
+        f"the new run {name} is listed as pooled, so documents that only it found were judged: a new run"
+        " would be judged less completely"
         for name, row, fresh in zip(retrieved.runs, rows, new.tolist(), strict=True)
         if fresh and row is not None and row.pooled
     ]
-    consequence = ": what only these found counts as found by nobody"
+    consequence = ": documents that only these runs found count as found by no run"
     return known + info_remarks(retrieved.runs, rows, info, new=new.tolist(), consequence=consequence)
 
 

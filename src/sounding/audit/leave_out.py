@@ -223,7 +223,7 @@ class LeaveOutSummary:
 
     runs: int
     mean_signed: float  # percent, as `LeftOut.percent` has it: negative where runs lose
-    median_signed: float  # what compares with Lu et al., Table 5: a few runs with low values move the mean
+    median_signed: float  # comparable with Lu et al., Table 5: a few runs with low values move the mean
     mean_percent: float  # of the absolute changes, as all figures that follow
     max_percent: float
     most_changed: str | None

@@ -70,7 +70,7 @@ def part_of(text: str) -> PartOf:
         return lambda doc: table.get(doc, NO_PART)
     if re.fullmatch(r"[\w./~ -]*", text):
         raise DataError(
-            f"parts {text!r}: no such file, and an expression of plain letters would know one part at most;"
+            f"parts {text!r}: no such file, and an expression of plain letters makes at most one part;"
             " expected prefix:N, a file of doc and part, or an expression such as '([A-Z]+)'"
         )
     try:

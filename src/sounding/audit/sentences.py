@@ -12,7 +12,7 @@ from sounding.evaluate.result import FEW_TOPICS
 
 NAMED = 5  # topics, runs or documents in a statement
 
-Claim = tuple[str, str]  # what is claimed, and its reasons with all of their figures
+Claim = tuple[str, str]  # the claim, and its reasons with all of their figures
 
 
 def _have(count: int) -> str:
@@ -60,7 +60,7 @@ def holes(count: int, depth: int, named: Sequence[str]) -> Claim:
 def judged_elsewhere(outside: int, judged: int, reach: int) -> Claim:
     """Warn of judged documents that no pooled run retrieved."""
     return (
-        f"{outside:,} of {judged:,} judged documents are in no pooled run's first {reach}",
+        f"{outside:,} of {judged:,} judged documents are not in the first {reach} of any pooled run",
         "They come from runs that you did not give, or from topics that were pooled more deeply.",
     )
 
@@ -77,7 +77,7 @@ def few_relevant(topics: Sequence[str], few: int) -> Claim:
     """Warn of topics with few relevant documents."""
     return (
         f"{plural(len(topics), 'topic')} {_have(len(topics))} fewer than {few} relevant documents",
-        f"One document changes their values much: {first_few(topics, NAMED)}.",
+        f"A single document can change their values much: {first_few(topics, NAMED)}.",
     )
 
 
@@ -132,7 +132,7 @@ UNJUDGED = {
 SAMPLE_RULE = "with care: judgments with strata or probabilities are a sample"
 NO_COMMON_DOCUMENT_RULE = "no: no document that any run retrieved is judged"
 COMPARE_THESE = "Compare these runs by these judgments"
-COMPARE_BY_RECALL = "Compare pooled runs by AP, nDCG without a cutoff and other measures of recall"
+COMPARE_BY_RECALL = "Compare pooled runs by AP, nDCG and other measures of recall"
 COMPARE_LIKE_POOLED = "Compare new runs that are like the pooled ones"
 LIST_POOLED_RUNS = " List the runs that were pooled with --info."
 ONE_TOPIC = " One topic proves nothing: the next one may reverse the result."
@@ -142,7 +142,7 @@ NOTHING_TO_EXTRAPOLATE = (
 )
 ONE_CONTRIBUTED = "Only one run or group was pooled: without it there are no judgments."
 BUT_ONLY_RELEVANT = " But the qrels seem to list only relevant documents."
-NO_SURER_THAN_POOLED = "The answer for pooled runs is no better."
+NO_SURER_THAN_POOLED = "The answer for new runs is never better than for pooled runs."
 
 
 def sample(documents: int, undrawn: int, strata: int | None) -> Claim:
@@ -260,10 +260,13 @@ def changes(measure: str, whole: LeaveOutSummary, kinds: Sequence[str], on_ten: 
     """Say how much leaving groups out changes; `on_ten`: also on the topics with most relevant documents."""
     ten = f" ({whole.mean_percent_on_ten:.1f}% on the ten topics with most relevant documents)"
     return (
-        f"Without the relevant documents that only its group found, {measure} of a pooled run changes by"
-        f" {whole.mean_percent:.2f}% on average{ten if on_ten else ''} and by {whole.max_percent:.2f}%"
-        f" at most ({whole.most_changed}). Its rank changes by {whole.mean_places:.2f} on average, by"
-        f" {whole.max_places} at most." + (f" By kind: {'; '.join(kinds)}." if kinds else "")
+        f"{measure} of a pooled run changes by {whole.mean_percent:.2f}% on average{ten if on_ten else ''}"
+        " and by"
+        f" {whole.max_percent:.2f}% at most ({whole.most_changed}) without the relevant documents that only"
+        " its"
+        f" group found. The rank of a run changes by {whole.mean_places:.2f} on average, by"
+        f" {whole.max_places} at"
+        " most." + (f" By kind: {'; '.join(kinds)}." if kinds else "")
     )
 
 
@@ -316,8 +319,8 @@ def judged_of_new_run(shares: dict[int, float]) -> str:
 def usual_shares(shares: Sequence[float]) -> str:
     """Say how much of a pooled run is judged if its group is left out."""
     return (
-        f"For a pooled run whose group is left out the shares are {', '.join(map(whole_percent, shares))}"
-        " (lower quartile)."
+        f"The lower quartiles of pooled runs whose group is left out are"
+        f" {', '.join(map(whole_percent, shares))}."
     )
 
 
@@ -360,13 +363,13 @@ NOTHING_GROWS = f"{LISTED_ALONE} So the growth of the pool cannot be extrapolate
 RECALL_ALONE = f"{LISTED_ALONE} Judged means relevant here, so assessment is a form of recall."
 ALL_JUDGED = "Every document of every pooled run is judged."
 POOL_COLUMNS = (
-    "Means over pooled runs and topics, with standard deviations. Of the relevant documents in a pool of this"
-    " depth: those in the run's top documents down to that depth, and those past it."
+    "Relevant documents of a pool of this depth: those that the run has down to that depth, and those that it"
+    " has below. Means over pooled runs and topics, with standard deviations."
 )
 RUN_COLUMNS = (
-    "@k: judged share of the run's top k, mean over topics. Then: mean rank of the first unjudged document;"
-    " shares of all retrieved documents, over all topics together; relevant documents not retrieved;"
-    " documents per topic."
+    "@k: judged share of the run's top k, mean over topics. Other columns: mean rank of the first unjudged"
+    " document; shares of all retrieved documents, over all topics together; relevant documents not"
+    " retrieved; documents per topic."
 )
 CHANGED_WITHOUT = "Changed without: groups without whose unique documents another run would be the best."
 GROWTH_COLUMNS = (
@@ -377,7 +380,7 @@ UNIQUE_COLUMNS = (
     "Unique: relevant documents of one group only, then by the kind of the runs that found them. Unique"
     " judged: all such documents, relevant or not."
 )
-AS_DEEP = "Unique: no run of another group retrieved them as deep, pooled or not."
+AS_DEEP = "Unique: no run of another group, pooled or not, retrieved them down to that depth."
 
 
 def size(source: str, topics: int, judgments: int, relevant: int, runs: int, groups: int) -> str:
@@ -388,7 +391,7 @@ def size(source: str, topics: int, judgments: int, relevant: int, runs: int, gro
     )
 
 
-FIRST = {  # what the headline says of each answer to the first claim
+FIRST = {  # the headline for each answer to the first claim
     "yes": "Yes, this collection can be used to {}.",
     "with care": "This collection can be used with care to {}.",
     "no": "This collection cannot be used to {}.",
@@ -408,9 +411,13 @@ def headline(claims: Sequence[tuple[str, str]]) -> str:
 
 
 def _either(claims: Sequence[str]) -> str:
-    """Join claims that begin with the same verb: `compare a, or b`."""
+    """Join claims that begin with the same verb: `compare (1) a; (2) b`."""
     verb = claims[0].partition(" ")[0]
-    return ", or ".join([claims[0], *(text.removeprefix(f"{verb} ") for text in claims[1:])])
+    if len(claims) == 1:
+        return claims[0]
+    return f"{verb} " + "; ".join(
+        f"({number}) {text.removeprefix(f'{verb} ')}" for number, text in enumerate(claims, 1)
+    )
 
 
 def policies_note(policies: str) -> str:
@@ -438,7 +445,7 @@ def first_unjudged_on_average(rank: float) -> str:
 
 def in_no_run(judged: int, reach: int) -> str:
     """Say how many judged documents no pooled run retrieved."""
-    return f"{judged:,} judged documents are in no pooled run's top {reach}."
+    return f"{judged:,} judged documents are not in the top {reach} of any pooled run."
 
 
 def unjudged_in_pool(named: Sequence[str], most: int, count: int) -> str:
@@ -470,11 +477,12 @@ def best_run_by(measure: str) -> str:
 def topic_columns(end: int) -> str:
     """Explain the columns of topics that were pooled; `end` is the last rank of the lists."""
     return (
-        "Pool depth: down to which the runs were pooled, ignoring single holes; judged depth: down to which"
-        " all of them are judged (a dash: completely). Second half: relevant documents from below half of"
-        " the depth. To come: relevant documents expected at twice the depth by Zobel's extrapolation; likely"
-        " to come: by a Poisson fit. Remaining: relevant documents that Zobel's law expects down to the depth"
-        f" at which it ends (a dash: it does not end), or to the end of the lists at {end:,}."
+        "Pool depth: rank to which the runs were pooled, ignoring single holes. Judged depth: rank to which"
+        " all"
+        " of them are judged (a dash: completely). Second half: relevant documents from below half of the"
+        " depth. To come: relevant documents expected at twice the depth by Zobel's extrapolation. Likely to"
+        " come: the same by a Poisson fit. Remaining: relevant documents that Zobel's law expects down to the"
+        f" depth at which it ends (a dash: it does not end), or to the end of the lists at {end:,}."
     )
 
 
@@ -500,10 +508,10 @@ def twice_as_deep(more: float, likely: float) -> str:
 def remaining(more: float, end: int, within: int, topics: int) -> str:
     """Say how many relevant documents remain by Zobel's law, and on how many topics it ends in the lists."""
     return (
-        f"Zobel's law expects {more:,.0f} more relevant documents in all. It ends at a depth below which it"
-        f" expects none: within the lists (at most {end:,} documents) on {within} of"
-        f" {plural(topics, 'topic')}; elsewhere the end of the lists counts. The law was never"
-        " tested this deep."
+        f"Zobel's law expects {more:,.0f} more relevant documents in all. On {within} of"
+        f" {plural(topics, 'topic')} it"
+        f" ends within the lists (at most {end:,} documents): it expects none below that depth. On the others"
+        " the end of the lists is the limit. The law was never tested this deep."
     )
 
 
@@ -518,9 +526,9 @@ def largest_part(part: str, pool: float, relevant: float) -> str:
 def part_columns(contributing: int, reach: int) -> str:
     """Explain the columns of parts of the collection."""
     return (
-        f"Pooled: documents that the {contributing} pooled runs brought into the pool;"
-        f" judged share: of the documents in the top {reach} of any run; relevant rate: of"
-        " the judged documents; runs: pooled runs that brought at least one."
+        f"Pooled: documents that the {contributing} pooled runs brought into the pool. Judged share: of the"
+        f" documents in the top {reach} of any run. Relevant rate: of the judged documents. Runs: pooled runs"
+        " that brought at least one."
     )
 
 
@@ -683,6 +691,6 @@ def assessment_columns(draws: int, seed: int) -> str:
 def random_not_known(collections: Sequence[str]) -> str:
     """Name the collections without a known pool to draw from."""
     return (
-        f"The column random is empty for {', '.join(collections)}: no run is known to have been pooled, so"
-        " there is no pool to draw from."
+        f"The column random is empty for {', '.join(collections)}, because no run is known to have been"
+        " pooled."
     )

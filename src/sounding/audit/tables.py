@@ -103,7 +103,7 @@ def verdict_text(
             lines += _hanging(one.why, width, " " * MARGIN)
     changed = audit.runs.policies.describe() if every else audit.runs.policies.changed()
     noted = sorted((one for one in statements if one.answer == "note"), key=lambda one: one.about != READING)
-    cautions = [f"{one.claim}. {one.why}".strip() for one in noted]  # how files were read comes first
+    cautions = [f"{one.claim}. {one.why}".strip() for one in noted]  # remarks on reading files come first
     lines += [""] if cautions or changed else []
     for text in shown_notes(cautions, all_notes=every):
         lines += _hanging(text, width, "- ")

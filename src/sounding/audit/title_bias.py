@@ -2,7 +2,7 @@
 
 Buckley et al. (2006; in Baillie et al., section 4.2.3) saw a pool so shallow that nearly every relevant
 document held the words of the title: runs that find others were underestimated. A pool that is deep enough
-shows it too: towards its end, documents hold fewer of them.
+shows it too: toward its end, documents hold fewer of them.
 """
 
 from __future__ import annotations

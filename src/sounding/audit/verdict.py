@@ -29,13 +29,13 @@ class Statement:
     about: str
     answer: Answer
     claim: str
-    figure: str  # what `value` is
+    figure: str  # the meaning of `value`
     value: float  # NaN: not known
-    rule: str  # what makes the answer
+    rule: str  # the rule for the answer
     why: str  # the claim's reasons, with all of their figures
 
 
-READING = "runs"  # what a remark on how the files were read is about
+READING = "runs"  # the subject of remarks on reading files
 NOT_JUDGED = -1.0  # the grade of a document that was pooled and not judged
 STEADY_TIES = 0.95  # tau between two rules for tied scores
 FEW_RELEVANT = 5  # a topic with fewer moves in large steps
@@ -404,7 +404,7 @@ def _usual_shares(audit: AuditEvidence, depths: list[int]) -> dict[int, float]:
 
 
 def _beside_new_run(audit: AuditEvidence, run: int, usual: list[float]) -> Iterator[str]:
-    """Yield what to hold against the shares of a new run."""
+    """Yield the figures to compare with the shares of a new run."""
     if usual:
         yield sentences.usual_shares(usual)
     first = audit.coverage().first_unjudged[run]

@@ -1,4 +1,4 @@
-"""calibrate(): how often our certainty statements are right where judgments are hidden and then shown."""
+"""calibrate(): hide judgments, make confidence statements, and check how often they are right."""
 
 from __future__ import annotations
 

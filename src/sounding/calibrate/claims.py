@@ -36,7 +36,7 @@ from sounding.statistics.testing import NORMAL_95
 
 Floats = NDArray[np.float64]
 
-INTERVAL = " interval"  # how the name of what these claims say of each run ends
+INTERVAL = " interval"  # suffix of the names of these claims about each run
 WITH_INTERVAL = ("mtc", "mtc-0.5", "estimate")
 
 

@@ -86,7 +86,7 @@ def parse_scenario(text: str) -> Scenario:
         else:
             entry = {"strategy": _strategy(name), "budget": _count(text, part, value)}
         if fields.keys() & entry.keys():
-            raise DataError(f"scenario {text!r}: {part!r} is said of what was said before; say it once")
+            raise DataError(f"scenario {text!r}: {part!r} repeats an earlier part; give each part once")
         fields |= entry
     if "draw" in fields and fields.keys() - {"draw", "runs"}:
         raise DataError(f"scenario {text!r}: draw needs all judgments; join it with runs only")

@@ -49,7 +49,7 @@ class Calibration(Displayed):
     draws: int
     seed: int
     scores: tuple[ClaimScore, ...]
-    notes: tuple[str, ...] = ()  # what the info file and the runs do not have in common, a sentence each
+    notes: tuple[str, ...] = ()  # differences between the info file and the runs, a sentence each
 
     @property
     def frame(self) -> polars.DataFrame:

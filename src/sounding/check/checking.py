@@ -39,7 +39,7 @@ class FileCheck:
     more: int = 0  # problems that are not among these
     topics: tuple[str, ...] = ()  # of a run or qrels
     entries: int = 0  # documents of a run, judgments of qrels
-    tag: str = ""  # what a run calls itself
+    tag: str = ""  # the tag of a run
     lists: str = ""  # a digest of a run's rankings; empty: not a run
 
     @property

@@ -23,7 +23,7 @@ from sounding.render.tables import Answer, Column, Table
 from sounding.terminal.options import prose_width, remark, write_answer, write_text
 
 FEW_FILES = 5  # of which every problem is listed; of more, each kind of problem
-NO_DATA = ("readme", "license")  # how names of files begin that a folder may hold beside its data
+NO_DATA = ("readme", "license")  # first letters of file names that a folder may hold beside its data
 
 
 def run(options: CheckOptions) -> None:

@@ -46,7 +46,7 @@ class Situation:
     measure: str
     basis: Basis  # of the measure
     condensed: bool = False  # the measure passes over unjudged documents already
-    condensed_as: str | None = None  # how the measure that does is written; None: there is none
+    condensed_as: str | None = None  # the name of the condensed measure; None: there is none
     case: (
         int  # of the decision matrix for the pair by itself, 1 to 4; 0: no test could have found a difference
     )
@@ -137,15 +137,15 @@ def _untested(s: Situation) -> str | None:
 def _too_few_draws(s: Situation) -> str | None:
     if s.case:
         return None
-    return "Draw more permutations: with this few no difference can be significant (--permutations)."
+    return "Draw more permutations: with so few, no difference can be significant (--permutations)."
 
 
 def _undecided(s: Situation) -> str | None:
     if not s.undecided:
         return None
     return (
-        "Look at this pair: the bounds of each run leave the order open; a comparison document by document,"
-        f" which is too slow for all pairs, may settle it (--pair {s.run_a} {s.run_b})."
+        "Look at this pair: the bounds of each run leave the order open, but a comparison document by"
+        f" document, too slow for all pairs, may settle it (--pair {s.run_a} {s.run_b})."
     )
 
 
@@ -218,8 +218,8 @@ def _recall_measure(s: Situation) -> str | None:
         return None
     condensed = "" if s.condensed_as is None else f"-m '{s.condensed_as}' or "
     return (
-        f"Use P@10, RBP or Bpref: {s.measure} depends on the number of relevant documents, which is not known"
-        f" ({_shares(s)}); -m P@10 and -m RBP need only the first documents, {condensed}-m Bpref only the"
+        f"Use P@10, RBP or Bpref: {s.measure} depends on the unknown number of relevant documents"
+        f" ({_shares(s)}); -m P@10 and -m RBP use only the first documents, {condensed}-m Bpref only the"
         " judged ones."
     )
 

@@ -168,7 +168,7 @@ def compare(
     places_of = np.arange(len(scores.runs))  # of the runs compared, among all
     if reported is not None:
         if pair is not None:
-            raise DataError("one pair, and conditions on runs as well: give one of pair and only")
+            raise DataError("a pair and conditions on runs do not go together: give one of pair and only")
         places_of = reported.nonzero()[0]
         scores, files = scores.of_runs(places_of.tolist()), [files[place] for place in places_of]
         pool = None if pool is None else pool.of_runs(reported)
@@ -233,7 +233,7 @@ class _Sources:
         """Return the runs under these judgments, by their values alone."""
         if self._regrading is None:
             values_only = self.policies
-            if values_only.unjudged == "bounds":  # what stands beside a value does not change it
+            if values_only.unjudged == "bounds":  # columns beside a value do not change it
                 values_only = replace(values_only, unjudged="nonrelevant")
             self._regrading = regrade(judgments, self.retrieved(judgments), values_only)
         return self._regrading
@@ -513,7 +513,7 @@ def evaluations(
     bounded: bool = True,
     assessment: str = DEFAULT_ASSESSMENT,
 ) -> dict[Policies, tuple[Measure, ...]]:
-    """Return what to evaluate under which policies: the measures themselves, and what stands beside them.
+    """Return the measures to evaluate, with policies: the given ones, and those for columns beside them.
 
     One evaluation is enough unless unjudged documents are removed (A_p counts them) or ties averaged
     (the first unjudged rank has no average). Bounds come along where they can be had and are wanted.

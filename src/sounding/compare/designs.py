@@ -39,7 +39,7 @@ class Designs:
     pairs: Pairs
     designs: tuple[Design, ...]  # (measure,)
     correction: str  # which decides whether the pairs share alpha
-    notes: tuple[str, ...]  # what a reader should be warned of
+    notes: tuple[str, ...]  # warnings for readers
     procedure: Procedure
     policies: Policies
 

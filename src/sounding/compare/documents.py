@@ -23,7 +23,7 @@ from sounding.measures.bounds.pairs import (
 from sounding.measures.listings import Listings, Numbers
 from sounding.runs.ranking import Counts, Ranking, Values
 
-SIDES = (1, -1)  # towards run_a, towards run_b
+SIDES = (1, -1)  # toward run_a, toward run_b
 LARGEST_BATCH = 1 << 21  # judgments of all copies of topics that are held at once
 
 
@@ -44,7 +44,7 @@ class Settling:
 
     difference: float  # of the means, as judged: run_a - run_b
     documents: tuple[OpenDocument, ...]  # those of the largest weight, first
-    open: int  # how many unjudged documents have any weight
+    open: int  # the number of unjudged documents with a weight
     needed_a: int | None  # judgments, all in favor of run_a, that settle it; None: all together do not
     needed_b: int | None  # the same for run_b
     least: bool  # no fewer can; otherwise this many suffice, and fewer might

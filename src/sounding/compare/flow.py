@@ -115,7 +115,7 @@ class CompareRequest:
         return bool(self.depths) and not (options.each_pair or options.pair or options.matrix)
 
     def choices(self, correction: str) -> PlanChoices:
-        """Return the choices that were made in the end, to be held against a plan."""
+        """Return the final choices, for comparison with a plan."""
         options = self.options
         return PlanChoices(
             measures=_named_measures(options), depths=self.depths or None, test=self.procedure.test,

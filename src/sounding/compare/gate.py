@@ -70,7 +70,7 @@ class GateRow:
     settled: bool | None = None  # no judgment of unjudged documents reverses the order
     mean: float | None = None  # of the candidate; a threshold on a measure needs it
     untested: str = ""  # why there was nothing to test, where there was not
-    enough_topics: int | None = None  # that would show that equal runs differ by less than the margin
+    enough_topics: int | None = None  # topics that would show that equal runs differ by less than the margin
 
     @property
     def name(self) -> str:
@@ -164,7 +164,7 @@ def gate(
 ) -> Verdict:
     """Hold comparisons against conditions.
 
-    worse: significantly worse than the baseline; with a margin: not shown to be no worse than that.
+    worse: significantly worse than the baseline; with a margin: possibly worse by that or more.
     weak: a weak case of the decision matrix. unsettled: the unjudged documents could reverse the order.
     `drop>0.02`: the mean is lower than the baseline's by more than 0.02. `nDCG@10<0.60`: the run's mean is
     below 0.60. What is not known does not pass.

@@ -23,7 +23,7 @@ from sounding.statistics.cases import WEAK
 from sounding.statistics.pairwise import OWN, find_test
 from sounding.statistics.power import LEAST_SPLIT
 
-MOST_MEASURES = 3  # that a headline names before it counts the others
+MOST_MEASURES = 3  # measures that a headline names before it counts the others
 MOST_RUNS = 3
 WANTED = 0.05  # the difference whose price in topics a design names
 
@@ -270,7 +270,7 @@ def design_headline(found: Designs) -> str:
     known = ~np.isnan(power.detectable)
     topics = plural(len(found.topics), "topic")
     if not known.any():
-        return f"{topics} do not show how many are needed: by {measure} no difference varies over topics."
+        return f"{topics} cannot show how many are needed: no difference by {measure} varies over topics."
     shared = f" shared by {power.comparisons:,} comparisons" if power.comparisons > 1 else ""
     half = float(np.quantile(power.detectable[known], 0.5))
     who = "the pair" if known.size == 1 else "half of the pairs"

@@ -39,7 +39,7 @@ class Holds:
 
     until: str  # which documents would be judged: pool:100, runs:100
     until_in_words: str  # as a sentence goes on
-    open_documents: int  # how many of them nobody has judged
+    open_documents: int  # the number of them that are unjudged
     alpha: float
     draws: int
     seed: int
@@ -76,7 +76,7 @@ class Holds:
         """Return who is likelier to be ahead after full judging, as the end of a sentence."""
         chance = float(self.sign[measure, pair])
         if difference == 0:
-            return f"the chance that the two are level then is {format_chance(chance)}"
+            return f"the chance that the two are equal then is {format_chance(chance)}"
         ahead, behind = runs if difference > 0 else runs[::-1]
         if chance < 0.5:
             likely, shown = likelihood(1 - chance), format_chance(1 - chance)
@@ -102,10 +102,10 @@ class Holds:
             else ""
         )
         return (
-            f"Holds: the chance that a paired t test of the pair alone ({self.alpha:g}) concludes the same"
-            f" once {self.until_in_words} are judged ({self.open_documents:,} are not yet); sign: that the"
-            f" same run is ahead. {self.draws} draws, seed {self.seed}.{MORE_RUNS * self.few_runs}{beyond}"
-            f"{self._describe_shallow()}"
+            f"Holds: the chance that an uncorrected paired t test ({self.alpha:g}) concludes the same once"
+            f" {self.until_in_words} are judged ({self.open_documents:,} of these are unjudged). Sign: the"
+            f" chance that the same run is ahead then. {self.draws} draws, seed {self.seed}."
+            f"{MORE_RUNS * self.few_runs}{beyond}{self._describe_shallow()}"
         )
 
     def _describe_shallow(self) -> str:
@@ -113,7 +113,7 @@ class Holds:
             return ""
         return (
             f" @{SHALLOW}: the same if only {self.shallow.until_in_words} are judged"
-            f" ({self.shallow.open_documents:,} are not yet)."
+            f" ({self.shallow.open_documents:,} of these are unjudged)."
         )
 
 
@@ -223,7 +223,7 @@ def holds(
     check_comparable(wanted, policies)
     whole = parse_until(until, files=True)
     check_count("draws", draws, 2)
-    if policies.unjudged in ("bounds", "expected"):  # what stands beside a value does not change it
+    if policies.unjudged in ("bounds", "expected"):  # columns beside a value do not change it
         policies = replace(policies, unjudged="nonrelevant")
     regrading = read_regrading(
         qrels, runs, policies=policies, qrels_format=qrels_format, run_format=run_format, jobs=jobs

@@ -56,7 +56,7 @@ def chosen_pairs(
         return _focus_pairs(scores, measures, focus, against, sources)
     if pair is not None:
         if baselines:
-            raise DataError("one pair, and baselines as well: give one of the two")
+            raise DataError("a pair and baselines do not go together: give one of the two")
         a, b = (find_run(scores, name, sources) for name in pair)
         if a == b:
             raise DataError(f"run {pair[0]!r} against itself: name two different runs")

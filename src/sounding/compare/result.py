@@ -86,7 +86,7 @@ class Comparison(Displayed):
     lengths: NDArray[np.float64]  # (run,) mean length of its lists
     retrieved: NDArray[np.float64]  # (run, topic) length of each; 0: the run lacks the topic
     pool: Pool | None  # None: not known
-    notes: tuple[str, ...]  # what a reader should be warned of
+    notes: tuple[str, ...]  # warnings for readers
     left_out: tuple[str, ...]  # measures by which nothing could be compared, and why
     procedure: Procedure
     policies: Policies
@@ -96,7 +96,7 @@ class Comparison(Displayed):
 
     @property
     def alpha(self) -> float:
-        """The level of both tests, which adjusted p are held against."""
+        """The significance level of both tests, for adjusted p."""
         return self.procedure.alpha
 
     @property

@@ -24,19 +24,20 @@ from sounding.statistics.power import LEAST_SPLIT, PairPower
 
 NAMED = 5  # runs that a note names before it counts the others
 EFFECT = "Effect size: Cohen's d_z, mean over standard deviation of the differences by topic."
-LONG_NAMES = "Long names of runs are shortened here, and whole in every other format."
+LONG_NAMES = "Long run names are shortened here; other formats have them whole."
 ONLY_RELEVANT = (
-    "The qrels list only relevant documents, so nobody knows what else was judged: no case is stated, and"
-    " unjudged documents may be relevant."
+    "The qrels list only relevant documents, so nobody knows what else was judged. No case is stated, and"
+    " documents that are not listed may be relevant."
 )
 NO_CASE = "not stated: nobody knows what was judged besides the relevant documents"
 LEGEND = (
-    "A row against each column, runs in the same order: > better, < worse, = no significant difference;"
+    "Each row is compared with each column, in the same order: > better, < worse, = no significant"
+    " difference;"
     " › ‹ ~ the same where the case is weak; ? not tested."
 )
 EXAMPLES = (
-    "For each case, the clearest pair: both its tests, on performance and on assessment, are farthest from"
-    " the other answer."
+    "The clearest pair of each case: its tests of performance and of assessment are farthest from the"
+    " opposite result."
 )
 POWER = (
     "Power: the chance of finding the observed difference if it is the true one; topics needed to find it."
@@ -50,7 +51,7 @@ CAUSE_NAMES = {
 }  # fmt: skip
 CAUSES = {
     "frozen": "the lists of a run end",
-    "pool": "the depth passes that of the pool, and less of one run is judged below",
+    "pool": "the step passes the pool depth, and below it one run is judged less",
     "assessment": "only the test of assessment changes, for other reasons",
     "performance": "only the test of performance changes",
     "both": "both tests change",
@@ -65,8 +66,9 @@ def topic_notes(scores: Scores, values: NDArray[np.float64]) -> Iterator[str]:
     known = ~np.isnan(values)
     if (known != known[:1]).any():
         yield (
-            "Values over different topic sets: some runs lack topics that others have, and each pair is"
-            " compared on what it shares; the means of the runs do not compare."
+            "Values over different topic sets: some runs lack topics that others have. Each pair is"
+            " compared on"
+            " the topics that both have, so the means of different pairs cannot be compared."
         )
     elif scores.missing.any():
         counts = np.count_nonzero(scores.missing, axis=1).tolist()
@@ -109,7 +111,7 @@ def test_notes(performance: Sequence[PairTests]) -> Iterator[str]:
     for note in dict.fromkeys(note for tests in performance for note in tests.notes):
         grouped.setdefault(note.partition(":")[0], []).append(note)
     for first, *others in grouped.values():
-        more = f"; by {plural(len(others), 'more measure')} it is much the same" * bool(others)
+        more = f"; similarly by {plural(len(others), 'more measure')}" * bool(others)
         yield sentence(f"{first}{more}")
 
 
@@ -138,12 +140,12 @@ def _uneven(comparison: Comparison) -> Iterator[str]:
     for measure, cases, depth in zip(comparison.measures, comparison.cases, comparison.depths, strict=True):
         count = int(np.count_nonzero((cases == 2) | (cases == 4)))
         if count:
-            parts.append(f"{count:,} by {measure} (top {depth:,})")
+            parts.append(f"{count:,} of {len(comparison.pairs):,} by {measure} (top {depth:,})")
     if parts and len(comparison.pairs) > 1:  # of one pair the headline says so
-        pairs = plural(len(comparison.pairs), "pair")
         yield (
-            f"Of {pairs} these are weak: {', '.join(parts)}. In a weak pair one run was judged significantly"
-            " more completely than the other."
+            f"Weak pairs: {', '.join(parts)}. In a weak pair, one run was judged significantly more"
+            " completely"
+            " than the other."
         )
 
 
@@ -171,7 +173,7 @@ def _methods(comparison: Comparison, *, intervals: bool) -> list[str]:
     lines = [f"Test: {how_tested(comparison)}."]
     if intervals:
         lines.append(
-            f"Intervals ({100 * (1 - first.alpha):g}%) are {first.interval}; each is for its pair alone."
+            f"The {100 * (1 - first.alpha):g}% intervals are {first.interval}. Each is for its pair alone."
         )
         lines.append(EFFECT)
     if first.equivalence is not None and intervals:
@@ -210,11 +212,12 @@ def how_valued(comparison: Comparison) -> list[str]:
         if policies.unjudged != "bounds" and (basis["at_most"] is not None or universe.startswith("+")):
             capped = "" if basis["at_most"] is None else f", at most {basis['at_most']}"
             lines[0] = f"{lines[0][:-1]}; for what is settled: universe {universe}{capped}."
-        more = f" and of {universe[1:]} others a topic" if universe.startswith("+") else ""
+        more = f" and of {universe[1:]} others per topic" if universe.startswith("+") else ""
         limited = which_completions(policies)
         lines.append(
-            f"Settled: no judgments of the unjudged documents that any of these runs retrieved{more}"
-            f" could reverse the order{f', {limited}' if limited else ''}."
+            "Settled: the order stays the same, whatever the grades of the unjudged documents of these"
+            f" runs{more}"
+            f"{f', {limited}' if limited else ''}."
         )
     return lines
 
@@ -241,8 +244,8 @@ def advice_notes(comparison: Comparison) -> list[str]:
     if not other:
         return []
     return [
-        "Advice takes each pair alone, before correction; where that changes the case, it says so:"
-        f" {other:,} of {comparison.cases.size:,} rows."
+        "Advice is about each pair alone, without correction."
+        f" {other:,} of {comparison.cases.size:,} rows have another case then, and name it."
     ]
 
 
@@ -253,7 +256,9 @@ def floor_notes(comparison: Comparison) -> list[str]:
     if not floors:
         return []
     rows = sum(len(one.pairs) for one in tests)
-    return [f"{floors:,} of {rows:,} p are the smallest that {_draws(comparison)} can show: p_at_floor."]
+    return [
+        f"{floors:,} of {rows:,} p-values are the smallest that {_draws(comparison)} can show (p_at_floor)."
+    ]
 
 
 def floor_legend(comparison: Comparison, shown: bool) -> list[str]:
@@ -370,7 +375,7 @@ def slice_notes(sliced: SlicedPairs) -> Iterator[str]:
     if outside:
         are = "is" if outside == 1 else "are"
         yield f"{plural(outside, 'judged topic')} {are} in no slice of {sliced.source}."
-    yield f"{plural(len(sliced.names), 'slice')} are as many tests: some may be significant by chance."
+    yield f"With {plural(len(sliced.names), 'slice')}, some differences may be significant by chance."
 
 
 # -- advice on one pair -----------------------------------------------------------------------------
@@ -381,7 +386,7 @@ def documents_listed(run_a: str, run_b: str) -> str:
     return f"; --pair {run_a} {run_b} --documents FILE lists them."
 
 
-LISTED_BELOW = "; the first are listed below, all that are needed with --documents FILE."
+LISTED_BELOW = "; the first are listed below, and --documents FILE lists all that are needed."
 
 
 # -- one pair ----------------------------------------------------------------------------------------
@@ -421,8 +426,9 @@ def judged(depth: int, a: tuple[str, float], b: tuple[str, float], compared: str
     """Say how much of two runs was judged, and how that compares."""
     (run_a, share_a), (run_b, share_b) = a, b
     return (
-        f"of the first {depth} documents {whole_percent(share_a)} of {run_a}'s and"
-        f" {whole_percent(share_b)} of {run_b}'s: {compared}"
+        f"{whole_percent(share_a)} of {run_a}'s and {whole_percent(share_b)} of {run_b}'s first {depth}"
+        " documents:"
+        f" {compared}"
     )
 
 
@@ -521,7 +527,7 @@ def inferior(difference: float, margin: float, p: float, alpha: float, *, enough
     """Say that a candidate may be worse by more than the margin, and how many topics would tell."""
     more = "" if enough is None else f"; to be sure, some {round_up(enough):,} topics are needed"
     return (
-        f"not shown to be less than {margin:g} worse: difference {difference:+.4f}"
+        f"may be worse by {margin:g} or more: difference {difference:+.4f}"
         f" (non-inferiority p {p_phrase(p)}, alpha {alpha:g}){more}"
     )
 
@@ -559,7 +565,7 @@ def left_out(measures: Sequence[Measure]) -> str:
 
 def margin_without_use(margin: float) -> str:
     """Say that a margin changes no count of cases."""
-    return f"The margin {margin:g} changes no case: --each-pair shows what it tells."
+    return f"The margin {margin:g} changes no case: use --each-pair to see its results."
 
 
 # -- why a pair moves ------------------------------------------------------------------------------
@@ -586,7 +592,7 @@ def falls_behind(run: str, depth: int, share: float, other: float) -> str:
 def moves_shown(shown: int, moves: int) -> str:
     """Say how many of the moves are shown, and what the columns beside them are."""
     some = "" if shown == moves else f"{shown} of {plural(moves, 'move')}, the rest with --top N. "
-    return f"{some}Judged: of the documents down to the second depth, for run_a and for run_b. Why:"
+    return f"{some}Judged: share of the documents down to the second depth, for run_a and run_b. Why:"
 
 
 # -- designs ---------------------------------------------------------------------------------------

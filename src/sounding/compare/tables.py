@@ -53,7 +53,7 @@ def p_name(tests: PairTests) -> str:
 
 
 def shown_interval(low: float, high: float) -> str:
-    """An interval in words; one without a limit says so, and one that is not known is a dash."""
+    """Return an interval in words; a dash if unknown."""
     if np.isnan(low) or np.isnan(high):
         return UNKNOWN
     if np.isinf(low) and np.isinf(high):
@@ -384,7 +384,7 @@ def _shortened(text: str, short: Mapping[str, str]) -> str:
     return text
 
 
-SIGNS_IN_LINE = 60  # that people see beside each other
+SIGNS_IN_LINE = 60  # columns that people see beside each other
 SIGNS: Mapping[tuple[bool, int], str] = {  # (strong, sign of the difference, 0: not significant)
     (True, 1): ">", (True, -1): "<", (True, 0): "=",
     (False, 1): "›", (False, -1): "‹", (False, 0): "~",

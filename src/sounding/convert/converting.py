@@ -72,7 +72,7 @@ class _Shape:
 
     form: str
     names: frozenset[str]  # of its columns, as they are compared; of formats with such
-    judgments: bool  # whether its name or its header promises some
+    judgments: bool  # True: its name or its header promises some
     fields: int  # in the first line
     layout: JsonLayout | None = None  # of another tool's JSON
 

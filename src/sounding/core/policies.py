@@ -40,10 +40,10 @@ class Policies:
     duplicates: Duplicates = "error"  # a document listed twice for a topic
     compat: Compat = "trec_eval-10"  # trec_eval-9: scores in single precision, older recall points
     depth: int | None = None  # only this many documents of every topic count
-    universe: str = "runs"  # what may still be relevant: the run's documents, all runs', or +N more
+    universe: str = "runs"  # documents that may be relevant: the run's, all runs', or +N more
     at_most: str | None = None  # limit on new relevant documents of a topic: N, 2x the known, growth
     prior: str = (
-        "rate"  # how likely an unjudged document is to be relevant: a number, rate, rank, runs, a file
+        "rate"  # probability of relevance of an unjudged document: a number, rate, rank, runs, a file
     )
     moments: Moments = "best"  # exact if known; ratio and paper: approximations of AP and recall
     draws: int = 1000  # completions drawn if no exact form is known

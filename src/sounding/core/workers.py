@@ -35,8 +35,8 @@ TIME_TO_LEAVE = 5.0  # seconds that a child has to remove partial files before i
 WORTH_FORKING = 20_000_000  # bytes of input below which a second process costs more than it saves
 _PR_SET_PDEATHSIG = 1  # option of Linux's prctl: the signal that a process receives when its parent dies
 
-_child = False  # whether sounding forked this process
-_hindered = False  # whether the parent of this process had used Polars
+_child = False  # True: sounding forked this process
+_hindered = False  # True: the parent of this process had used Polars
 _leaving: list[int] = []  # children that have answered but may still be running
 
 # The function of `sounding.core.executors` that runs work on an executor; None: run it here.

@@ -29,7 +29,7 @@ from sounding.data.problems import Problems
 from sounding.data.sources import Content, plain_name, read_content
 from sounding.data.tables import Numbers, Qrels
 
-FACTS = ("model", "prompt", "temperature", "date")  # what a label file may say about its machine
+FACTS = ("model", "prompt", "temperature", "date")  # facts that a label file may give about its machine
 MOST_VALUES = 3  # of a fact that are listed
 
 

@@ -47,11 +47,11 @@ class JsonLayout(NamedTuple):
     """The JSON of one tool."""
 
     title: str  # in messages
-    kind: Kind  # what it holds: run or qrels
+    kind: Kind  # its content: run or qrels
     matches: Callable[[Members], bool]
     read: Callable[[Rows, Members], None]
-    both: bool = False  # whether it can hold the other kind as well
-    raters: bool = False  # whether its judgments name who gave them
+    both: bool = False  # True: it can hold the other kind as well
+    raters: bool = False  # True: its judgments name their assessors
 
 
 class Rows:

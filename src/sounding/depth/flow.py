@@ -41,7 +41,7 @@ from sounding.terminal.options import (
 )
 from sounding.terminal.plan_file import Plan, PlanChoices, planned_judgments, read_plan
 
-SHOWN_RUNS = 8  # that the repeated command names
+SHOWN_RUNS = 8  # runs that the repeated command names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

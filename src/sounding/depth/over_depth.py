@@ -71,7 +71,7 @@ class Rankings:
 
 
 def other_tie_rule(ties: Ties) -> Ties:
-    """The rule that the one in use is held against: the lines as they stand, or else trec_eval's."""
+    """The tie rule to compare with: the order of the lines, or else trec_eval's."""
     return "trec" if ties == "file" else "file"
 
 
@@ -128,7 +128,7 @@ def refuse_one_run(names: Sequence[str]) -> None:
     """Refuse to ask of fewer than two runs what depth does to comparisons."""
     if len(names) < 2:
         known = f"one run, {names[0]!r}" if names else "no run"
-        raise DataError(f"{known}: what depth does to comparisons is asked of at least two")
+        raise DataError(f"{known}: the effect of depth on comparisons needs at least two")
 
 
 # -- measures over depth ----------------------------------------------------------------------------
@@ -140,7 +140,7 @@ class OverDepth:
 
     measure: Measure  # cut at 1
     name: str
-    reference: Measure  # what its outcome at every depth is held against
+    reference: Measure  # the reference for its outcome at every depth
     reference_means: Floats  # (run,)
     means: Floats  # (k, run)
     plain_means: Floats | None  # (k, run) with unjudged documents, where these are removed; else None
@@ -203,7 +203,7 @@ class Descent:
         object.__setattr__(self, "pairs", all_pairs(len(self.rankings.runs)))
 
     def over_depth(self, measure: Measure, reference: Measure) -> OverDepth:
-        """All that is said of one measure."""
+        """Return the results of one measure."""
         down = self._pass(measure, self.seen, tested=True)
         separation = joined(down.tests)
         depth = depth_of(reference)

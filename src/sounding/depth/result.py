@@ -62,7 +62,7 @@ class DepthStudy(Displayed):
     tie_moves: Mapping[str, tuple[float, MostPlaces]]  # by measure cut at its reference depth
     unpooled: tuple[UnjudgedDocuments, ...]  # of runs that did not contribute, down to `reference_depth`
     reference_depth: int
-    agreeing: Agreeing  # how orderings at two depths were held against each other
+    agreeing: Agreeing  # the comparison of orderings at two depths
     pool: Pool
     notes: tuple[str, ...]
     procedure: Procedure

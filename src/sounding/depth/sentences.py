@@ -25,7 +25,7 @@ Named = Mapping[str, Measure]  # measures by what they are called here
 STANDARD = (5, 10, 15, 20, 30, 100, 200, 500, 1000)  # the cut-offs of trec_eval
 LEADING = 0.1  # the share of the runs that are said to lead
 LEAST = 0.25  # the share of the runs that are said to be least assessed
-CLEARLY = 0.05  # how far below the median assessment they have to be: less is no difference to speak of
+CLEARLY = 0.05  # least distance below the median assessment; less is negligible
 EXACT_FORM = "exact form"  # never a caution, and always shown
 NAMED = 5  # runs that a sentence names
 
@@ -35,7 +35,7 @@ class Finding:
     """One guideline: whether it asks for attention here, and what was found."""
 
     guideline: str
-    heed: bool  # whether this is a caution; otherwise the guideline is met
+    heed: bool  # True: a caution; False: the guideline is met
     text: str
 
 
@@ -72,7 +72,8 @@ def fixed_beforehand(
         text = "no measure here is based on recall."
         return Finding(guideline=name, heed=False, text=text)
     low, high = discrimination[recall[0]]
-    text = f"no plan file (--preregistered) fixes them, and {join_names(recall)} depends on k"
+    depend = "depends" if len(recall) == 1 else "depend"
+    text = f"no plan file (--preregistered) fixes them, and {join_names(recall)} {depend} on k"
     if percent(low) != percent(high):
         text += (
             f": {percent(low)} to {percent(high)} of the pairs differ significantly by {recall[0]}, depending"
@@ -142,21 +143,20 @@ def extended_evaluation(
     """
     name = "extended evaluation"
     if not pool.known:
-        text = "no pool was recognized, so each depth may be deeper than what was judged."
+        text = "no pool was recognized, so each depth may exceed the judged depth."
         return Finding(guideline=name, heed=True, text=text)
     beyond = [k for k in depths if k > pool.depth]
     how = pool.how_known
     if not beyond:
         text = f"no depth exceeds the pool depth, {pool.depth} (pooled runs {how})."
         return Finding(guideline=name, heed=False, text=text)
-    text = f"k = {join_names(beyond)}: deeper than the pool, {pool.depth} (pooled runs {how})"
+    text = f"k = {join_names(beyond)}: deeper than the pool depth of {pool.depth} (pooled runs {how})"
     measure, coverage, inverted = covered.get(beyond[-1], ("", np.nan, np.nan))
     if not np.isnan(coverage):
         text += (
-            f". Of the pairs that differ at the reference, {measure}@{beyond[-1]} confirms"
-            f" {percent(coverage)} and reverses {percent(inverted)}"
-            + "; other measures confirm at least as many"
-            * (measures > 1)
+            f". {measure}@{beyond[-1]} confirms {percent(coverage)} of the pairs that differ at the"
+            " reference, and"
+            f" reverses {percent(inverted)}" + "; other measures confirm at least as many" * (measures > 1)
         )
     return Finding(guideline=name, heed=True, text=f"{text}.")
 
@@ -167,7 +167,8 @@ def utility_beside_recall(measures: Named) -> Finding:
     alone = bool(recall) and not utility
     if alone:
         text = (
-            f"{join_names(recall)} alone depends on recall; add a utility measure, such as -m 'RBP(p=0.8)'."
+            f"only recall-based measures are used ({join_names(recall)}); add a utility measure, such as"
+            " -m 'RBP(p=0.8)'."
         )
     elif recall:
         text = f"{join_names(utility)} beside {join_names(recall)}."
@@ -371,12 +372,14 @@ NO_PAIR_TESTED = "No pair could be tested: two runs need at least 2 topics in co
 
 def columns_explained(references: Sequence[str], p: float, residual: bool) -> str:
     """Explain the columns of the table of measures by depth; `p` is that of RBO."""
-    missing = "; open: what unjudged documents and deeper ranks could still add" if residual else ""
+    missing = " open: the most that unjudged documents and deeper ranks could add." if residual else ""
     return (
-        "means: worst to best run; differ: pairs that differ significantly; p: its median over pairs."
-        f" Compared with the reference ({', '.join(references)}): of the pairs that differ there, the shares"
-        f" confirmed and reversed here; tau, tau_ap_b, RBO (p {p:g}) and Pearson's r of the runs'"
-        f" means{missing}. A_p: judged share of the first k."
+        "means: of the worst and the best run. differ: share of the pairs that differ significantly. p:"
+        " median"
+        f" over pairs. confirmed, reversed: shares of the pairs that differ at the reference"
+        f" ({', '.join(references)}). tau, tau_ap_b, RBO (p {p:g}) and r (Pearson's): agreement of the"
+        " runs' means"
+        f" with the reference.{missing} A_p: judged share of the first k."
     )
 
 
@@ -431,9 +434,10 @@ def case_changes(ks: Sequence[int], steps: Sequence[str]) -> str:
 def pool_columns(pairs: int) -> str:
     """Explain the columns of the table of shallower pools."""
     return (
-        f"Of {plural(pairs, 'pair')}: reversed, compared with the whole pool; differ: significant in this"
-        " pool (claims). Claims reversed, lost or missed: compared with the whole pool. places: the most"
-        " that a run moves."
+        f"Counts of {plural(pairs, 'pair')}. reversed: opposite order in the whole pool. differ:"
+        " significant in this"
+        " pool (a claim). Claims reversed or lost: opposite order, or not significant, in the whole pool;"
+        " missed: significant only there. places: the largest move of a run."
     )
 
 

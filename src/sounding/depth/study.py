@@ -182,7 +182,7 @@ def chosen_measures(measures: Sequence[str | Measure], policies: Policies) -> tu
     wanted = measures_over_depth(measures)
     if policies.unjudged in ("bounds", "expected"):
         raise DataError(
-            f"unjudged {policies.unjudged}: residuals stand beside the values anyway; use unjudged"
+            f"unjudged {policies.unjudged}: depth shows residuals instead; use unjudged"
             " nonrelevant or condensed"
         )
     if policies.ties == "average":
@@ -235,7 +235,7 @@ def references(
     depths: Sequence[int],
     deepest: int,
 ) -> list[Measure]:
-    """(measure,): what each is held against."""
+    """(measure,): the reference of each."""
     if isinstance(asked, Measure):
         return [asked] * len(measures)
     if asked is None:

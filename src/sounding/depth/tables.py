@@ -381,7 +381,7 @@ def tidy_orderings(found: DepthStudy) -> Table:
 
 # -- weights ---------------------------------------------------------------------------------------
 
-FIRST_RANKS = 10  # that people see
+FIRST_RANKS = 10  # rows that people see
 
 
 def weights_table(found: DepthStudy) -> Table:

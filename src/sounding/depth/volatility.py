@@ -65,7 +65,7 @@ class Volatility:
         None where there is none: not even the two deepest agree so well. What is not defined does not agree.
         """
         if find_coefficient(self.coefficient).identical != 1:
-            raise DataError(f"{self.coefficient} is a distance, and a threshold is for what grows; use tau_b")
+            raise DataError(f"{self.coefficient} is a distance, which has no threshold; use tau_b")
         if (np.diff(self.ks) <= 0).any():
             raise DataError(f"depths {list(self.ks)}; expected them in ascending order, each once")
         close = self.matrix >= threshold

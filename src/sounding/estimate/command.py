@@ -18,8 +18,8 @@ class EstimateOptions(declare.RankingAndGradeOptions, declare.FileOptions):
         "Read labels by machines from FILE; repeatable.", metavar="FILE", spelled="--labels"
     )
     judges: tuple[str, ...] = declare.texts(
-        "Name the machine of a label file that does not (such as qrels), in their order; without --labels,"
-        " name the assessors of QRELS who are machines.",
+        "Name the machines of label files that name none (such as qrels), in the order of the files; without"
+        " --labels, name the assessors of QRELS who are machines.",
         metavar="NAME",
         spelled="--judge",
     )

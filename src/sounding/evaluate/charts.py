@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sounding.render.style import Chart
 
 NAMED_RUNS = 60  # more names than this run into each other: runs are numbered
-MOST_RUNS = 40  # that a figure of one column can name
+MOST_RUNS = 40  # runs that a figure of one column can name
 ALPHA = 0.05  # of the intervals of the means
 ROOM = 0.04  # beyond the ends of the bars, so that none touches the frame
 

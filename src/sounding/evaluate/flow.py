@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from sounding.evaluate.baseline import BaselineTests
 
 
-Info = Mapping[str, RunInfo] | None  # what --info says about the runs
+Info = Mapping[str, RunInfo] | None  # the rows of --info
 
 
 def run(options: EvaluateOptions) -> None:

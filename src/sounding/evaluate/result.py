@@ -1,4 +1,4 @@
-"""Runs x measures x topics: the values, what stands beside them, and what was counted."""
+"""Values of runs by measure and topic, the columns beside them, and counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sounding.measures.summaries import GEOMETRIC_FLOOR, mean_over_topics, summa
 
 BOUNDS = ("lower", "upper", "residual_unjudged", "residual_tail")  # arrays of ValueBounds
 RUN, MEASURE, TOPIC = 0, 1, 2  # axes of the arrays
-NOISE = 1e-12  # what rounding makes of bounds that meet
+NOISE = 1e-12  # rounding error of bounds that meet
 FEW_TOPICS = 25  # Voorhees (2002): fewer topics do not carry a comparison
 FEW_RUNS = 5  # with fewer, tau between two orders of the runs says nothing: of two it is 1 or -1
 
@@ -28,7 +28,7 @@ class Scores(Displayed):
     """The value of every measure for every run and topic, with what was counted on the way."""
 
     runs: tuple[str, ...]
-    tags: tuple[str, ...]  # what each run calls itself
+    tags: tuple[str, ...]  # the tag of each run
     measures: tuple[Measure, ...]
     topics: tuple[str, ...]  # the judged topics, in byte order
     values: NDArray[np.float64]  # (run, measure, topic); NaN: not defined, or the topic is skipped
@@ -40,7 +40,7 @@ class Scores(Displayed):
     without_relevant: tuple[str, ...]  # topics that have no relevant document: none of grade `level`
     level: float  # the highest level of relevance among the measures
     policies: Policies
-    remarks: tuple[str, ...]  # what else was done to the values: residual collection, groups, z-scores
+    remarks: tuple[str, ...]  # other changes of the values: residual collection, groups, z-scores
     sampling_errors: NDArray[np.float64]  # (run, measure, topic) of estimates from a sample; NaN: none
     only_relevant: bool = False  # the qrels list relevant documents alone: nobody knows what else was judged
     judged_by_rank: NDArray[np.int64] | None = None  # (run, rank) over all topics, beside FirstUnjudged
@@ -56,7 +56,7 @@ class Scores(Displayed):
         return mean_over_topics(self.judged)
 
     def beside(self) -> dict[str, NDArray[np.float64]]:
-        """Return what stands beside every value, by column: (run, measure, topic) each; NaN: not known."""
+        """Return the columns beside every value, by name: (run, measure, topic) each; NaN: not known."""
         if self.bounds is not None:
             return {name: getattr(self.bounds, name) for name in BOUNDS}
         if self.expected is not None:
@@ -65,7 +65,7 @@ class Scores(Displayed):
         return {}
 
     def beside_mean(self) -> dict[str, NDArray[np.float64]]:
-        """Return what stands beside every mean over topics: (run, measure) each."""
+        """Return the columns beside every mean over topics: (run, measure) each."""
         whole = replace(
             self,
             bounds=None if self.bounds is None else self.bounds.over_topics(self.measures),

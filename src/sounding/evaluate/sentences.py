@@ -26,12 +26,12 @@ NO_INTERVALS = (
     " They are not confidence intervals."
 )
 ONLY_RELEVANT = (
-    "The qrels list only relevant documents, so nobody knows what else was judged; listed: the share of the"
-    " documents that they list."
+    "The qrels list only relevant documents, so nobody knows what else was judged. listed: the share of the"
+    " documents that the qrels list."
 )
 MODELED = (
-    "Expected: means over draws of complete judgments of the first 100 documents of every run, from what the"
-    " judgments show of each run and topic."
+    "Expected: means over drawn complete judgments of the first 100 documents of every run. The draws follow"
+    " what the judgments show of each run and topic."
 )
 MOST_NAMED = 2  # runs that share the first place and are named
 
@@ -346,7 +346,10 @@ def undefined_z_scores(equal: Mapping[str, int], unknown: int) -> Iterator[str]:
 def sliced(source: str | Path, without: int, unjudged: int) -> Iterator[str]:
     """Say how many topics are in no slice, and how many topics of the file were not judged."""
     if without:
-        yield f"judged topics that {source} does not list, and that are in no table: {without}"
+        yield (
+            f"{plural(without, 'judged topic')} in no table, because {source} does not list"
+            f" {'it' if without == 1 else 'them'}"
+        )
     if unjudged:
         yield f"topics of {source} that were not judged: {unjudged}"
 

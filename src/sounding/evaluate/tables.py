@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from sounding.evaluate.baseline import BaselineTests
 
 MANY_MEASURES = 6  # with more columns, one run has a row for each measure
-ALL = "all"  # what trec_eval calls the summary over topics
-NO_REFERENCE = -1_000_000.0  # what trec_eval prints where a z-score has no reference
+ALL = "all"  # trec_eval's name for the summary over topics
+NO_REFERENCE = -1_000_000.0  # trec_eval's text for a z-score without a reference
 SHORT = {"residual_unjudged": "unjudged", "residual_tail": "tail"}  # column names that people see
 WHERE_KNOWN = ("sum", "sampling error", "low 95%", "high 95%")  # statistics that few measures have
 
@@ -39,7 +39,7 @@ class Layout(NamedTuple):
     groups: bool = False  # values are means over judgment groups
     standardized: bool = False
     names: Mapping[Measure, str] = MappingProxyType({})  # trec_eval's, where they hold what was typed
-    of_runs: int = 0  # how many runs there were before only the best were kept; 0: all are shown
+    of_runs: int = 0  # runs before only the best were kept; 0: all are shown
     tests: BaselineTests | None = None  # of the runs against a baseline
     measures: tuple[int, ...] = ()  # places of the measures in the order of columns; none: by these runs
 
@@ -270,7 +270,7 @@ def facts(scores: Scores) -> dict[str, object]:
 
 
 def tidy_table(scores: Scores, layout: Layout, label: str | None = None) -> Table:
-    """Columns run, measure, topic (empty: the summary over topics), value, and what stands beside it.
+    """Columns run, measure, topic (empty: the summary over topics), value, and the columns beside it.
 
     Measures that give text have a column `text` of their own, so that values stay numbers.
     """

@@ -15,7 +15,7 @@ from sounding.evaluate.result import Scores
 
 MOST_PAIRS = 100  # of more pairs only the table is kept
 PAIR_FIGURES = ("difference", "ci_low", "ci_high", "p_adjusted")
-_REFUSED = re.compile(r"[^\w/.\- :]+")  # what MLflow accepts in no name
+_REFUSED = re.compile(r"[^\w/.\- :]+")  # characters that MLflow refuses in names
 
 
 class Kept(NamedTuple):

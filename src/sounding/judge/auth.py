@@ -45,7 +45,7 @@ THREADS = 2 if (os.cpu_count() or 1) >= 4 else 1  # each uses a core and 64 MiB 
 MOST_WAITING = 100  # with one thread, the last one waits about 15 s
 NICENESS = 5  # added to that of the process, so that other threads go first
 SIGN_IN_SECONDS = 7 * 86400.0  # duration of a session
-DEVICE_SECONDS = 180 * 86400.0  # how long a browser is recognized after signing in
+DEVICE_SECONDS = 180 * 86400.0  # time for which a browser is recognized after signing in
 LEAST_PASSWORD = 10  # characters
 MOST_PASSWORD = 200
 BUSY_SECONDS = 10.0  # wait before the next attempt if the queue is full
@@ -226,7 +226,7 @@ class Visitor:
 
     secret: str
     user: User | None
-    known: bool  # whether the browser already has the cookie
+    known: bool  # True: the browser already has the cookie
 
     @property
     def token(self) -> str:

@@ -16,7 +16,7 @@ from sounding.core.errors import DataError, SoundingError
 
 Row = Mapping[str, Any]
 
-BUSY_SECONDS = 5.0  # how long a writer waits for another process
+BUSY_SECONDS = 5.0  # time for which a writer waits for another process
 POSTGRESQL = ("postgresql", "postgres")
 
 

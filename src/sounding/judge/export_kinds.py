@@ -18,9 +18,9 @@ class ExportKind:
     name: str
     columns: str  # empty: lines of JSON
     what: str
-    of_judgments: bool = False  # whether it can cover topics in use or all topics
-    of_sample: bool = False  # whether it contains only sampled documents
-    of_log: bool = True  # whether it can be computed as of any event of the log
+    of_judgments: bool = False  # True: it can cover topics in use or all topics
+    of_sample: bool = False  # True: it contains only sampled documents
+    of_log: bool = True  # True: it can be computed as of any event of the log
 
     @property
     def content_type(self) -> str:

@@ -435,7 +435,7 @@ class Refits(Task):
         self._engine = engine
         self._pause = pause  # seconds without an event that count as a pause
         self._last, self._since = -1, 0.0  # the last event, and when this thread first saw it
-        self._cheap = True  # whether a fit is fast enough to repeat in every pause
+        self._cheap = True  # True: a fit is fast enough to repeat in every pause
 
     def _refit(self) -> None:
         begun, last = time.monotonic(), self._engine.catch_up()
@@ -458,7 +458,7 @@ class Prospects(Task):
         self._feed = feed
         self._child: subprocess.Popen[str] | None = None
         self._known = 0  # the last event that the prospects cover
-        self._whole = True  # whether they were completed
+        self._whole = True  # True: they were completed
         self._next = 0.0  # earliest time of the next computation
 
     def stop(self) -> None:

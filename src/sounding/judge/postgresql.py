@@ -55,7 +55,7 @@ class PostgresDatabase:
         self._writers = threading.RLock()
         self._readers = threading.RLock()
         self._inside: _Transaction | None = None
-        self._outcome = NOT_RECORDED  # what an error message says if the transaction fails now
+        self._outcome = NOT_RECORDED  # text of the error message if the transaction fails now
         self._identity: Row | None = None  # distinguishes the database from another one of the same name
         self._refused: str | None = None  # why writes are refused
         self._closed = False

@@ -35,7 +35,7 @@ class DifferingDocument:
     doc: str
     grades: tuple[GivenGrade, ...]
     settled: float | None  # None: not settled, or settled as impossible to judge
-    open: bool  # whether it is not settled yet
+    open: bool  # True: not settled yet
 
 
 def differing_documents(project: Project, standing: Iterable[StandingJudgment]) -> list[DifferingDocument]:

@@ -112,7 +112,7 @@ class Opinions:
 
     @property
     def judges(self) -> set[str]:
-        """Return the assessors who count towards the overlap, which excludes experts in an audit."""
+        """Return the assessors who count toward the overlap, which excludes experts in an audit."""
         return {who for who, selection in self.selections.items() if not is_audit(selection)}
 
     @property

@@ -99,7 +99,7 @@ class Asked:
 
     failures: Counter[str] = field(default_factory=Counter)  # questions without an answer, by reason
     stopped: str = ""  # why asking ended early
-    broken: bool = False  # whether the endpoint ended it, and not the budget
+    broken: bool = False  # True: the endpoint ended it, not the budget
     attempts: int = 0
 
     def give_up(self, reason: str) -> None:
@@ -150,9 +150,9 @@ class _Reply(NamedTuple):
     actual: Spent
     answer: dict[str, Any] | None = None  # the completion
     problem: str = ""
-    again: bool = False  # whether another attempt may help
+    again: bool = False  # True: another attempt may help
     wait: float = 0.0  # seconds that the endpoint asks us to wait
-    fatal: bool = False  # whether no question can be answered
+    fatal: bool = False  # True: no question can be answered
 
 
 class _Asker:

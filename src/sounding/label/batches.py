@@ -28,7 +28,7 @@ class BatchWritten:
 
     path: Path
     requests: int = 0
-    most: Spent = field(default_factory=Spent)  # that all its requests can use
+    most: Spent = field(default_factory=Spent)  # the highest use of all its requests
     left_out: int = 0  # questions that the budget does not cover
 
 

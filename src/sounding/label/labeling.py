@@ -28,7 +28,7 @@ LOG = "labels.log.jsonl"
 MOST_WORDS = 4000
 CONCURRENCY = 8
 TIMEOUT = 120.0
-OWN_PARAMETERS = ("model", "messages", "temperature", "stream", "n")  # that --parameter cannot set
+OWN_PARAMETERS = ("model", "messages", "temperature", "stream", "n")  # parameters that --parameter cannot set
 NO_TEXT, NOT_ASKED, FAILED = "no text", "not asked", "failed"  # beside refusal and unparsable
 
 _KEY_LENGTH = 40  # characters; a batch accepts ids of 64

@@ -20,7 +20,7 @@ from sounding.core.text import quote
 from sounding.data.sources import read_content
 
 DEFAULT = "graded"
-FORMS = ("json", "number")  # how the last line of an answer gives the label
+FORMS = ("json", "number")  # form of the label in the last line of an answer
 FACTS = ("name", "version", "labels", "answer")
 
 _PLACE = re.compile(r"\{(topic|title|description|narrative|document|marker)\}")

@@ -58,16 +58,16 @@ class Labeling:
     scale: tuple[int, ...]
     repeat: int
     rows: tuple[LabelRow, ...]
-    documents: int  # that were to be labeled
+    documents: int  # documents to label
     problems: Counter[str] = field(default_factory=Counter)  # questions without a label, by kind
     failures: Counter[str] = field(default_factory=Counter)  # questions without an answer, by reason
     asked: int = 0  # requests sent by this call
     cached: int = 0  # questions that the log had answered before
-    unknown_topics: tuple[str, ...] = ()  # that have no text
+    unknown_topics: tuple[str, ...] = ()  # documents without a text
     unknown_docs: tuple[str, ...] = ()
     cut: int = 0  # documents that were cut to their first words
     stopped: str = ""  # why asking ended early
-    broken: bool = False  # whether the endpoint ended it, and not the budget
+    broken: bool = False  # True: the endpoint ended it, not the budget
     spent: Spent = field(default_factory=Spent)  # by all calls with this log
     limits: BudgetLimits = field(default_factory=BudgetLimits)
     log: Path | None = None

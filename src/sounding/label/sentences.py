@@ -74,7 +74,7 @@ def _notes(labeling: Labeling) -> Iterator[str]:
     if bad:
         listed = " and ".join(f"{count:,} {WORDS[kind]}" for kind, count in bad.items())
         asked = plural(labeling.questions, "question")
-        yield f"{listed} (of {asked}): these have no label, and none is guessed."
+        yield f"{listed} (of {asked}): these documents have no label."
     if labeling.problems[NO_TEXT]:
         count = plural(labeling.problems[NO_TEXT] // labeling.repeat, "document")
         lacking = [

@@ -34,7 +34,11 @@ DRAWS = 100
 MOST_CELLS = 300_000_000  # cells of the model's table of documents by runs; more would not fit in memory
 _BLOCK = 20_000_000  # drawn grades processed at a time
 
-POOL_NORMS = (("AP", "c"), ("Q", "c"), ("nDCG", "b"))  # how Lu et al. count relevant documents in the pool
+POOL_NORMS = (
+    ("AP", "c"),
+    ("Q", "c"),
+    ("nDCG", "b"),
+)  # relevant documents in the pool, as Lu et al. count them
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

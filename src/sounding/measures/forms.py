@@ -20,7 +20,7 @@ from sounding.runs.topic_lists import TopicLists
 
 KNOWN = "AP, R@k, P@k, DCG@k, nDCG@k, RBP(p=...) or another sum over ranks, RR or ERR"
 REASONS = {  # why a measure has no form
-    "Q": "what its ranks weigh depends on how many documents are relevant; AP is its form for one grade",
+    "Q": "its rank weights depend on how many documents are relevant; AP is its form for one grade",
     "Bpref": "it ignores unjudged documents, so which are judged changes it as well; use AP",
 }
 

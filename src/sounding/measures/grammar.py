@@ -335,7 +335,7 @@ def _unknown(text: str) -> SoundingError:
         )
     if name in trec.TREC_NAMES and name not in RANX:
         return DataError(
-            f"measure {_quote(text)}: parameters of trec_eval's names stand after a dot, as in P.5,10"
+            f"measure {_quote(text)}: parameters of trec_eval's names follow a dot, as in P.5,10"
         )
     if name in RANX:
         return DataError(f"measure {_quote(text)}: after {name} stands @ and a whole number, as in map@10")

@@ -35,13 +35,13 @@ class JudgingPlan:
     picks: tuple[Pick, ...]  # the next documents, the most informative first
     proven: NDArray[np.bool_]  # (run, other) whether no further judgment can put the run below the other
     sure: float  # the confidence from which the order of two runs is probable
-    outlook: Outlook | None  # what judging the next documents is expected to bring; None: unknown
+    outlook: Outlook | None  # expected gain of judging the next documents; None: unknown
     wanted: float | None  # the confidence that forecasts aim at
     most: int  # judgments after which a simulation ends
     forecasts: tuple[JudgingForecast, ...] | None  # None: not requested, or no confidence can be stated
     holds: Holds | None  # today's conclusions about the pairs and whether they hold; None: unknown
     unsaid: str | None  # why `holds` is unknown
-    cut: str | None  # how the judgments were cut, in a sentence
+    cut: str | None  # the cut of the judgments, in a sentence
     policies: Policies
     seed: int
     proof: Proof | None = None  # None: not asked for

@@ -13,12 +13,12 @@ from sounding.plan.result import JudgingPlan, Proof
 from sounding.runs.ranking import Values
 from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN, binary_notes
 
-NOTHING_JUDGED = "Nothing judged yet: this order is only what the runs agree on."
-NEIGHBORS = "Of nearly equal runs few orders become certain; in trials, 92% of those that did were right."
+NOTHING_JUDGED = "Nothing is judged yet: this order rests only on the agreement of the runs."
+NEIGHBORS = "Few orders of nearly equal runs become certain; in trials, 92% of those that did were right."
 TRIALS = "12 of 13 times"
 AGAINST = (
-    "conclusion worse: with unjudged documents counted as nonrelevant the run is behind; by expected values"
-    " it is ahead."
+    "conclusion worse: the run is behind if unjudged documents count as nonrelevant, but ahead by expected"
+    " values."
 )
 NO_FORECAST = "There is no forecast, because no confidence can be stated."
 STAY_EQUAL = "Runs that are equal, or nearly so, stay below that confidence even if everything is judged."
@@ -131,7 +131,7 @@ def holds_note(holds: Holds) -> str:
         return f"{text} {holds.describe()}"
     return (
         f"{text} holds: chance that it stands once {holds.until_in_words} are judged"
-        f" ({holds.open_documents:,} are not yet)."
+        f" ({holds.open_documents:,} of these are unjudged)."
     )
 
 
@@ -218,8 +218,9 @@ def forecast_expectation(forecasts: Sequence[JudgingForecast]) -> list[str]:
         return []
     span = f"{low:,.0f} to {high:,.0f} judgments" if np.isfinite(high) else f"{low:,.0f} judgments or more"
     return [
-        f"Expect {span}: half the least to twice the most of the simulations, which held the truth"
-        f" {TRIALS} in trials."
+        f"Expect {span}, from half of the fewest to twice the most in the simulations. In trials this range"
+        " held"
+        f" the truth {TRIALS}."
     ]
 
 

@@ -30,7 +30,7 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
         metavar="S",
     )
     method: str | None = declare.choice(
-        ("paper",), "Use the prior and selection of Carterette et al. (2006) (for mtc): 0.5 and faithful."
+        ("paper",), "For mtc, use the prior 0.5 and the selection of Carterette et al. (2006)."
     )
     budget: int | None = declare.count(
         "List the N documents to judge next; judged ones do not count.", metavar="N"
@@ -40,7 +40,7 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
         "Sample this share of each pool (for uniform-sample, weighted-sample).  [default: 0.1]", metavar="R"
     )
     strata: str | None = declare.text(
-        "Sample strata at their own rates: last pool rank and rate of each (for stratified-sample).",
+        "Set the last pool rank and the sampling rate of each stratum (for stratified-sample).",
         metavar="K:R,...",
     )
     p: float | None = declare.number(

@@ -25,7 +25,7 @@ class Contributors:
     contributing: NDArray[np.bool_]  # (run,)
     groups: tuple[str, ...]  # (run,) a run of unknown group forms its own group
     kinds: tuple[str, ...]  # (run,) empty: not known
-    how: str  # how they were chosen, in words
+    how: str  # the rule of choice, in words
     remarks: tuple[str, ...]  # mismatches between info and runs, one line each
 
     def pool(self, retrieved: Retrieved, depth: int) -> Retrieved:

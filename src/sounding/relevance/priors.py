@@ -88,7 +88,7 @@ def parse_prior(text: str, *, of_runs: bool = False) -> Prior:
 
 
 def smoothed_rates(relevant: Counts, judged: Counts) -> Values:
-    """Return rates of relevance, smoothed towards the common rate.
+    """Return rates of relevance, smoothed toward the common rate.
 
     With r of n judged documents relevant it is (r + 10 m) / (n + 10), m = (sum of r + 0.5) / (sum of n + 1):
     never 0 and never 1. Judged documents are mostly those that systems ranked high, so the rate is too high
@@ -267,7 +267,7 @@ def _by_rank(rates: Values, documents: UnjudgedRows, outside: Counts) -> tuple[V
 def _rates_by_rank(rankings: Iterable[Ranking], level: float) -> Values:
     """(bin,) Return the rate of relevance of judged documents by rank, over all given runs and topics.
 
-    Ranks are grouped as 1, 2, 3-4, 5-8, 9-16, ...; a rate is smoothed towards that of all ranks, and
+    Ranks are grouped as 1, 2, 3-4, 5-8, 9-16, ...; a rate is smoothed toward that of all ranks, and
     neighbors are pooled if it would rise with rank. The last rate applies below the deepest judged document
     and to documents that a run did not retrieve. A document judged far down a ranking was ranked high by
     another run, so there too the rates are too high rather than too low.

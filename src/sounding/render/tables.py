@@ -27,7 +27,7 @@ LEAST_NOTES = 2  # notes at the end, however many stand below tables
 SCHEMA_VERSION = 1  # of JSON outputs; raise it when a key is removed or changes its meaning
 
 Cell = str | float | int | bool | None
-Tone = Literal["good", "weak"]  # whether the result in a cell is reliable
+Tone = Literal["good", "weak"]  # reliability of the result in a cell
 TONES: Mapping[Tone, str] = {"good": "\x1b[32m", "weak": "\x1b[33m"}  # green, yellow
 
 
@@ -80,7 +80,7 @@ class Answer:
     headline: str  # answers the question of the command in one or two sentences
     tables: Sequence[Table]
     notes: Sequence[str] = ()  # the most important first
-    next_command: str | None = None  # what to type next
+    next_command: str | None = None  # the next command
 
 
 def _known(cell: Cell) -> Cell:

@@ -74,7 +74,7 @@ class LeaderboardRow:
     against: str  # "better" or "worse" than the reference, "tied", or "" if not tested
     is_reference: bool  # the baseline, or the run that the page is about
     brackets: tuple[int, ...]  # the groups of statistically tied runs it belongs to
-    lanes: tuple[str, ...] = ()  # how each bracket crosses the row: begin, member, end, past or ""
+    lanes: tuple[str, ...] = ()  # each bracket's part in the row: begin, member, end, past or ""
     shown: bool = True  # visible before the reader asks for all runs
     on_phone: bool = True
 
@@ -118,12 +118,12 @@ class FirstScreen:
     topics: int
     answer: str  # who wins, or the place of the run that the page is about
     reason: str  # why, and whether to trust it
-    caution: str  # what not to conclude; may be empty
+    caution: str  # a conclusion to avoid; may be empty
     tone: Tone
     standings: tuple[LeaderboardRow, ...]  # best first
     facts: tuple[Fact, ...]
     next_step: NextStep
-    note: str  # what brackets and intervals mean
+    note: str  # the meaning of brackets and intervals
     reference: str = ""  # the baseline, or the run that the page is about
     about: str = ""  # the run that the page is about; "" if it is about all
 

@@ -374,7 +374,7 @@ def _by_descending_id(words: Words, size: Places) -> Places:
 
     The words are those of the texts, first byte highest. Only blocks that are out of order are sorted.
     """
-    rises = np.zeros(words.shape[1], np.bool_)  # whether a text comes after the one before it
+    rises = np.zeros(words.shape[1], np.bool_)  # True: a text comes after the one before it
     for word in reversed(words):
         rises[1:] &= word[1:] == word[:-1]
         rises[1:] |= word[1:] > word[:-1]

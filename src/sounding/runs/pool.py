@@ -88,8 +88,9 @@ class Pool:
         count = self.contributors
         if not count and self.guessed:
             return (
-                f"No pool was recognized: no two runs with longer lists have their top {GUESSED_FROM}"
-                " documents judged on 90% of the topics."
+                f"No pool was recognized: fewer than two runs have a completely judged top {GUESSED_FROM}"
+                " on 90% of"
+                " the topics."
             )
         if not count:
             return "No run contributed to the pool (as listed)."
@@ -301,7 +302,7 @@ class CutPool(NamedTuple):
     """The judgments that a shallower pool would have had."""
 
     qrels: Qrels
-    note: str  # what was cut, in a sentence
+    note: str  # the cut, in a sentence
     pool: Pool | None  # the same runs, at the requested depth; None: cut by the pool ranks of the qrels
 
 
@@ -336,7 +337,7 @@ class JudgedLists(NamedTuple):
 
     qrels: Qrels | None  # limited to the requested pool depth; None: there are none
     retrieved: Retrieved
-    cut: str | None  # how the pool was cut, in a sentence; None: it was not
+    cut: str | None  # the cut of the pool, in a sentence; None: it was not cut
 
 
 def read_judged_lists(

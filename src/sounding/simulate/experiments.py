@@ -34,7 +34,7 @@ class ListPair(NamedTuple):
     difference: float  # between their true values, without sign
     distance: float  # sum over documents of the difference between their reciprocal ranks, without sign
     judgments: int | None  # until the order was as sure as wanted; None: it never was
-    right: bool | None  # whether that order is the true one; None: never sure, or equal in truth
+    right: bool | None  # True: that order is the true one; None: never sure, or equal in truth
 
 
 def list_pairs(setup: TrialSetup, most: int) -> list[ListPair]:
@@ -118,7 +118,7 @@ def _pearson(left: Values, right: Values) -> float:
 class Reuse(NamedTuple):
     """State of knowledge about a run that was left out, after a number of judgments."""
 
-    run: str  # that was left out
+    run: str  # the run left out
     seed: int
     judgments: int
     without: float  # confidence in the order of the other runs

@@ -26,7 +26,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Simulation:
-    """Judging as if the judgments were not known, held against what they say in the end."""
+    """Replayed judging, compared with the truth by all judgments."""
 
     retrieved: Retrieved
     truth: Truth
@@ -34,7 +34,7 @@ class Simulation:
     parameters: SessionParameters
     sure: float  # from which on the order of two runs counts as claimed
     policies: Policies
-    cut: str | None  # how the judgments were cut, in a sentence
+    cut: str | None  # the cut of the judgments, in a sentence
     trials: tuple[Trial, ...]  # one for every strategy and seed
     list_pairs: tuple[ListPair, ...] | None  # lists of a topic, with the judgments that separate two
     reuse: tuple[Reuse, ...] | None  # each run left out

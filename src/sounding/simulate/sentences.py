@@ -82,11 +82,11 @@ def _curve_headline(found: Simulation, means: Sequence[dict[str, Any]]) -> str:
         within = f"within {plural(most, 'judgment')} ({frame})"
         return f"No strategy reaches tau {GOAL:g} {within}. At the end: {', '.join(taus)}."
     order = sorted(needed, key=lambda name: needed[name])
-    parts = [f"{name} after {needed[name]:,}" for name in order[1:]]
-    parts += [f"{name} not within {most:,}" for name in names if name not in needed]
-    others = f", {', '.join(parts)}" if parts else ""
+    parts = [f"{name} from {needed[name]:,} on" for name in order[1:]]
+    parts += [f"{name} does not reach it within {most:,}" for name in names if name not in needed]
+    others = f"; {', '.join(parts)}" if parts else ""
     first = plural(needed[order[0]], "judgment")
-    return f"{order[0]} reaches tau {GOAL:g} for good after {first}{others} ({frame})."
+    return f"{order[0]} keeps tau at {GOAL:g} or more from {first} on{others} ({frame})."
 
 
 def truth_note(found: Simulation) -> str:
@@ -118,10 +118,11 @@ def curve_notes(found: Simulation, means: Sequence[dict[str, Any]]) -> list[str]
 def columns_note(sure: float) -> str:
     """Explain the columns of the curves."""
     return (
-        "tau: agreement with the truth of expected values, plain values (unjudged nonrelevant) and bpref."
+        "tau: agreement with the true ranking, by expected values, plain values (unjudged nonrelevant) and"
+        " bpref."
         f" claimed: pairs whose order is {100 * sure:g}% certain. proven: pairs whose order no"
-        " judgment can reverse (Eq. 3). in bin: runs in their bin of the truth."
-        " as pool: share of the judged documents that a pool of the same size has."
+        " judgment can reverse (Eq. 3). in bin: runs that are in their true bin."
+        " as pool: share of the judged documents that are also in a pool of the same size."
     )
 
 
@@ -135,9 +136,9 @@ def _cost_note(found: Simulation, rows: Sequence[dict[str, Any]]) -> str:
     text += f" {shown['judgments']:,} judgments, {percent(shown['cost'])} of a pool of {pool:,}"
     bins, pairs = _right_from(rows, "bins"), _right_from(rows, "accuracy")
     if not np.isnan(last["bins"]):
-        text += "; bins not right yet" if bins is None else f"; bins right from {bins:,} on"
+        text += "; not all bins are right" if bins is None else f"; all bins are right from {bins:,} on"
     if not np.isnan(last["accuracy"]):
-        text += "; not every pair is right" if pairs is None else f"; every pair right from {pairs:,} on"
+        text += "; not all pairs are right" if pairs is None else f"; all pairs are right from {pairs:,} on"
     return f"{text}."
 
 

@@ -117,13 +117,13 @@ class PairTests:
     correction: str
     alpha: float
     method: str  # test, zero handling, number of permutations, seed, correction
-    interval: str  # what ci_low and ci_high limit, to continue a sentence
+    interval: str  # the quantity between ci_low and ci_high, to continue a sentence
     center: str  # the same in a word: mean, median or pseudomedian
     least: float  # the smallest possible p; 0: any
     drawn: int  # number of arrangements or resamples drawn; 0: none
     limit: str  # why no adjusted p could have reached alpha, whatever the values; empty: it could
     limit_alone: str  # the same for p before correction
-    notes: tuple[str, ...]  # what a reader of the whole table should know
+    notes: tuple[str, ...]  # notes for readers of the whole table
     omnibus: Omnibus | None  # of analyses of variance
     equivalence: Equivalence | None  # if a margin was given
 
@@ -459,11 +459,10 @@ def _notes(request: PairedSample, outcome: Outcome, test: PairTest, adjusted: Fl
     allowed = int(np.floor(request.alpha / left * (1 + outcome.drawn) + 1e-9)) - 1
     if allowed >= FEW_REACH:
         return
-    reach = "no draw" if allowed < 1 else f"at most {plural(allowed, 'draw')}"
     other = f" or correction {MAX_T}" if test.name == FLIPS else ""
     yield (
-        f"which pairs are significant depends on the seed: {reach} of {outcome.drawn:,} may reach a pair"
-        f" ({request.correction} over {len(adjusted):,} pairs, {significant:,} of them significant); ask for"
+        f"significance may change with the seed: {outcome.drawn:,} permutations are few for"
+        f" {request.correction} over {len(adjusted):,} pairs ({significant:,} of them significant); use"
         f" {int(np.ceil(20 * len(adjusted) / request.alpha)):,} permutations{other}"
     )
 

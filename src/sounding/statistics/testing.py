@@ -65,9 +65,9 @@ class Outcome:
     p: Floats  # (pair,) two-sided, each pair alone
     limits: Limits  # of the confidence interval; infinite: no limit
     method: str
-    # what the limits are of and how they were computed, to continue a sentence: `of the mean, by t`
+    # quantity and method of the limits, to continue a sentence: `of the mean, by t`
     interval: str
-    center: str = "mean"  # what the interval contains, which need not be the reported difference
+    center: str = "mean"  # the interval's center, which may differ from the reported difference
     adjusted: Floats | None = None  # (pair,) if the test itself accounts for all pairs
     omnibus: Omnibus | None = None
     error: Floats | None = None  # (pair,) pooled standard error of the difference, with `df_error` degrees

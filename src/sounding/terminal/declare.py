@@ -292,7 +292,7 @@ qrels = argument()
 runs = argument(nargs=-1, required=True, metavar="RUN...")
 baselines = texts("Compare the other runs with RUN; repeatable.", metavar="RUN", spelled="--baseline")
 judges = texts(
-    "Name the machine of a label file that does not (such as qrels), in their order.",
+    "Name the machines of label files that name none (such as qrels), in the order of the files.",
     metavar="NAME", spelled="--judge",
 )  # fmt: skip
 seconds = number("Estimate the work at this many seconds per document.", default=30)

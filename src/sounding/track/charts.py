@@ -12,7 +12,7 @@ from sounding.render import lines, style
 from sounding.track.result import ABSENT, Change, History
 from sounding.track.sentences import breaks
 
-MOST_RUNS = 6  # that colors can tell apart
+MOST_RUNS = 6  # runs that colors can distinguish
 WIDTH, HEIGHT = 420, 220
 ROOM = 0.05  # beyond the ends of the intervals
 

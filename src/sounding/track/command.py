@@ -41,7 +41,7 @@ class TrackOptions(declare.PlainPolicyOptions, declare.FormatOptions, declare.Ou
 def command(options: TrackOptions) -> None:
     """Keep the values of RUNs per commit in the file HISTORY, and test whether they changed.
 
-    With QRELS and RUNs, evaluates them and adds their values under a commit. Without, shows the history.
+    With QRELS and RUNs, evaluates them and adds their values under a commit. Without them, shows the history.
     HISTORY is a Parquet or SQLite file; it is made if it does not exist.
 
     \b

@@ -38,7 +38,7 @@ class Change:
 
     run: str
     measure: str
-    commits: int  # that can be compared
+    commits: int  # commits that can be compared
     first: Commit
     last: Commit
     mean_first: float

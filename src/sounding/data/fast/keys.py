@@ -100,7 +100,7 @@ class PairTable(NamedTuple):
     topics: dict[str, int]  # topic id -> number
     words: Words  # of the documents, to confirm a match
     keys: Words  # (row + 1,) the last one is not a key: it represents empty slots
-    slots: NDArray[np.int32]  # the row in each slot; the number of rows: empty
+    slots: NDArray[np.int32]  # the row in each slot; an empty slot holds the number of rows
     first: Places  # (topic,) where its range begins
     shift: Words  # (topic,) the upper bits of a key select its slot within the range
     known: dict[tuple[str, ...], Places]  # topics of a run -> their numbers, for the run that was asked last

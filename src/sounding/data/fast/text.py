@@ -42,7 +42,7 @@ class Fields(NamedTuple):
 
     columns: tuple[Tokens, ...]
     lines: Places | None  # the line of each record, from 1; None: record i is line i + 1
-    longer: bool  # whether a line may have more fields than the minimum
+    longer: bool  # True: a line may have more fields than the minimum
 
     def line(self, record: int) -> int:
         """Return the line number of a record."""

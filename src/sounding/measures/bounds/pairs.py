@@ -197,7 +197,7 @@ def _by_difference(measure: Measure, listings: Listings, pairs: Pairs) -> PairBo
 def _rises(
     listings: Listings, pairs: Pairs, lists: Mapping[int, Listed], worth: Values
 ) -> tuple[Table, Table]:
-    """Return how far unjudged documents can move a pair towards its first run, and towards its second.
+    """Return how far unjudged documents can move a pair toward its first run, and toward its second.
 
     That is the worth of all of a run's documents, minus what they must be worth to the other too. A
     negligible document is treated as in no other run, which can only widen the bounds.
@@ -218,7 +218,7 @@ def _rises(
 def _capped_rise(
     listings: Listings, pairs: Pairs, lists: Mapping[int, Listed], worth: Values, most: Counts
 ) -> Table:
-    """Return how far a limited number of documents per topic can move a pair towards its first run."""
+    """Return how far a limited number of documents per topic can move a pair toward its first run."""
     rises = np.zeros((len(pairs), len(most)))
     for number, first, rank in listings.meetings(pairs, lists):
         gain = worth[first.rank] - worth[rank]

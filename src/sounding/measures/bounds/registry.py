@@ -95,7 +95,7 @@ class Room(NamedTuple):
 
     within: Counts  # unjudged documents among the first k
     elsewhere: Counts  # the run's own below k, and those it did not retrieve
-    cap: Counts  # how many can be relevant in all
+    cap: Counts  # the largest number of relevant documents
 
     @property
     def most_within(self) -> Counts:

@@ -80,7 +80,7 @@ class Terms:
     judged: Values  # (topic,)
     topic: Counts  # (document,)
     probability: Values
-    if_relevant: Values  # what the document then adds
+    if_relevant: Values  # the document's contribution then
     if_not: Values
 
     @staticmethod

@@ -60,7 +60,7 @@ class SessionParameters:
     measure: str = "AP"
     depth: int = 100  # documents of each list that count
     prior: str = DEFAULT  # a number, rate, rank, runs, or a file
-    selection: str = "informed"  # how documents are weighted
+    selection: str = "informed"  # the rule for weighing documents
     confidence: Method = "draws"  # of relevance; the others: a normal distribution
     draws: int = 200
     refits: Refits = "doubling"  # after the judgments have doubled; asked: only by `fitting` and `adopt`
@@ -71,7 +71,7 @@ class SessionParameters:
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.pair, self.baseline, self.top, self.open_below)) > 1:
-            raise DataError("pair, baseline, top and open_below say what matters in different ways; give one")
+            raise DataError("pair, baseline, top and open_below exclude each other; give one")
         for name, known in (
             ("selection", tuple(WEIGHINGS)), ("confidence", get_args(Method)), ("refits", get_args(Refits)),
         ):  # fmt: skip

@@ -59,7 +59,7 @@ class TopicState:
     refused: NDArray[np.bool_] = field(init=False)  # (document,) could not be judged
     sums: Sums = field(init=False)
     judged: list[int] = field(default_factory=list)  # in order
-    known: int = 0  # how many of them the current fit knows
+    known: int = 0  # the number of them in the current fit
     # (document,) probabilities of that fit, judged or not
     chances: Values = field(default_factory=lambda: np.zeros(0))
     precision: float = math.inf  # precision of the topic's level, by that fit

@@ -116,7 +116,7 @@ class Beliefs:
     probability: Values  # 0 or 1 if judged; the last is 0
     unjudged: NDArray[np.bool_]  # the last is False
     precision: float = math.inf  # precision of the topic's level, by the current fit; infinite: it is known
-    since: tuple[float, ...] = ()  # what each judgment since the fit has added to it
+    since: tuple[float, ...] = ()  # the contribution of each judgment since the fit
 
     def level_variance(self) -> float:
         """Return the current variance of the topic's level."""

@@ -233,8 +233,22 @@ def test_values_of_draws_are_those_of_the_definitions(measure: str, seed: int) -
     rng = np.random.default_rng(seed)
     lists = draw_lists(rng, runs=3, depth=5, documents=8)
     drawn = np.vstack([rng.random((lists.size, 6)) < rng.random(), np.zeros((1, 6))]).astype(np.float64)
-    ours = values_of_draws(form_of(measure, 5), lists, drawn, 1.0)
+    (ours,), _ = values_of_draws(form_of(measure, 5), [lists], [drawn], [1.0])
     for draw in range(6):
         known = drawn[:-1, draw].astype(int).tolist()
         wanted = [DEFINITIONS[measure](ranking, known, 1) for ranking in rankings_in(lists)]
         np.testing.assert_allclose(ours[:, draw], wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", DEFINITIONS)
+def test_topics_have_the_same_values_together_as_alone(measure: str) -> None:
+    rng = np.random.default_rng(5)
+    topics = [draw_lists(rng, runs=3, depth=5, documents=documents) for documents in (8, 5, 20)]
+    drawn = [np.vstack([rng.random((one.size, 6)) < 0.3, np.zeros((1, 6))]) for one in topics]
+    form, more = form_of(measure, 5), [0.0, 2.0, 1.0]
+    together, counts = values_of_draws(form, topics, drawn, more)
+    for number in range(3):
+        only = slice(number, number + 1)
+        (alone,), (count,) = values_of_draws(form, topics[only], drawn[only], more[only])
+        np.testing.assert_array_equal(together[number], alone)
+        np.testing.assert_array_equal(counts[number], count)

@@ -387,7 +387,7 @@ def test_only_topics_that_have_changed_are_drawn_again(monkeypatch: pytest.Monke
     session = begin(retrieved, {}, refits="asked")
     session.confidence()
     drawn: list[int] = []
-    monkeypatch.setattr(TopicState, "drawn_values", _noting(drawn, TopicState.drawn_values))
+    monkeypatch.setattr(TopicState, "drawn", _noting(drawn, TopicState.drawn))
     pick = session.next(topics=[2])[0]
     session.judge(pick.document, 1.0)
     session.confidence()

@@ -13,7 +13,9 @@ from tests.selection.small import DEFINITIONS, draw_lists, lists_of, rankings_in
 from tests.selection.test_weights import coefficients
 
 from sounding.measures.forms import Form, form_of
+from sounding.runs.ranking import Counts, Values
 from sounding.runs.topic_lists import TopicLists
+from sounding.selection.mtc import proofs
 from sounding.selection.mtc.confidence import best_documents
 from sounding.selection.mtc.proofs import fewest_judgments, proven_pairs
 from sounding.selection.mtc.weights import Beliefs
@@ -99,6 +101,23 @@ def test_exactly_what_equation_3_shows_is_proven(measure: str, seed: int, share:
             most = float(form.divisors(np.array([known + one.unjudged.sum() * 1.0]))[0])
             bound += gap / (max(most, least) if gap >= 0 else least)
         assert proven[run, other] == (bound > 1e-12)
+
+
+def test_topics_are_looked_at_only_while_an_order_may_be_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    topics = [draw_lists(rng, runs=3, depth=5, documents=9) for _ in range(20)]
+    beliefs = [judged_at_random(rng, lists.size, float(number > 9)) for number, lists in enumerate(topics)]
+    seen: list[TopicLists] = []
+    sums = proofs.sums_of_both
+
+    def noted(form: Form, lists: TopicLists, relevant: Values, pairs: Counts) -> Values:
+        seen.append(lists)
+        return sums(form, lists, relevant, pairs)
+
+    monkeypatch.setattr(proofs, "sums_of_both", noted)
+    pairs = either_way(topics)
+    assert not proven_pairs(form_of("AP", 5), topics, beliefs, [0.0] * 20, pairs).any()
+    assert 0 < len(seen) <= 2 * 10  # twice each: the topics without judgments
 
 
 def test_everything_judged_proves_every_difference() -> None:

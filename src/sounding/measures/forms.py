@@ -116,25 +116,28 @@ Draws = NDArray[np.floating]  # (document + 1, draw) 1 if relevant; the last row
 
 
 def values_of_draws(
-    form: Form, lists: TopicLists, relevant: Draws, elsewhere: float | NDArray[np.floating]
-) -> Draws:
-    """(run, draw) Evaluate every run in every draw; 0 if nothing is relevant.
+    form: Form, lists: Sequence[TopicLists], relevant: Sequence[Draws], elsewhere: Sequence[float]
+) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+    """(topic, run, draw) Evaluate every run in every draw; 0 if nothing is relevant.
 
-    `elsewhere` counts relevant documents that no run has, (draw,) or the same number in all draws.
+    The second result, (topic, draw), counts the relevant documents: `elsewhere` says how many no run has.
     Rankings are added up from the top, so that runs with relevant documents at the same ranks have the same
     value to the last bit. Documents that are relevant in no draw are skipped.
     """
-    order, places = _possible_documents(lists, relevant.max(axis=1) > 0)
-    weights = np.append(form.weights, 0).astype(relevant.dtype)[order]
-    left = np.count_nonzero(places < lists.size, axis=1)
+    ends = np.cumsum([len(own) for own in relevant])
+    starts = ends - [len(own) for own in relevant]
+    every = relevant[0] if len(relevant) == 1 else np.concatenate(relevant)
+    places = np.concatenate([one.places + begin for one, begin in zip(lists, starts, strict=True)])
+    order, places, left = _possible_documents(places, every.max(axis=1) > 0)
+    weights = np.append(form.weights, 0).astype(every.dtype)[order]
     by_length = np.argsort(-left, kind="stable")
     longer = np.searchsorted(np.sort(-left), -np.arange(places.shape[1]), side="left").tolist()
     places, weights = places[by_length].T.copy(), weights[by_length].T[:, :, np.newaxis].copy()
-    number = np.zeros((len(left), relevant.shape[1]), relevant.dtype)
+    number = np.zeros((len(left), every.shape[1]), every.dtype)
     reads = np.ones_like(number)  # chance that a reader comes so far
     total = np.zeros_like(number)
     for column, runs in enumerate(longer):
-        found = relevant.take(places[column, :runs], axis=0)
+        found = every.take(places[column, :runs], axis=0)
         if form.stops is not None:
             found *= form.stops * reads[:runs]
             reads[:runs] -= found
@@ -143,26 +146,27 @@ def values_of_draws(
             found *= number[:runs]
         found *= weights[column, :runs]
         total[:runs] += found
-    count = relevant.sum(axis=0).astype(np.float64)  # whole numbers: exact
-    divisor = form.divisors(count + elsewhere).astype(relevant.dtype)
-    values = np.zeros_like(total)
-    values[by_length] = np.divide(total, divisor, out=np.zeros_like(total), where=divisor > 0)
-    return values
+    number[by_length] = total
+    values = number.reshape(len(lists), -1, every.shape[1])
+    count = np.add.reduceat(every, starts, axis=0).astype(np.float64)  # whole numbers: exact
+    count += np.array(elsewhere)[:, np.newaxis]
+    divisor = form.divisors(count).astype(every.dtype)[:, np.newaxis]
+    return np.divide(values, divisor, out=np.zeros_like(values), where=divisor > 0), count
 
 
-def _possible_documents(lists: TopicLists, possible: NDArray[np.bool_]) -> tuple[Counts, Counts]:
-    """Return the ranks, from 0, and places of each run's possible documents: (run, column), by rank.
+def _possible_documents(places: Counts, possible: NDArray[np.bool_]) -> tuple[Counts, Counts, Counts]:
+    """Return the ranks, from 0, and places of each row's possible documents, by rank, and their number.
 
-    Shorter rows end with the depth, and with the place of no document.
+    Shorter rows end with the depth, and with the last place, which is of no document.
     """
-    chosen = possible[lists.places]
-    run, rank = chosen.nonzero()
+    chosen = possible[places]
+    row, rank = chosen.nonzero()
     number = np.count_nonzero(chosen, axis=1)
-    column = np.arange(len(run)) - np.repeat(np.cumsum(number) - number, number)
+    column = np.arange(len(row)) - np.repeat(np.cumsum(number) - number, number)
     shape = len(number), int(number.max(initial=0))
-    ranks, places = np.full(shape, lists.places.shape[1]), np.full(shape, lists.size)
-    ranks[run, column], places[run, column] = rank, lists.places[run, rank]
-    return ranks, places
+    ranks, found = np.full(shape, places.shape[1]), np.full(shape, len(possible) - 1)
+    ranks[row, column], found[row, column] = rank, places[row, rank]
+    return ranks, found, number
 
 
 def drawn_relevance(

@@ -26,12 +26,14 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.workers import Progress
 from sounding.measures.forms import Form
+from sounding.runs.pairs import blocks
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.topic_lists import TopicLists
 from sounding.selection.mtc.moments import expected_sums
 from sounding.selection.mtc.weights import Beliefs
 
 ROUNDING = 1e-12  # a smaller gap may be zero: equal values are not proven to differ
+SAFE = 1e-9  # an upper limit of a gap is below 0 if it is smaller than minus this
 _BLOCK = 1 << 20  # shared documents of pairs processed at a time
 
 
@@ -52,34 +54,43 @@ def proven_pairs(
     relevant = [np.where(one.unjudged, 0.0, one.probability) for one in beliefs]
     possible = [known + one.unjudged for known, one in zip(relevant, beliefs, strict=True)]
     known, most = (
-        [expected_sums(form, *topic, 0.0).total for topic in zip(lists, chosen, strict=True)]
+        np.stack([expected_sums(form, *topic, 0.0).total for topic in zip(lists, chosen, strict=True)])
         for chosen in (relevant, possible)
     )
     divisors = _divisors(form, beliefs, elsewhere)
     # The sums of both runs are at least 0 and at most what they are among known documents: most pairs are
     # decided without them.
     at_least, at_most = np.zeros(len(pairs)), np.zeros(len(pairs))
-    for topic, of_topic in enumerate(divisors):
-        at_least += _divided(known[topic][run] - most[topic][other], of_topic)
-        at_most += _divided(known[topic][run] - known[topic][other], of_topic)
+    for some in blocks(len(lists), len(pairs)):
+        at_least += _divided(known[some][:, run] - most[some][:, other], divisors[some]).sum(axis=0)
+        at_most += _divided(known[some][:, run] - known[some][:, other], divisors[some]).sum(axis=0)
     proven = at_least > ROUNDING
     unclear = (~proven & (at_most > ROUNDING) & (form.stops is None)).nonzero()[0]
-    run, other = pairs[unclear].T
-    gap = np.zeros(len(unclear))
-    for topic, of_topic in enumerate(divisors):
+    gap, at_most = np.zeros(len(unclear)), at_most[unclear]
+    # Topics with many unjudged documents come first: they show which pairs can no longer be proven.
+    order = np.argsort([-np.count_nonzero(one.unjudged) for one in beliefs], kind="stable").tolist()
+    for topic in order if len(unclear) else ():
+        run, other = pairs[unclear].T
         both = sums_of_both(form, lists[topic], possible[topic], pairs[unclear])
         both -= sums_of_both(form, lists[topic], relevant[topic], pairs[unclear])
-        gap += _divided(known[topic][run] - most[topic][other] + both, of_topic)
+        exact = _divided(known[topic][run] - most[topic][other] + both, divisors[topic])
+        gap += exact
+        at_most += exact - _divided(known[topic][run] - known[topic][other], divisors[topic])
+        if (lost := at_most < -SAFE).any():
+            unclear, gap, at_most = unclear[~lost], gap[~lost], at_most[~lost]
         if progress is not None:
             progress(1)
-    proven[unclear] = gap > ROUNDING
+        if not len(unclear):
+            break
+    proven[unclear[gap > ROUNDING]] = True
     result = np.zeros((runs, runs), np.bool_)
     result[tuple(pairs[proven].T)] = True
     return result
 
 
-def _divided(gap: Values, divisors: tuple[float, float]) -> Values:
-    least, most = divisors
+def _divided(gap: Values, divisors: Values) -> Values:
+    """Divide gaps ([topic,] pair) by the divisors ([topic,] 2) of their topics."""
+    least, most = divisors[..., :1], divisors[..., 1:]
     return np.where(gap >= 0, gap / most, gap / least)
 
 
@@ -120,15 +131,13 @@ def _sums_of_pairs(
     return (number * (number + 1) / 2) @ (form.weights - np.append(form.weights[1:], 0.0))
 
 
-def _divisors(
-    form: Form, beliefs: Sequence[Beliefs], elsewhere: Sequence[float]
-) -> list[tuple[float, float]]:
-    """(topic,) Return the smallest and largest N; with nothing relevant yet, one document must become so."""
+def _divisors(form: Form, beliefs: Sequence[Beliefs], elsewhere: Sequence[float]) -> Values:
+    """(topic, 2) Return the smallest and largest N; one document must be relevant."""
     known = np.array([float((one.probability[~one.unjudged] == 1).sum()) for one in beliefs])
     known += np.array(elsewhere)
     most = known + np.array([float(one.unjudged.sum()) for one in beliefs])
     least = form.divisors(np.maximum(known, 1))
-    return list(zip(least.tolist(), np.maximum(form.divisors(most), least).tolist(), strict=True))
+    return np.stack([least, np.maximum(form.divisors(most), least)], axis=1)
 
 
 # -- how few judgments would prove an order ---------------------------------------------------------

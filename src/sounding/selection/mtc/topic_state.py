@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -27,6 +27,7 @@ from sounding.selection.mtc.moments import (
 )
 from sounding.selection.mtc.weights import Beliefs, Scope, Weighing, heaviest
 
+MOST_CELLS = 1 << 19  # drawn numbers processed at a time
 NOTHING_LEFT = -1.0  # the weight if there is no document to judge
 
 Moments = Literal["normal", "paper", "exact"]
@@ -157,23 +158,26 @@ class TopicState:
         other.probability, other.unjudged = self.probability.copy(), self.unjudged.copy()
         return other
 
-    def drawn_values(self, odds: DrawnOdds, draws: int, seed: Sequence[int]) -> DrawnTopic:
-        """Return values when the relevance of all unjudged documents is drawn."""
-        unjudged = self.unjudged[:-1]
-        if not unjudged.any():  # then all draws are alike
-            relevant = self.probability[:, np.newaxis].astype(np.float32)
-            values = values_of_draws(self.form, self.lists, relevant, self.elsewhere)
-            return DrawnTopic(np.repeat(values, draws, axis=1), np.ones(draws))
-        relevant = np.repeat(self.probability.astype(np.float32)[:, np.newaxis], draws, axis=1)
+    @property
+    def is_settled(self) -> bool:
+        """Whether every document is judged."""
+        return not self.unjudged.any()
+
+    def drawn(self, odds: DrawnOdds, seed: Sequence[int]) -> tuple[NDArray[np.float32], Counts]:
+        """(document + 1, draw) Draw the relevance of all unjudged documents; 0 in the last row.
+
+        The second result, (draw,), counts relevant documents that no run has. If every document is judged,
+        one draw stands for all.
+        """
+        judged, unjudged = self.probability.astype(np.float32)[:, np.newaxis], self.unjudged[:-1]
+        if self.is_settled:
+            return judged, np.zeros(1, np.int64)
         documents = self.places.start + unjudged.nonzero()[0]
         odds_of_unjudged = odds.of_topic(documents, self.number)
         new = drawn_relevance(odds_of_unjudged, *seed, self.number, of=unjudged)
+        relevant = np.repeat(judged, new.shape[1], axis=1)
         relevant[:-1][unjudged] = new
-        known = relevant.sum(axis=0, dtype=np.float64) + self.elsewhere
-        more = new_elsewhere(odds, self.number, new.sum(axis=0))
-        divisor, larger = (self.form.divisors(count) for count in (known, known + more))
-        left = np.divide(divisor, larger, out=np.ones(draws), where=larger > 0)
-        return DrawnTopic(values_of_draws(self.form, self.lists, relevant, self.elsewhere), left)
+        return relevant, new_elsewhere(odds, self.number, new.sum(axis=0))
 
     def _begin_terms(self) -> None:
         """Discard the terms of pairs of documents after probabilities changed.
@@ -236,18 +240,46 @@ class KeptDraws:
         others = [topic.as_it_stands() for topic in topics if topic.number not in values]
 
         def work() -> DrawnTopic:
-            if others:
-                odds = self._odds_of(fit, seed)
-                for topic in others:
-                    values[topic.number] = topic.drawn_values(odds, self._draws, seed)
+            for group in _groups(others, self._draws):
+                found = self._drawn(group, self._odds_of(fit, seed), seed)
+                for topic, *own in zip(group, found.values, found.left, strict=True):
+                    values[topic.number] = DrawnTopic(*own)
                     self._by_topic[topic.number] = fit, topic.changes, values[topic.number]
             every = [values[number] for number in range(len(values))]
             return DrawnTopic(np.stack([one.values for one in every]), np.stack([one.left for one in every]))
 
         return work
 
+    def _drawn(self, topics: Sequence[TopicState], odds: DrawnOdds, seed: Sequence[int]) -> DrawnTopic:
+        """Return values of topics when the relevance of all unjudged documents is drawn."""
+        form, lists = topics[0].form, [topic.lists for topic in topics]
+        relevant, more = zip(*(topic.drawn(odds, seed) for topic in topics), strict=True)
+        values, known = values_of_draws(form, lists, relevant, [topic.elsewhere for topic in topics])
+        divisor, larger = form.divisors(known), form.divisors(known + np.stack(more))
+        left = np.divide(divisor, larger, out=np.ones_like(known), where=larger > 0)
+        each = self._draws // known.shape[1]
+        return DrawnTopic(np.repeat(values, each, axis=2), np.repeat(left, each, axis=1))
+
     def _odds_of(self, fit: Fit, seed: tuple[int, int]) -> DrawnOdds:
         known = self._odds
         if known is None or known[0] is not fit:
             known = self._odds = (fit, fit.belief.drawn(self._draws, seed))
         return known[1]
+
+
+def _groups(topics: Sequence[TopicState], draws: int) -> Iterator[list[TopicState]]:
+    """Yield topics to be drawn together: small enough for the cache, and all of them settled or none."""
+    for settled in (False, True):
+        group: list[TopicState] = []
+        cells = 0
+        for topic in topics:
+            if topic.is_settled != settled:
+                continue
+            own = (topic.lists.size + len(topic.lists.places)) * draws
+            if group and cells + own > MOST_CELLS:
+                yield group
+                group, cells = [], 0
+            group.append(topic)
+            cells += own
+        if group:
+            yield group

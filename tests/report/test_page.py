@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 from tests.conftest import require
 from tests.report.conftest import Gather, gathered
 
+from sounding import calibrate
+from sounding.compare.result import Comparison
 from sounding.core.errors import UnknownNameError
 from sounding.data import formats
 from sounding.data.run_info import read_run_info
@@ -27,6 +30,8 @@ from sounding.report.page import csv_text, render_report
 from sounding.report.result import SECTIONS, MissingPart, Report
 from sounding.report.sections import Drawn, Shown, page_of
 from sounding.report.terms import TERMS, explain
+from sounding.sample.simulation import sample
+from sounding.statistics.forecasts import Figure
 
 require("altair")
 require("vl_convert")
@@ -320,3 +325,40 @@ def test_both_runs_of_a_pair_stand_in_the_column_that_stays_in_sight(found: Repo
     assert "thead tr:first-child th:first-child { position: sticky;" in render_report(
         found, "html", ("pairs",)
     )
+
+
+def test_chances_are_checked_on_judgments_that_are_hidden() -> None:
+    made = sample(topics=25, groups=4, systems=2, documents=300, length=40, pool_depth=12, seed=3)
+    found = report(made.qrels, made.runs, ["AP"], sections=["pairs"], draws=2)
+    comparison = found.comparison
+    assert isinstance(comparison, Comparison)
+    (said,) = [note for note in comparison.notes if note.startswith("Checked on these judgments")]
+    assert comparison.pool is not None
+    chosen = [run for run, pooled in zip(made.runs, comparison.pool.contributing, strict=True) if pooled]
+    scored = calibrate(
+        made.qrels, chosen, ["AP"], scenarios=["pool:3"], claims=("holds", "sign"), until="runs:12", draws=30,
+        resamples=0,
+    )  # fmt: skip
+    sure = [
+        round(one.pairs * one.figures["share_claimed"].value) for one in scored.scores if one.part == "all"
+    ]
+    assert f"of the {sum(sure):,} chances of 95% or more by AP" in said
+    assert "top 3 of" in said
+    assert "top 12" in said
+    assert said in "".join(page_of(found).sections[0].sentences)
+
+
+@pytest.mark.parametrize(("share", "advice"), [(0.97, False), (0.9, True)])
+def test_chances_that_came_true_too_seldom_are_said_to_mean_less(share: float, advice: bool) -> None:
+    made = sample(topics=12, groups=4, systems=2, documents=200, length=30, pool_depth=12, seed=3)
+    scored = calibrate(
+        made.qrels, made.runs, ["AP"], scenarios=["pool:3"], claims=("holds",), until="runs:12", draws=5,
+        resamples=0,
+    )  # fmt: skip
+    numbers = {"share_claimed": 0.5, "share_right": share}
+    figures = {name: Figure(value=one, low=one, high=one) for name, one in numbers.items()}
+    score = scored.scores[0]._replace(pairs=100, figures=figures, part="all")
+    (said,) = sentences.checked(replace(scored, scores=(score,)), 12, 3)
+    assert f"{100 * share:g}% of the 50 chances" in said
+    assert said.endswith("So read 95% as 90% here.") == advice
+    assert not list(sentences.checked(replace(scored, scores=(score._replace(pairs=20),)), 12, 3))

@@ -17,6 +17,7 @@ from sounding.audit.fitness import audit_labels
 from sounding.audit.judged_runs import ListedRuns, list_runs
 from sounding.audit.result import Audit
 from sounding.audit.verdict import Statement
+from sounding.calibrate.calibrating import calibrate
 from sounding.compare.comparison import compare, scores_to_compare
 from sounding.compare.holds import DEFAULT_UNTIL, holds
 from sounding.compare.result import Comparison
@@ -42,6 +43,7 @@ from sounding.measures import parse_measures
 from sounding.measures.cumulative import name_of
 from sounding.measures.registry import needs_intents
 from sounding.measures.summaries import check_comparable, needs_pool_ranks
+from sounding.relevance.basis import FEW_RUNS
 from sounding.report import sentences
 from sounding.report.result import (
     DEFAULT_MEASURES,
@@ -57,9 +59,12 @@ from sounding.report.result import (
 from sounding.runs.align import hold_judgments, hold_order
 from sounding.runs.pairs import Pairs
 from sounding.runs.pool import Flags, Pool, judgments_at_depth, parse_until, with_pool_ranks
-from sounding.runs.retrieved import read_retrieved
+from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.statistics.pairwise import Procedure
 
+# Of the check of chances on hidden judgments, which takes a third of a second.
+CHECKED_RUNS, CHECKED_DRAWS = 20, 30
+LEAST_DEPTH = 8  # of the pool, to hide three quarters of it
 MOST_BYTES = 1_000_000_000  # of files: more are not held in memory, and read again for every part
 
 Part = TypeVar("Part")
@@ -327,7 +332,32 @@ def _with_holds(
             )  # fmt: skip
         except DataError as error:
             return replace(found, notes=(*found.notes, sentences.holds_not_known(str(error))))
-    return replace(found, holds=held) if held.open_documents else found
+    if not held.open_documents:
+        return found
+    checked = () if held.reason else tuple(_checked(found, request, qrels, runs, bars))
+    return replace(found, holds=held, notes=(*found.notes, *checked))
+
+
+def _checked(found: Comparison, request: ReportRequest, qrels: Qrels, runs: Any, bars: Bars) -> Iterator[str]:
+    """Say how often such chances come true for some of the runs if the pool were a quarter as deep."""
+    pool = found.pool
+    if pool is None or pool.judged < LEAST_DEPTH or not isinstance(runs, Retrieved):
+        return
+    if len(pool.contributing) != len(runs.runs) or np.count_nonzero(pool.contributing) < FEW_RUNS:
+        return
+    places = pool.contributing.nonzero()[0]
+    some = places[np.linspace(0, len(places) - 1, min(len(places), CHECKED_RUNS)).astype(np.int64)]
+    shallow = pool.judged // 4
+    with bars(0, "checking chances on hidden judgments"):
+        try:
+            scored = calibrate(
+                qrels, runs.pick(some.tolist()), found.measures[:1], scenarios=[f"pool:{shallow}"],
+                claims=("holds", "sign"), until=f"runs:{pool.judged}", draws=CHECKED_DRAWS, resamples=0,
+                policies=request.policies, jobs=request.jobs,
+            )  # fmt: skip
+        except DataError:
+            return
+    yield from sentences.checked(scored, pool.judged, shallow)
 
 
 def _over_depth(

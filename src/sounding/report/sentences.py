@@ -9,6 +9,7 @@ from math import isnan
 
 import numpy as np
 
+from sounding.calibrate.result import Calibration
 from sounding.compare.result import Comparison
 from sounding.core.text import (
     first_few,
@@ -303,6 +304,28 @@ def _after_judging(known: Lead, *, significant: bool) -> str:
 def _chance(chance: float) -> str:
     """Return a chance in whole percent, rounded down: 94.9% must not look like 95%, which counts as sure."""
     return ">99%" if chance > 0.99 else "<1%" if chance < 0.01 else f"{math.floor(100 * chance + 1e-9)}%"
+
+
+FEWEST_CHECKED = 20  # statements of which a share means something
+
+
+def checked(scored: Calibration, depth: int, shallow: int) -> Iterator[str]:
+    """Say how many chances of 95% or more came true where judgments were hidden, and how to read 95%."""
+    every = [
+        (round(one.pairs * one.figures["share_claimed"].value), one.figures["share_right"].value)
+        for one in scored.scores
+        if one.part == "all"
+    ]
+    count = sum(claimed for claimed, _ in every)
+    if count < FEWEST_CHECKED:
+        return
+    right = sum(claimed * share for claimed, share in every if claimed) / count
+    said = (
+        f"Checked on these judgments: if only the top {shallow} of {plural(len(scored.runs), 'run')} had been"
+        f" judged instead of the top {depth}, {whole_percent(right)} of the {count:,} chances of 95% or more"
+        f" by {scored.measures[0]} would have come true."
+    )
+    yield said if right >= SURE else f"{said} So read 95% as {whole_percent(right)} here."
 
 
 ONLY_RELEVANT = "Only relevant documents are on record, so the judged share does not measure completeness."

@@ -10,7 +10,14 @@ from scipy import stats
 from tests.agree.panels import NONE, made, panel_of, random_panel, random_runs, random_values
 
 from sounding.agree.panel import Panel
-from sounding.agree.resampling import COMBINED, SUBSAMPLE, Effect, evaluate_assessors, resample
+from sounding.agree.resampling import (
+    COMBINED,
+    SUBSAMPLE,
+    Effect,
+    _count_rows,
+    evaluate_assessors,
+    resample,
+)
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.policies import Policies
 from sounding.data.tables import Qrels, Run
@@ -319,3 +326,10 @@ def test_one_run_sums_and_strangers_are_refused() -> None:
     stranger = Run.from_dict({"other": {"d000": 1}}, name="b")
     with pytest.raises(DataError, match="no topic in common"):
         evaluate_assessors(panel, [run, stranger], ["AP"])
+
+
+@pytest.mark.parametrize("rows", [0, 255, 256, 70_000])
+def test_rows_are_counted_however_many_are_true(rows: int) -> None:
+    flags = np.ones((rows, 3), np.bool_)
+    flags[: rows // 3, 1] = flags[:, 2] = False
+    assert _count_rows(flags).tolist() == [rows, rows - rows // 3, 0]

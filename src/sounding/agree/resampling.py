@@ -21,7 +21,7 @@ from sounding.core.workers import Progress
 from sounding.data.reading import check_topics, map_runs
 from sounding.data.tables import Places, Run
 from sounding.measures import Measure, parse_measures
-from sounding.runs.align import align, hold_order, prepare, treat_unjudged
+from sounding.runs.align import align, hold_order, matches, prepare, treat_unjudged
 from sounding.statistics.rank_correlation import (
     Agreement,
     agreement_matrix,
@@ -69,11 +69,17 @@ def evaluate_assessors(
     _check(wanted, policies)
     made = [panel.qrels_of(place) for place in range(len(panel.assessors))]
     sides = [prepare(qrels, policies) for qrels in (*made, *(combine(panel, how) for how in COMBINED))]
+    # Judgments of the same documents are found in a run together.
+    alike = [len(side.grades) == len(panel.grades) for side in sides]
 
     def work(run: Run) -> Floats:
         check_topics(run, panel.topics, policies)
         hold_order(run, policies)
-        rankings = [treat_unjudged(align(run, side, policies), policies) for side in sides]
+        found = matches(run, sides[alike.index(True)]) if any(alike) else None
+        rankings = [
+            treat_unjudged(align(run, side, policies, found if same else None), policies)
+            for side, same in zip(sides, alike, strict=True)
+        ]
         return np.array([[measure(ranking) for measure in wanted] for ranking in rankings])
 
     read = map_runs(work, runs, policies, run_format=run_format, jobs=jobs, progress=progress)
@@ -406,14 +412,13 @@ class _Tally:
             below = steps[row + 1 :] > steps[row]
             equal = steps[row + 1 :] == steps[row]
             ordered = self.above[row, row + 1 :]
-            self.reversed[row, row + 1 :] += np.count_nonzero(below, axis=1)
-            tied += np.count_nonzero(equal, axis=0)
-            if ordered.all():
-                reversed_ += np.count_nonzero(below, axis=0)
-                level += np.count_nonzero(equal, axis=0)
-            else:
-                reversed_ += np.count_nonzero(below[ordered], axis=0)
-                level += np.count_nonzero(equal[ordered], axis=0)
+            self.reversed[row, row + 1 :] += np.bitwise_count(np.packbits(below, axis=1)).sum(
+                axis=1, dtype=np.int64
+            )
+            reversed_ += _count_rows(below if ordered.all() else below[ordered])
+            if equal.any():
+                tied += _count_rows(equal)
+                level += _count_rows(equal[ordered])
         pairs = systems * (systems - 1) // 2
         apart = np.count_nonzero(np.triu(self.above))
         same = apart - reversed_ - level
@@ -437,6 +442,12 @@ class _Tally:
         scale = np.outer(spread, spread) * self.seen
         both = np.outer(varies, varies)
         return np.clip(np.divide(centered, scale, out=np.full(scale.shape, np.nan), where=both), -1.0, 1.0)
+
+
+def _count_rows(flags: NDArray[np.bool_]) -> NDArray[np.integer[Any]]:
+    """(column,): Return how many rows are true; in small numbers this is many times as fast."""
+    small = np.uint8 if len(flags) < 2**8 else np.uint16 if len(flags) < 2**16 else np.int64
+    return np.add.reduce(flags.view(np.uint8), axis=0, dtype=small)
 
 
 def _spread(taus: Floats, tied: str) -> TauSpread:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars
 import pytest
 from tests.render.frames import CHARTS, EXAMPLES, drawn, function, layers, panes, rows, texts
 
+from sounding.compare.charts import topic_differences
 from sounding.core.errors import DataError, MissingPartError
 from sounding.pool.charts import pool_size_by_depth
-from sounding.render.save import save
+from sounding.render.save import save, svg_of
 from sounding.render.style import unchecked
 
 ONE_LINE = r"^[^\n]*pip install 'sounding\[charts\]'$"
@@ -129,6 +132,18 @@ def test_equal_means_without_intervals_are_drawn_within_the_frame(mean: float) -
         ]
         assert points
         assert all(rows(specification, layer) for layer in points)
+
+
+def test_the_chart_of_a_pair_fits_the_column_of_a_paper_at_any_number_of_topics() -> None:
+    for topics in (5, 27, 40, 200):
+        frame = polars.DataFrame(
+            {
+                "topic": [str(n) for n in range(topics)], "measure": ["AP"] * topics,
+                "difference": np.linspace(-0.5, 0.5, topics),
+            }
+        )  # fmt: skip
+        drawn = svg_of(topic_differences(frame, runs=("first", "second")))
+        assert float(re.findall(r'width="([0-9.]+)"', drawn)[0]) <= 400
 
 
 def test_altair_is_loaded_when_a_chart_is_made_and_not_before() -> None:

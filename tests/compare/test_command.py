@@ -16,7 +16,7 @@ from tests.e2e.calling import Call, Said, caller, sampled
 
 from sounding.compare.result import COLUMNS
 from sounding.compare.tables import shown_interval
-from sounding.core.text import format_p, p_phrase
+from sounding.core.text import format_chance, format_p, p_phrase
 from sounding.evaluate.evaluation import evaluate
 from sounding.statistics.pairwise import TESTS
 
@@ -1378,3 +1378,21 @@ def test_a_suffix_that_no_format_goes_by_and_a_missing_folder_are_refused_before
     status, _, err = call("no-such-qrels", "no-such-runs", "--pair", "a", "b", "--documents", "x.pdf")
     assert status == 2
     assert "--documents x.pdf: no format has the suffix '.pdf'" in err
+
+
+def test_the_headline_of_a_pair_says_what_more_judging_would_change(call: Call) -> None:
+    common = ("qrels.txt", "runs", "-m", "P@20", "--seed", "1", "--format", "json")
+    rows = sorted(json.loads(call(*common, "--holds")[1])["rows"], key=lambda row: row["sign_holds"])
+    assert rows[0]["sign_holds"] < 0.5 < rows[-1]["sign_holds"]
+    for run_a, run_b in ((row["run_a"], row["run_b"]) for row in (rows[0], rows[-1])):
+        plain = json.loads(call(*common, "--pair", run_a, run_b)[1])
+        body = json.loads(call(*common, "--pair", run_a, run_b, "--holds")[1])
+        (row,) = body["rows"]
+        assert "if more were judged" not in plain["headline"]
+        assert ("--documents" in plain["next"]) == ("--holds" in plain["next"])
+        assert "--holds" not in body["next"]
+        ahead, chance = row["sign_holds"], row["holds"]
+        behind = row["run_b"] if row["difference"] > 0 else row["run_a"]
+        assert (f"But {behind} would" in body["headline"]) == (ahead < 0.5)
+        shown = format_chance(1 - ahead if ahead < 0.5 else chance)
+        assert f"a chance of {shown}" in body["headline"]

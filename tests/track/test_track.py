@@ -293,6 +293,15 @@ def test_wrong_calls_and_files_are_refused_in_one_line(call: Call) -> None:
     check_refused(call("track", "h.parquet", "-o", "h.parquet"), 2, "overwrite an input")
 
 
+def test_after_changed_judgments_the_next_command_evaluates_the_last_commit_before_them(call: Call) -> None:
+    Path("x.txt").write_text("t1 Q0 yes 1 1 x\n")
+    for commit, grade in (("v1", 1), ("v2", 1), ("v3", 0)):
+        Path("qrels.txt").write_text(f"t1 0 yes {grade}\nt1 0 no 1\n")
+        status, out, _ = call("track", "h.parquet", "qrels.txt", "x.txt", "-m", "AP", "--commit", commit)
+        assert status == 0
+    assert out.splitlines()[-1] == "Next: sounding track h.parquet qrels.txt x.txt -m AP --commit v2"
+
+
 def test_a_chart_is_drawn(call: Call) -> None:
     slow_decline(Path("h.parquet"))
     status, out, err = call("track", "h.parquet", "--chart", "chart.svg")

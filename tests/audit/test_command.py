@@ -284,7 +284,7 @@ def test_charts_are_written_to_a_folder(call: Call, tmp_path: Path) -> None:
     )
     assert status == 0
     names = [
-        "added", "assessment", "growth", "judged-by-depth", "judged-shares", "leave-out",
+        "added", "assessment", "beyond", "growth", "judged-by-depth", "judged-shares", "leave-out",
         "leave-out-differences", "parts", "pool", "reinforcement", "ties", "unique-relevant", "without-judgments",
     ]  # fmt: skip
     assert sorted(path.stem for path in (tmp_path / "new" / "charts").iterdir()) == names

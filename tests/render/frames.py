@@ -212,6 +212,10 @@ EXAMPLES: dict[str, tuple[polars.DataFrame, set[str], dict[str, Any]]] = {  # fr
         polars.DataFrame({"run": ["a", "b"], "overlap": [0.2, 0.4], "assessment": [0.5, 0.6], "kind": ["x", "y"]}),
         {"kind"}, {},
     ),
+    "conclusions_beyond": (
+        polars.DataFrame({"measure": ["AP", "AP", "P", "P"], "k": [20, 50] * 2, "holds": [0.96, 0.9, 0.8, 0.7]}),
+        set(), {},
+    ),
     "added_runs": (
         polars.DataFrame({"run": ["a", "b"], "same_group": [0.02, 0.01], "other_groups": [0.001, 0.02], "kind": ["x", "y"]}),
         {"kind"}, {},

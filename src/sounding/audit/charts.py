@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from sounding.audit.beyond import depths_beyond, frame_of
 from sounding.audit.result import Audit
 from sounding.audit.sentences import ADDED
 from sounding.audit.tables import Extras, assessment_frame, known
 from sounding.core.lazy import alt, polars
 from sounding.core.text import plural, whole_percent
 from sounding.data.sources import plain_name
+from sounding.measures.cumulative import name_of
 from sounding.relevance.growth import expected_beyond
 from sounding.render import lines, style
 
@@ -89,6 +91,27 @@ def ties_and_values(
         ),
         f"What the rule for tied scores changes in {plural(frame['run'].n_unique(), 'run')}",
         [f"Kendall's {compared}." if compared else ""],
+    )
+
+
+@style.needs("measure", "k", "holds")
+def conclusions_beyond(frame: polars.DataFrame) -> style.Chart:
+    """Return the share of conclusions expected to stand at depths below the pool's, a line a measure.
+
+    Columns: `measure` (its family, the same at each depth), `k`, `holds` (0 to 1).
+    """
+    order = style.names(frame, "measure")
+    known = frame.with_columns(polars.col("holds").fill_nan(None))
+    domain = style.value_domain(known["holds"], from_zero=False, room=0.1, most=1.0)
+    values = lines.Values(
+        column="holds", title="conclusions expected to stand", domain=domain, format=style.PERCENT
+    )
+    x = style.depth_x(*style.span(frame), title="evaluation depth k, below the pool's (log scale)")
+    pane = lines.series_pane(known, x, values, "measure", order)
+    return style.titled(
+        pane.properties(width=style.COLUMN, height=style.COLUMN_HEIGHT),
+        "Conclusions about pooled runs below the pool's depth",
+        ["Forecast: the share that would be the same if pooled runs were judged that deep."],
     )
 
 
@@ -579,6 +602,11 @@ def audit_charts(audit: Audit, extras: Extras) -> Iterator[tuple[str, Callable[[
     yield "pool", lambda: pool_outcomes_by_depth(audit.outcomes().frame)
     several = [(name, one) for name, one in extras.others if one.has_pool]
     yield "growth", lambda: growth_by_depth(_growth(audit) if not several else _growths(audit, several))
+    forecast = [one for depth in depths_beyond(audit.runs) for one in audit.beyond(depth) if not one.reason]
+    if forecast and not audit.sampled:
+        families = [name_of(one.measure) for one in forecast]
+        below = frame_of(forecast).with_columns(measure=polars.Series(families, dtype=polars.String))
+        yield "beyond", lambda: conclusions_beyond(below)
     if audit.unique().counts().any():
         yield "unique-relevant", lambda: unique_relevant(audit.unique().frame)
     changes = (

@@ -12,7 +12,7 @@ from sounding.terminal.help import GroupedCommand
 
 CHART_FORMATS = ("html", "svg", "png", "pdf")
 SECTIONS = (
-    "pool", "runs", "topics", "growth", "deeper", "unique", "leave-out", "reinforcement", "added",
+    "pool", "runs", "topics", "growth", "deeper", "beyond", "unique", "leave-out", "reinforcement", "added",
     "ties", "assessment", "parts", "titles",
 )  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sounding.audit.added import OneMorePooled, added_runs
+from sounding.audit.beyond import DeeperEvaluation, deeper_evaluation
 from sounding.audit.coverage import (
     DeeperPool,
     Growth,
@@ -132,6 +133,11 @@ class AuditEvidence:
             ("leave_out", by),
             lambda: leave_out(self.runs, self.measures, by, self.remove, self.among, progress),
         )
+
+    def beyond(self, k: int, measures: tuple[Measure, ...] | None = None) -> list[DeeperEvaluation]:
+        """Return for each measure (None: all) how many conclusions about pooled runs at k would stand."""
+        wanted = measures or self.measures
+        return self._once(("beyond", k, wanted), lambda: deeper_evaluation(self.runs, wanted, k))
 
     def conclusions(self, run: int) -> NewRunConclusions:
         """Return which conclusions about a new run, by the first measure, would stand if more were judged."""

@@ -40,7 +40,7 @@ from sounding.terminal.options import (
 )
 
 IDLE_ELSEWHERE = {
-    "measures": ("runs", "topics", "leave-out"), "remove": ("topics", "leave-out"),
+    "measures": ("runs", "topics", "leave-out", "beyond"), "remove": ("topics", "leave-out"),
     "unique_among": ("topics", "unique", "leave-out"),
     "unjudged": ("runs", "topics", "leave-out", "ties", "assessment"),
     "missing": ("runs", "topics", "leave-out", "ties", "assessment"),
@@ -248,7 +248,7 @@ def _write(found: Audit, extras: Extras, wanted: Sequence[str], options: AuditOp
 
 
 SECTION_OF = {  # the sections to look at if a claim does not hold
-    "pooled runs": "pool", "below the pool": "runs", "recall": "growth",
+    "pooled runs": "pool", "deeper than the pool": "beyond", "below the pool": "runs", "recall": "growth",
     "runs like the pooled ones": "leave-out",
 }  # fmt: skip
 

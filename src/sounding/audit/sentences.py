@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sounding.audit.beyond import DeeperEvaluation
 from sounding.audit.leave_out import LeaveOutSummary
-from sounding.core.text import first_few, plural, whole_percent
+from sounding.core.text import first_few, join_names, plural, whole_percent
 from sounding.evaluate.result import FEW_TOPICS
 
 NAMED = 5  # topics, runs or documents in a statement
@@ -227,6 +228,45 @@ def below_the_pool(deepest: int, median: float, least: float, most: float, unjud
     )
 
 
+def deeper_rule(well: float, most: float, times: int) -> str:
+    """State the rule for comparing pooled runs deeper than they were pooled."""
+    return (
+        f"yes: {whole_percent(well)} or more of the conclusions (paired t tests of pooled runs) would stand if"
+        f" these ranks were judged; with care: {whole_percent(most)}; never better than for pooled runs; not"
+        f" tried below {times} times the pool depth"
+    )
+
+
+def compare_deeper(k: int | None, measure: str) -> str:
+    """Claim that pooled runs can be compared deeper than the pool, down to a depth if there is one."""
+    return f"Compare pooled runs below the pool, {f'down to rank {k:,}, ' if k else ''}by {measure}"
+
+
+def would_stand(found: Sequence[DeeperEvaluation]) -> str:
+    """Say how many conclusions would stand at each depth, the last one first; or why that is not known."""
+    if found[-1].reason:
+        return f"Whether its conclusions would stand after more judging is not known: {found[-1].reason}."
+    first, *others = found[::-1]
+    also = join_names([f"{whole_percent(one.holds)} by {one.measure}" for one in others])
+    return (
+        f"If judged so deep, {whole_percent(first.holds)} of {plural(first.pairs, 'conclusion')} would stand"
+        f"{f', {also}' if others else ''} (a forecast)."
+    )
+
+
+def beyond_headline(found: Sequence[DeeperEvaluation]) -> str:
+    """Answer how many conclusions by the first measure would stand at each depth; or why it is not known."""
+    known = [one for one in found if not one.reason]
+    if not known:
+        return f"Whether conclusions would stand after deeper judging is not known: {found[0].reason}."
+    first = [one for one in known if one.measure.name == known[0].measure.name]
+    shares = join_names([f"{whole_percent(one.holds)} by {one.measure}" for one in first])
+    return (
+        f"Of {plural(known[0].pairs, 'conclusion')} about pooled runs, {shares} would stand if the runs were"
+        " judged that deep (a forecast)."
+    )
+
+
 def recall_rule(small: float, large: float) -> str:
     """State the rule for comparing runs by measures of recall."""
     return (
@@ -372,6 +412,12 @@ RUN_COLUMNS = (
     " retrieved; documents per topic."
 )
 CHANGED_WITHOUT = "Changed without: groups without whose unique documents another run would be the best."
+BEYOND_COLUMNS = (
+    "Conclusions of a paired t test of each pair of pooled runs (alpha 0.05) from the judgments there are."
+    " Stand: the share expected to be the same if the top k of every pooled run were judged. Very likely: the"
+    " share with a chance of 95% or more. Forecasts of the relevance model; the documentation says how they"
+    " did where the truth is known."
+)
 GROWTH_COLUMNS = (
     "Means per topic: relevant and judged documents in a pool of this depth; relevant documents that are new"
     " at this depth; their share of all documents that are new there."

@@ -10,6 +10,7 @@ import numpy as np
 
 from sounding.audit import sentences
 from sounding.audit.added import FUSION
+from sounding.audit.beyond import depths_beyond, frame_of
 from sounding.audit.coverage import Growth
 from sounding.audit.leave_out import By, LeaveOutSummary, LeftOut
 from sounding.audit.parts import Parts
@@ -356,6 +357,23 @@ def _remaining(growth: Growth) -> list[str]:
     return [sentences.remaining(more, growth.end, within, len(growth.topics))]
 
 
+def beyond_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
+    """Return how many conclusions about pooled runs would stand below the pool's depth (Lu et al. 2016)."""
+    found = [one for k in depths_beyond(audit.runs) for one in audit.beyond(k)]
+    frame = frame_of(found)
+    text = {
+        "measure": "measure", "times": "pool depths", "unjudged": "unjudged documents", "pairs": "pairs",
+        "significant": "differ now", "holds": "stand", "very_likely": "very likely",
+    }  # fmt: skip
+    reasons = dict.fromkeys(one.reason for one in found if one.reason)
+    table = people(
+        frame, "Conclusions below the pool's depth that would stand (on extended evaluation, Lu et al. 2016)",
+        names=text, digits={"times": 1, "holds": 3, "very_likely": 3},
+        notes=[sentences.BEYOND_COLUMNS, *(f"Not known: {reason}." for reason in reasons)],
+    )  # fmt: skip
+    return AuditSection(headline=sentences.beyond_headline(found), frame=frame, tables=[table])
+
+
 def parts_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
     """Return what each part of the collection gave to the pool."""
     if extras.parts is None:
@@ -625,7 +643,7 @@ def assessment_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
 
 SECTIONS: Mapping[str, Builder] = {
     "pool": pool_section, "runs": runs_section, "topics": topics_section, "growth": growth_section,
-    "deeper": deeper_section,
+    "deeper": deeper_section, "beyond": beyond_section,
     "unique": unique_section, "leave-out": leave_out_section, "reinforcement": reinforcement_section,
     "added": added_section, "ties": ties_section, "assessment": assessment_section, "parts": parts_section,
     "titles": titles_section,
@@ -646,6 +664,7 @@ def sections(audit: Audit, extras: Extras) -> dict[str, Builder]:
     needed = {"parts": extras.parts is not None, "titles": extras.titles is not None}
     needed |= dict.fromkeys(OF_A_POOL, audit.has_pool)
     needed["deeper"] = audit.has_pool and audit.runs.reach > 1
+    needed["beyond"] = bool(depths_beyond(audit.runs)) and not audit.sampled
     return {name: builder for name, builder in SECTIONS.items() if needed.get(name, True)}
 
 

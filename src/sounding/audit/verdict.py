@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from sounding.audit import sentences
+from sounding.audit.beyond import TIMES, DeeperEvaluation, depths_beyond
 from sounding.audit.evidence import LADDER, AuditEvidence
 from sounding.audit.judged_runs import UNKNOWN_KIND, Flags
 from sounding.audit.new_runs import TOP
@@ -16,6 +17,7 @@ from sounding.audit.pseudo import assessed_at, assessment, average_precision
 from sounding.core.errors import DataError
 from sounding.core.text import natural_order
 from sounding.evaluate.result import FEW_RUNS, FEW_TOPICS
+from sounding.measures.cumulative import name_of
 from sounding.runs.pool import UNPOOLED, depth_by_topic
 from sounding.statistics.rank_correlation import kendall_tau
 
@@ -165,6 +167,7 @@ SMALL_CHANGE, LARGE_CHANGE = 2.0, 6.0
 SMALL_REMAINDER, LARGE_REMAINDER = 0.2, 0.5  # new relevant documents at twice the depth, by those known
 WELL_JUDGED, HALF_JUDGED = 0.9, 0.5  # shares of a run's first documents
 MOST_SAFE, HALF_SAFE = 0.95, 0.5  # shares of the conclusions about a new run that very likely stand
+WELL_STANDING, MOST_STANDING = 0.95, 0.8  # shares of the conclusions below the pool's depth that stand
 MOST_HOLED = 0.01  # of a pool's documents: more unjudged ones are no accident
 MOST_ABSENT = 0.5  # of the judged documents, from runs that are not here: leaving a group out misleads
 
@@ -172,7 +175,10 @@ MOST_ABSENT = 0.5  # of the judged documents, from runs that are not here: leavi
 def verdict(audit: AuditEvidence) -> list[Statement]:
     """Return what the collection is fit for, and what to beware of, most important first."""
     doubtful = audit.sampled or audit.strangers
-    return [*fitness(audit), *(remarks(audit) if doubtful else cautions(audit))]
+    first, *others = fitness(audit)
+    if doubtful:
+        return [first, *others, *remarks(audit)]
+    return [first, *_deeper(audit), *others, *cautions(audit)]
 
 
 def fitness(audit: AuditEvidence) -> list[Statement]:
@@ -272,6 +278,30 @@ def _below_the_pool(audit: AuditEvidence) -> Statement:
         answer=_no_better(own, _by_topics(audit)),
         rule=sentences.below_the_pool_rule(WELL_JUDGED, HALF_JUDGED), claim=claim,
         why=why + _few_topics(audit, own) + (sentences.UNLISTED if audit.only_relevant else ""),
+    )  # fmt: skip
+
+
+def _deeper(audit: AuditEvidence) -> Iterator[Statement]:
+    """Down to which depth below the pool's conclusions would stand; nothing if no list is deeper."""
+    seen: list[tuple[DeeperEvaluation, Answer]] = []
+    for k in reversed(depths_beyond(audit.runs)):  # the deepest first: it often answers for all
+        (one,) = audit.beyond(k, audit.measures[:1])
+        graded = _graded(1 - one.holds, 1 - WELL_STANDING, 1 - MOST_STANDING)
+        seen.append((one, _if_pooled(audit, graded)))
+        if seen[-1][1] in ("yes", "not known"):
+            break
+    if not seen:
+        return
+    best = next((pair for pair in seen if pair[1] == "with care"), seen[-1])
+    one, own = seen[-1] if seen[-1][1] == "yes" else best
+    answer = _no_better(own, _pooled_runs(audit).answer)
+    why = sentences.NO_GROWTH if audit.only_relevant else sentences.would_stand([one for one, _ in seen])
+    yield Statement(
+        about="deeper than the pool", answer=answer, figure="share of conclusions that stand",
+        value=one.holds if own != "not known" else np.nan,
+        rule=sentences.deeper_rule(WELL_STANDING, MOST_STANDING, TIMES[-1]),
+        claim=sentences.compare_deeper(one.k if answer != "no" else None, name_of(one.measure)),
+        why=why + (f" {sentences.NO_SURER_THAN_POOLED}" if answer != own else ""),
     )  # fmt: skip
 
 

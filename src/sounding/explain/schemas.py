@@ -298,7 +298,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             " unjudged relevant_missed nonrelevant_missed tied_share trec file average topic pool_depth"
             " judged_depth second_half to_come likely_to_come remaining last_depth best_run changed_without"
             " judge favored low high p p_adjusted new_documents new_judged k documents own same_group"
-            " other_groups most_raised most"
+            " other_groups most_raised most times pairs significant holds very_likely"
         ),
         patterns={RANKS: "n0 The judged share of the top documents, by depth.", "@|^[A-Z]": "n0 A measure."},
         own={
@@ -314,6 +314,11 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "added": "a Whose judged share rises with one more run in the pool: means by kind of run and k.",
             "documents": "n Documents that are judged only because of the run, or would be, for each topic.",
             "own": "n0 How much A_p@k of the run rises with it in the pool.",
+            "times": "n The depth, in units of the pool's.",
+            "unjudged": "n The share of documents, or the number, that was not judged.",
+            "significant": "i Pairs that differ significantly.",
+            "holds": "n0 The share of conclusions expected to stand after deeper judging; null: not known.",
+            "very_likely": "n0 The share of conclusions with a chance of 95% or more to stand.",
             "most_raised": "s0 The run of another group whose A_p@k rises most.",
             "most": "n0 By how much it rises.",
             "assessment": "an0 Rankings that need no judgments, by collection.",

@@ -45,7 +45,7 @@ ALL_ROWS = 1_000_000_000
 CHARTS_OF = {
     "runs": ("judged-by-depth", "judged-shares"), "growth": ("growth",), "unique": ("unique-relevant",),
     "leave-out": ("leave-out",), "reinforcement": ("reinforcement",), "added": ("added",),
-    "assessment": ("assessment",),
+    "beyond": ("beyond",), "assessment": ("assessment",),
 }  # fmt: skip
 CORRELATIONS = ("assessment", "reinforcement")  # parts of an audit
 PARTS_SHOWN = {

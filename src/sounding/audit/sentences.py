@@ -231,9 +231,9 @@ def below_the_pool(deepest: int, median: float, least: float, most: float, unjud
 def deeper_rule(well: float, most: float, times: int) -> str:
     """State the rule for comparing pooled runs deeper than they were pooled."""
     return (
-        f"yes: {whole_percent(well)} or more of the conclusions (paired t tests of pooled runs) would stand if"
-        f" these ranks were judged; with care: {whole_percent(most)}; never better than for pooled runs; not"
-        f" tried below {times} times the pool depth"
+        f"yes: {whole_percent(well)} or more of the conclusions (paired t tests of pooled runs) would stand"
+        f" if these ranks were judged; with care: {whole_percent(most)}; never better than for pooled runs;"
+        f" not tried below {times} times the pool depth"
     )
 
 

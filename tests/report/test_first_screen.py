@@ -519,7 +519,7 @@ def test_more_topics_cost_the_documents_of_both_runs(gather_files: Gather) -> No
     needed = int(screen.next_step.head.replace(",", "").split("about ")[1].split()[0])
     # Each of the 12 topics has the same two documents in the top 2 of both runs: 2 to judge in each new one.
     minutes = round((needed - 12) * 2 * 30 / 60)
-    assert screen.next_step.why.startswith(f"{needed - 12} more topics with about 2 judgments each: ")
+    assert screen.next_step.why.startswith(f"{needed - 12} more topics of about 2 judgments: ")
     assert minutes > 90
     assert f"about {round(minutes / 60)} hours" in screen.next_step.why
 
@@ -533,7 +533,7 @@ def test_topics_that_cost_more_than_a_week_are_not_asked_for(
     asked = first_screens(report)[0].next_step
     monkeypatch.setattr("sounding.report.first_screen.FEW_TOPICS", 12)
     documents = 2 * (int(asked.head.split("about ")[1].split()[0]) - 12)
-    for most, head in ((documents + 2, asked.head), (documents - 2, sentences.equal("a", "c"))):
+    for most, head in ((documents + 2, asked.head), (documents - 2, sentences.tie("a", "c"))):
         monkeypatch.setattr("sounding.report.first_screen.MOST_FOR_TOPICS", most)
         step = first_screens(report)[0].next_step
         assert step.head == head

@@ -723,7 +723,7 @@ class _Screen:
             fewest = needed.alone if alone else needed.corrected
             if present >= FEW_TOPICS and (fewest - present) * self._documents_each() > MOST_FOR_TOPICS:
                 why = f"{sentences.too_many_topics(fewest, alone=alone)} {self._cost(fewest)}"
-                return NextStep(head=sentences.equal(known.first, known.second), why=why)
+                return NextStep(head=sentences.tie(known.first, known.second), why=why)
             if alone:
                 head = sentences.more_topics(needed.alone, known.first, known.second, alone=True)
                 why = sentences.alone_why(needed.pairs, judged)

@@ -400,7 +400,12 @@ def cost_of_topics(topics: int, documents: float) -> str:
     """Give the cost of more topics; `documents`: unjudged ones that each brings in the top of both runs."""
     needed = max(1, round(topics * documents))
     each = max(1, round(documents))
-    return f"{plural(topics, 'more topic')} with about {plural(each, 'judgment')} each: {duration(needed)}."
+    return f"{plural(topics, 'more topic')} of about {plural(each, 'judgment')}: {duration(needed)}."
+
+
+def tie(first: str, second: str) -> str:
+    """Say that two runs should be reported as tied."""
+    return f"Report {first} and {second} as tied."
 
 
 def too_many_topics(needed: float, *, alone: bool) -> str:

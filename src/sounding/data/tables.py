@@ -236,7 +236,7 @@ class Qrels:
         if self.groups is None:
             rows = np.arange(len(topic) + 1)
             return replace(self, intents=IntentGrades(rows, topic, self.grades))
-        _, name = np.unique(np.array(self.groups.texts(), object), return_inverse=True)
+        _, name = np.unique(digests(self.groups.words()), return_inverse=True)
         _, intent = np.unique(topic * (int(name.max(initial=0)) + 1) + name, return_inverse=True)
         later, earlier = repeated_rows(self.pair_keys(), self.docs)
         first = np.arange(len(self.docs))
@@ -246,7 +246,7 @@ class Qrels:
         starts = np.append(np.searchsorted(first[order], np.unique(first)), len(order))
         part = None
         if self.parts is not None:
-            _, part = np.unique(np.array(self.parts.texts(), object), return_inverse=True)
+            _, part = np.unique(digests(self.parts.words()), return_inverse=True)
             part = part[order]
         return replace(united, intents=IntentGrades(starts, intent[order], self.grades[order], part))
 

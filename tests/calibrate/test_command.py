@@ -166,9 +166,9 @@ def test_compare_shows_the_chances_beside_every_pair(compare: Call) -> None:
 
 def test_compare_tells_people_what_holds_means(compare: Call) -> None:
     status, out, _ = compare("-m", "AP", "--holds")
-    text = out.replace("\n", " ")
+    text = " ".join(out.split())
     assert status == 0
-    assert "  holds   sign  advice" in out
+    assert "holds sign" in text
     assert "once the first 100 documents of every run are judged" in text
     assert "100 draws, seed 0." in text
 

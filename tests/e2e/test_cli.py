@@ -918,7 +918,7 @@ def test_what_the_info_file_and_the_runs_do_not_share_is_said(call: Call) -> Non
     (place / "other.tsv").write_text("\n".join(line.replace(names[0], "nobody") for line in lines))
     given = (str(place / "qrels.txt"), str(place / "runs"), "-m", "AP")
     commands = (
-        ("compare", *given, "--notes"), ("depth", *given), ("audit", *given),
+        ("compare", *given, "--notes"), ("depth", *given, "--notes"), ("audit", *given),
         ("evaluate", *given, "--pool-depth", "3"),
     )  # fmt: skip
     for command in commands:

@@ -20,9 +20,8 @@ class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
     runs: tuple[str, ...] = declare.runs
     measures: tuple[str, ...] = declare.measures("Check results by measure M; repeatable.", default=("AP",))
     scenarios: tuple[str, ...] = declare.texts(
-        "Hide judgments by pool:D, groups:R, sample:R, mtc:N, rank:N, draw:N or runs:N, or several joined by"
-        " +; repeatable; default: pool:10, pool:5, pool:10+groups:0.5 and sample:0.1 (with --labels or"
-        " --claim estimate alone: draw:150, draw:300 and draw:600).",
+        "Hide judgments by pool:D, groups:R, sample:R, mtc:N, rank:N, draw:N, runs:N, or several joined by +;"
+        " repeatable; default: four of these, or three draws.",
         metavar="H",
         spelled="--hide",
     )

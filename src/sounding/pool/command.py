@@ -30,7 +30,7 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
         metavar="S",
     )
     method: str | None = declare.choice(
-        ("paper",), "For mtc, use the prior 0.5 and the selection of Carterette et al. (2006)."
+        ("paper",), "Use the prior 0.5 and the selection of Carterette et al. (2006) for mtc."
     )
     budget: int | None = declare.count(
         "List the N documents to judge next; judged ones do not count.", metavar="N"

@@ -121,7 +121,7 @@ def test_whatever_is_written_markup_comes_back_harmless(text: str) -> None:
 
 def test_a_very_long_document_is_cut_and_says_so() -> None:
     text = render_text("x" * (documents.MOST_CHARACTERS + 1), "")
-    assert text.endswith('<p class="cut">Cut off here: this page shows 500,000 of 500,001 characters.</p>')
+    assert text.endswith("200,000 of 200,001 characters</span></p>")
 
 
 # ---- titles
@@ -211,7 +211,7 @@ def test_a_text_that_begins_like_a_tag_and_never_ends_it_is_shown(text: str) -> 
 
 
 def test_markup_that_nests_without_end_is_shown_as_text() -> None:
-    deep = "<div>" * 90_000 + "<b>bold</b> &amp; plain" + "</div>" * 10
+    deep = "<div>" * 30_000 + "<b>bold</b> &amp; plain" + "</div>" * 10
     found = render_text(f"<html><body>{deep}", "bold")
     assert "<div><div>" not in found
     assert "<b>" not in found

@@ -24,7 +24,7 @@ from sounding.judge.organizing import guide_of
 from sounding.judge.project import digest_of
 from sounding.judge.records import AssessorProgress, Receipt, Seen, StandingJudgment, Topic, User
 from sounding.judge.store import Store
-from sounding.judge.texts import render_document, split_title
+from sounding.judge.texts import render_document, render_part, split_title
 
 GONE = "this is not one of your topics; an organizer may have dropped it or assigned it to others"
 
@@ -225,6 +225,26 @@ def document(
     if query:
         here.project.store.log_opening(who.pseudonym, topic, query, doc)
     return shown_document(here, doc, f"{words_of(asked)} {query}", _standing(here, who, topic, doc))
+
+
+MorePlaces = Annotated[int, Query(ge=1, le=MOST_PLACES * 100, description="`data-more` of the button")]
+
+
+@judging.get("/text")
+def more_text(
+    here: web.Here, who: web.Assessor, topic: TopicId, doc: messages.DocId, first: MorePlaces
+) -> messages.TextPart:
+    """Return a further part of a long document."""
+    asked = own_topic(here.project.store, who, topic)
+    existing(here, who, topic, doc)
+    return text_part(here, asked, doc, first)
+
+
+def text_part(here: web.Context, topic: Topic, doc: str, first: int) -> messages.TextPart:
+    """Return the part of a document that begins at a character."""
+    found = here.project.corpus.document(doc)
+    text = "" if found is None else split_title(found)[1]
+    return messages.TextPart(html=render_part(text, words_of(topic), min(first, len(text))))
 
 
 @judging.post("/judge")

@@ -69,6 +69,12 @@ class ShownDocument(Message):
     comment: str
 
 
+class TextPart(Message):
+    """A further part of a long document."""
+
+    html: str = Field(description="safe HTML; a button with `data-more` follows if there is still more")
+
+
 class Coming(Message):
     """Number of documents that you still have to judge in a topic."""
 

@@ -8,7 +8,17 @@ from typing import Annotated
 from fastapi import Query
 
 from sounding.judge import messages, organizing
-from sounding.judge.api import at_hand, checked_grade, problems, recorded, routes, seen_of, with_comment
+from sounding.judge.api import (
+    MorePlaces,
+    at_hand,
+    checked_grade,
+    problems,
+    recorded,
+    routes,
+    seen_of,
+    text_part,
+    with_comment,
+)
 from sounding.judge.auth import RefusedError
 from sounding.judge.records import MOST_EVENTS, Receipt, Topic, User
 from sounding.judge.review import (
@@ -144,6 +154,22 @@ def next_documents(
     asked = _topic(here, sample, topic)
     docs = _open_documents(sample, topic, count, later)
     return at_hand(here, asked, docs, have, coming(sample, topic), len(sample.graded(topic)))
+
+
+@audits.get("/text")
+def more_text(
+    here: Here,
+    expert: Organizer,
+    audit: Annotated[int, Query(ge=1, le=MOST_EVENTS, description="number of the audit")],
+    topic: Annotated[messages.Id, Query(description="a topic of the sample")],
+    doc: messages.DocId,
+    first: MorePlaces,
+) -> messages.TextPart:
+    """Return a further part of a long document of the sample."""
+    sample = audited(here, expert, audit)
+    if (topic, doc) not in sample.drawn:
+        raise RefusedError(400, NOT_DRAWN)
+    return text_part(here, _topic(here, sample, topic), doc, first)
 
 
 @audits.post("/judge")

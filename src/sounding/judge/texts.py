@@ -19,6 +19,7 @@ from sounding.data.corpus import IDS, TITLES, Document, Element, element, has_do
 from sounding.data.finding import find_files_below
 from sounding.data.sources import Content, unpacker
 from sounding.judge.ids import wrong_doc
+from sounding.judge.layout import lay_out
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # inside of [...]
 # Thai, Lao, Myanmar, Khmer, kana, Han, Hangul: no blanks between words, or endings that stick to them.
@@ -115,7 +116,7 @@ def _heading(text: str) -> tuple[str, str]:
     return (line, rest.strip("\n")) if 0 < len(line) <= LONGEST and rest.strip() else ("", text)
 
 
-MOST_CHARACTERS = 500_000  # of a document that are shown
+MOST_CHARACTERS = 200_000  # of a document that are shown at a time
 SHORTEST = 3  # letters of a word that is marked, in scripts that have blanks between words
 LONGEST_EXACT = 3  # letters of a word that is marked only where it stands alone; longer ones with any ending
 
@@ -165,30 +166,51 @@ def render_document(document: Document, query: str) -> tuple[str, str]:
 
 
 def render_text(text: str, query: str, title: str = "") -> str:
-    """Return a text as safe HTML with the words of a query highlighted, whatever the text contains.
+    """Return the first part of a text as safe HTML with the words of a query highlighted.
 
-    A first HTML heading that repeats the title is left out, because the page already shows the title.
+    A first HTML heading that repeats the title is left out, because the page already shows the title. After
+    a long text follows a button to show more.
     """
-    cut = text[:MOST_CHARACTERS]
-    words = _pattern(query)
-    if not is_html(cut):
-        body = _paragraphs(cut, words)
+    return render_part(text, query, 0, title)
+
+
+def render_part(text: str, query: str, first: int, title: str = "") -> str:
+    """Return the part of a text that begins at a character, whatever the text contains."""
+    end = end_of_part(text, first)
+    part, words = text[first:end], _pattern(query)
+    if not is_html(text):
+        body = lay_out(part, lambda piece: _highlight(piece, words))
+    elif nests_deeply(part):
+        body = lay_out(plain(f"<div>{part}"), lambda piece: _highlight(piece, words))
     else:
-        body = _paragraphs(plain(cut), words) if nests_deeply(cut) else _cleaned(cut, words, title)
-    if len(text) > len(cut):
-        body += f'<p class="cut">Cut off here: this page shows {len(cut):,} of {len(text):,} characters.</p>'
+        body = _cleaned(part, words, title if first == 0 else "")
+    if end < len(text):
+        body += (
+            f'<p class="cut"><button type="button" data-more="{end}">Show more</button>'
+            f' <span class="faint">{end:,} of {len(text):,} characters</span></p>'
+        )
     return body
+
+
+def end_of_part(text: str, first: int) -> int:
+    """Return where a part of a long text ends: at a paragraph, a line or a word, but never within a tag."""
+    end = first + MOST_CHARACTERS
+    if end >= len(text):
+        return len(text)
+    part = text[first:end]
+    if is_html(text):
+        tag = part.rfind("<")
+        return first + tag if tag > max(0, part.rfind(">")) else end
+    for sign in ("\n\n", "\n", " "):
+        place = part.rfind(sign, MOST_CHARACTERS // 2)
+        if place >= 0:
+            return first + place + len(sign)
+    return end
 
 
 def highlight(text: str, query: str) -> str:
     """Return a text as HTML with the words of a query highlighted."""
     return _highlight(text, _pattern(query))
-
-
-def _paragraphs(text: str, words: re.Pattern[str] | None) -> str:
-    """Wrap every paragraph in an element of its own, so that each finds its writing direction."""
-    parts = [part for part in re.split(r"\n\s*\n", text.replace("\r\n", "\n")) if part.strip()]
-    return "".join(f'<p dir="auto">{_highlight(part.strip(chr(10)), words)}</p>' for part in parts)
 
 
 def _cleaned(text: str, words: re.Pattern[str] | None, title: str) -> str:

@@ -6,6 +6,7 @@ import { keepTyped, typed } from "./comments.js";
 import { day, note, pace, unnote } from "./day.js";
 import { every, find, make, notice, put, sentence } from "./page.js";
 import { forget, hooks, isOurs, isUndo, keep, refused, send, showWaiting, signInAgain, unsent } from "./queue.js";
+import { focusTerms, jump, read } from "./reading.js";
 import { post, request, SLOW, spoken } from "./server.js";
 
 const AHEAD = 6; // documents to hold: the one in view, and five for a time without a connection
@@ -142,6 +143,7 @@ function show(focus = true) {
   if (present?.doc !== inView) [inView, since] = [present?.doc, performance.now()];
   if (present && !present.missing) find("#text").innerHTML = present.html; // escaped or cleaned by the server
   else find("#text").replaceChildren(...content(present));
+  read();
   offer(Boolean(present));
   showControls(present);
   const before = present?.judged ? "" : comments.get(present?.doc); // an undone change brings its own comment
@@ -164,6 +166,28 @@ function showLoading() {
   find("details.comment").open = false;
   clock.turn(performance.now());
 }
+
+find("#text").addEventListener("click", async ({ target }) => {
+  const { more } = target.dataset;
+  const [present] = documents;
+  if (!more || !present) return;
+  target.disabled = true;
+  try {
+    const asked = new URLSearchParams({ topic, doc: present.doc, first: more, ...sample });
+    const { html } = await request(`${api}/text?${asked}`);
+    const known = texts.get(present.doc);
+    const end = present.html.lastIndexOf('<p class="cut">');
+    const whole = present.html.slice(0, end) + html;
+    if (known) known.html = whole;
+    documents = documents.map((one) => (one.doc === present.doc ? { ...one, html: whole } : one));
+    if (documents[0]?.doc !== present.doc) return;
+    target.closest(".cut").outerHTML = html; // escaped or cleaned by the server
+    read();
+  } catch (problem) {
+    target.disabled = false;
+    notice(sentence(problem.message));
+  }
+});
 
 // ---- loading documents
 
@@ -418,13 +442,22 @@ function sayUnknown(key) {
 document.addEventListener("keydown", (event) => {
   const field = event.target.closest("input, textarea, select, [contenteditable]");
   if (event.key === "Escape" && field) find("#document").focus({ preventScroll: true });
+  if (event.key === "Enter" && field?.id === "terms") {
+    event.preventDefault();
+    find("#document").focus({ preventScroll: true });
+    return say(jump(1));
+  }
   const ofTheBrowser = event.ctrlKey || event.altKey || event.metaKey;
   if (field || event.repeat || event.isComposing || ofTheBrowser || find("dialog[open]")) return;
   const key = keyOf(event);
   if (key === "?" || key === "؟") {
     event.preventDefault();
-    find("#keys").showModal();
-    return;
+    return find("#keys").showModal();
+  }
+  const aid = { n: () => say(jump(1)), p: () => say(jump(-1)), f: focusTerms }[key];
+  if (aid) {
+    event.preventDefault();
+    return aid();
   }
   if (key === "c") {
     if (comment.disabled) return;

@@ -42,6 +42,27 @@ def test_line_ends_that_mean_something_stay(text: str) -> None:
     assert reflow(text) == text
 
 
+def test_a_heading_an_author_and_indented_paragraphs_stay_apart() -> None:
+    """As in the abstracts of the Cranfield collection."""
+    text = (
+        "brenckman,m.\nj. ae. scs. 25, 1958, 324.\nexperimental investigation of the aerodynamics of a\nwing in a slipstream .\n"
+        "  an experimental study of a wing in a propeller slipstream was\nmade in order to determine the spanwise distribution .\n"
+        "  the comparative span loading curves, together with\nsupporting evidence, showed that ."
+    )
+    assert [line.split()[0] for line in reflow(text).split("\n")] == [
+        "brenckman,m.",
+        "j.",
+        "experimental",
+        "an",
+        "the",
+    ]
+
+
+def test_verses_keep_their_lines() -> None:
+    text = "The sea is calm tonight and all the ships at anchor\nLie still as whales that hear no noise from the shore\nAnd nothing moves."
+    assert reflow(text) == text
+
+
 def test_words_that_were_divided_at_a_hyphen_and_scripts_without_blanks_get_none() -> None:
     text = WRAPPED.replace("change\ntheir", "change well-\nknown")
     assert "well-known" in reflow(text)

@@ -9,14 +9,13 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from html import escape
-from itertools import pairwise
 from textwrap import dedent
 from typing import Any
 
 Mark = Callable[[str], str]
 
 NARROWEST, WIDEST = 40, 130  # characters of the longest line of a paragraph that was wrapped
-RAGGED = 0.55  # of the longest line: what every other line but the last has at least
+RAGGED = 0.7  # of the longest line: what a line has at least that was wrapped
 DEEPEST = 12  # fields within each other
 _FENCE = re.compile(r"^ {0,3}(```|~~~)[^\n]*\n.*?^ {0,3}\1[ \t]*$", re.MULTILINE | re.DOTALL)
 _APART = re.compile(r"[^\s]\s*(?:\t| {3,})\s*[^\s]")  # columns
@@ -65,19 +64,21 @@ def is_preformatted(text: str) -> bool:
 
 
 def reflow(text: str) -> str:
-    """Return a paragraph in one line if an editor or a mailer wrapped it; otherwise unchanged."""
-    lines = [line.strip() for line in text.split("\n")]
+    """Return a paragraph without the line ends that an editor or a mailer put in; unchanged if it has none.
+
+    Short lines, indented lines, items of a list and verses (every line begins with a capital) stay.
+    """
+    raw = dedent(text).split("\n")
+    lines = [line.strip() for line in raw]
     longest = max(map(len, lines))
-    wrapped = (
-        len(lines) > 2 or (len(lines) == 2 and len(lines[0]) >= len(lines[1]) and longest >= 60)
-    ) and NARROWEST <= longest <= WIDEST
-    even = all(len(line) >= RAGGED * longest for line in lines[:-1])
-    if not (wrapped and even) or any(map(_ITEM.match, lines[1:])):
+    verse = len(lines) > 2 and all(line[:1].isupper() for line in lines)
+    if not NARROWEST <= longest <= WIDEST or verse:
         return text
     joined = lines[0]
-    for before, after in pairwise(lines):
+    for before, after, indented in zip(lines, lines[1:], raw[1:], strict=False):
+        wrapped = len(before) >= RAGGED * longest and not indented[:1].isspace() and not _ITEM.match(after)
         tight = before.endswith("-") or (_NO_BLANKS.match(before[-1:]) and _NO_BLANKS.match(after))
-        joined += after if tight else f" {after}"
+        joined += ("" if tight else " ") + after if wrapped else f"\n{after}"
     return joined
 
 

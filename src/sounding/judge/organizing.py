@@ -254,6 +254,7 @@ def staffing_note(engine: Engine) -> str:
     if not short:
         return ""
     people = {topic: f"{count} of {wanted}" if count else "nobody" for topic, count in short.items()}
+    people = dict(sorted(people.items(), key=lambda one: natural_order(one[0])))
     topics = [f"{topic} ({who})" for topic, who in people.items()]
     whose = "topic" if len(topics) == 1 else "topics"
     remedy = (

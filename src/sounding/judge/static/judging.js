@@ -54,7 +54,7 @@ function showCount() {
     if (firsts.has(content.key)) return sum + 1;
     return shown && firsts.has(of) ? sum - 1 : sum;
   }, 0);
-  find("#count").textContent = judged + ahead;
+  find("#count").textContent = (judged + ahead).toLocaleString("en");
   showProgress(ahead);
 }
 
@@ -178,7 +178,7 @@ find("#text").addEventListener("click", async ({ target }) => {
     const known = texts.get(present.doc);
     const end = present.html.lastIndexOf('<p class="cut">');
     const whole = present.html.slice(0, end) + html;
-    if (known) known.html = whole;
+    if (known) Object.assign(known, { html: whole, isLonger: true });
     documents = documents.map((one) => (one.doc === present.doc ? { ...one, html: whole } : one));
     if (documents[0]?.doc !== present.doc) return;
     target.closest(".cut").outerHTML = html; // escaped or cleaned by the server
@@ -193,7 +193,7 @@ find("#text").addEventListener("click", async ({ target }) => {
 
 function remember(list) {
   return list.map((one) => {
-    if (one.html !== null || one.missing) texts.set(one.doc, one);
+    if ((one.html !== null || one.missing) && !texts.get(one.doc)?.isLonger) texts.set(one.doc, one);
     const known = texts.get(one.doc);
     return { ...known, ...one, heading: known?.heading ?? "", html: known?.html ?? null };
   });

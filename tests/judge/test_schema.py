@@ -140,7 +140,7 @@ def test_the_description_says_what_there_is(project: Project) -> None:
         "/api/undo", "/api/at-work", "/api/judgments", "/api/search", "/api/live", ENDLESS, "/api/export/{name}",
         "/api/organize/topics", "/api/organize/status", "/api/organize/assign", "/api/organize/share-out", "/api/organize/order",
         "/api/organize/settings", "/api/organize/instructions", "/api/organize/differences", "/api/audit/draw", "/api/audit/next", "/api/audit/judge",
-        "/api/audit/undo",
+        "/api/audit/undo", "/api/audit/text", "/api/text",
     }  # fmt: skip
     for path, acts in described["paths"].items():
         for act in acts.values():

@@ -148,6 +148,21 @@ def test_labels_of_other_documents_are_refused() -> None:
         check({"99": {"x": 1}})
 
 
+def test_favor_sums_over_the_documents_of_each_topic() -> None:
+    frame, lists = whole_frame("gpt-4")
+    form = form_of(parse("P(rel=2)@10"), prepare(frame.judgments, DEFAULT_POLICIES).judgments)
+    values, contrast, generosity = favor_by_topic(frame, lists, form, 3)
+    topic = np.repeat(np.arange(lists.topics), frame.table.sizes)
+    grade = np.empty(frame.size)
+    grade[frame.sample.doc] = frame.grades
+    known = ~np.isnan(frame.labels[0])
+    for run in (0, 5):
+        beyond = contrast[run] - [contrast[run, known & (grade == own)].mean() for own in grade]
+        for number in (0, lists.topics - 1):
+            own = known & (topic == number)
+            assert values[run, number] == pytest.approx((beyond * generosity)[own].sum() * lists.topics)
+
+
 def fair(draws: int) -> float:
     """The share of shuffles within grades, a judge fair by construction, in which some run is accused."""
     frame, lists = whole_frame("gpt-4")

@@ -15,6 +15,7 @@ from tests.estimate.replays import replay_topics, topic_values
 import sounding
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
+from sounding.estimate import by_topic
 from sounding.estimate.by_topic import (
     equal_topics,
     estimate_topics,
@@ -69,6 +70,11 @@ def test_all_topics_judged_is_the_value_itself() -> None:
     assert own.means == pytest.approx(TRUE.mean(axis=1))
     assert own.values() == pytest.approx(TRUE)
     assert (own.covariance() == 0).all()
+
+
+def test_nothing_is_predicted_where_all_topics_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(by_topic, "shrunken_coefficients")  # one fit for each topic: slow for many
+    assert estimate_topics(LABELED, np.arange(7), TRUE).predicted == pytest.approx(TRUE)
 
 
 def test_coefficients_are_shrunken_by_their_errors() -> None:

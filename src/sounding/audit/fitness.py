@@ -348,9 +348,9 @@ def favor_by_topic(
     generosity[doc] = promised - (promised @ share)[grade]
     centered = contrast[:, doc] - (contrast[:, doc] @ share)[:, grade]
     topic = np.repeat(np.arange(lists.topics), frame.table.sizes)[doc]
-    by_topic = np.zeros((len(doc), lists.topics))
-    by_topic[np.arange(len(doc)), topic] = generosity[doc] / chance * lists.topics
-    return centered @ by_topic, contrast, generosity
+    each = centered * (generosity[doc] / chance * lists.topics)
+    by_topic = np.array([np.bincount(topic, row, lists.topics) for row in each])
+    return by_topic, contrast, generosity
 
 
 def _favor(

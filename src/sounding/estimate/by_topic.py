@@ -144,33 +144,36 @@ def estimate_topics(labeled: Floats, judged: Places, truth: Floats) -> TopicEsti
     How hard a topic is for all runs, and how runs differ on it, have coefficients of their own.
     """
     topics = labeled.shape[2]
-    predicted, own = np.zeros((len(truth), topics)), np.zeros_like(truth)
-    if len(labeled):
+    predicted = np.zeros((len(truth), topics))
+    if len(judged) == topics:
+        predicted[:, judged] = truth
+    elif len(labeled):
         centered = labeled - labeled.mean(axis=2, keepdims=True)
         hard = centered.mean(axis=1, keepdims=True)
         # A topic is one observation of how hard it is: too few for a coefficient of each judge.
         features = hard.mean(axis=0, keepdims=True), centered - hard
+        own = np.zeros_like(truth)
+        means = [np.zeros(len(feature)) for feature in features]
         for place, topic in enumerate(judged.tolist()):
             others = np.delete(np.arange(len(judged)), place)
-            guess = _predict_topics(features, judged[others], truth[:, others])
-            own[:, place] = guess[:, topic]
-            predicted += guess / len(judged)
-    predicted[:, judged] = own
+            found = _coefficients([feature[:, :, judged[others]] for feature in features], truth[:, others])
+            for mean, one, feature in zip(means, found, features, strict=True):
+                own[:, place] += one @ feature[:, :, topic]
+                mean += one / len(judged)
+        for mean, feature in zip(means, features, strict=True):
+            predicted += np.tensordot(mean, feature, 1)
+        predicted[:, judged] = own
     return TopicEstimates(
-        topics=topics, predicted=predicted, judged=judged, truth=truth, error=truth - own
+        topics=topics, predicted=predicted, judged=judged, truth=truth, error=truth - predicted[:, judged]
     )  # fmt: skip
 
 
-def _predict_topics(features: tuple[Floats, Floats], judged: Places, truth: Floats) -> Floats:
-    """(run, topic): Predict how far the values of every topic are from the runs' means, from these topics."""
+def _coefficients(features: Sequence[Floats], truth: Floats) -> tuple[Floats, Floats]:
+    """Return coefficients of both features of these topics for how far values are from the runs' means."""
     known = truth - truth.mean(axis=1, keepdims=True)
     together = known.mean(axis=0, keepdims=True)
-    guess: Floats = np.zeros((len(truth), features[0].shape[2]))
-    for feature, target in zip(features, (together, known - together), strict=True):
-        part = feature[:, :, judged]
-        part = part - part.mean(axis=2, keepdims=True)
-        guess = guess + np.tensordot(shrunken_coefficients(part, target), feature, 1)
-    return guess
+    hard, apart = (feature - feature.mean(axis=2, keepdims=True) for feature in features)
+    return shrunken_coefficients(hard, together), shrunken_coefficients(apart, known - together)
 
 
 def shrunken_coefficients(features: Floats, target: Floats) -> Floats:

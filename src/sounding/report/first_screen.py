@@ -683,7 +683,8 @@ class _Screen:
     def _part_of(self, runs: list[int], pair: list[int], depth: int, documents: int) -> NextStep:
         """Judge what fits into a day's work: fewer runs, fewer ranks, or the first documents only."""
         choices = [(pair, depth), *((pair, shallower) for shallower in range(depth - 1, 0, -1))]
-        rest = sentences.all_of_them(documents, [self.scores.runs[run] for run in runs], depth)
+        others = [] if sorted(runs) == sorted(pair) else [self.scores.runs[run] for run in runs]
+        rest = sentences.all_of_them(documents, others, depth)
         for chosen, ranks in choices:
             count = self._unjudged(chosen, ranks)
             if 0 < count <= MOST_DOCUMENTS:

@@ -416,7 +416,7 @@ def too_many_topics(needed: float, *, alone: bool) -> str:
 
 def about(number: float) -> str:
     """Give an estimated number of topics."""
-    return f"≈\N{NO-BREAK SPACE}{number:,.0f}" if number <= 1000 else "more than 1,000"
+    return f"≈\N{NO-BREAK SPACE}{number:,.0f}" if number <= 1000 else "more than\N{NO-BREAK SPACE}1,000"
 
 
 def topics_to_separate(alone: float, corrected: float, present: int) -> str:
@@ -462,8 +462,9 @@ def judged_share(depth: int, before: float, after: float) -> str:
 
 
 def all_of_them(documents: int, runs: Sequence[str], depth: int) -> str:
-    """Give the cost of judging everything."""
-    return f"Judging the top {depth} of {names_of(runs)} completely takes {duration(documents)}."
+    """Give the cost of judging everything; no runs: those that were just named."""
+    which = f"the top {depth} of {names_of(runs)}" if runs else f"their top {depth}"
+    return f"Judging {which} completely takes {duration(documents)}."
 
 
 def more_topics(needed: float, first: str, second: str, *, alone: bool = False) -> str:

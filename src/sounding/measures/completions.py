@@ -159,15 +159,22 @@ class _DrawPart:
     def _ranking(self, run: int, every: bool) -> Ranking:
         lists = self.regrading.retrieved.lists[run]
         column = self.column[lists]
-        topic, place = ((column != NONE) & (every | self.relevant[column])).nonzero()
-        drawn = self.grades[:, column[topic, place]]
-        draw, at = np.ones_like(drawn, np.bool_).nonzero() if every else drawn.nonzero()
+        (listed,) = ((column != NONE) & (every | self.relevant[column])).ravel().nonzero()
+        topic, place = np.divmod(listed, max(lists.shape[1], 1))
+        drawn = self.grades.take(column.ravel()[listed], axis=1)
+        # NumPy is several times slower along two axes.
+        chosen = np.ones_like(drawn, np.bool_) if every else drawn != 0
+        (at,) = chosen.ravel().nonzero()
+        grade = drawn.ravel().take(at)
+        draw = np.repeat(np.arange(len(drawn)), np.count_nonzero(chosen, axis=1))
+        at -= draw * len(listed)
         length = np.tile(np.count_nonzero(lists != NONE, axis=1), len(self.grades))
         none = np.empty(0, np.int64)
         ranking = Ranking(
             run=self.regrading.runs[run], judgments=self.judgments[every],
-            topic=draw * self.topics + topic[at], rank=place[at] + 1, grade=self.scale[drawn[draw, at]],
-            retrieved=length, missing=length == 0, pooled_topic=none, pooled_rank=none,
+            topic=draw * self.topics + topic.take(at), rank=(place + 1).take(at),
+            grade=self.scale.take(grade), retrieved=length, missing=length == 0,
+            pooled_topic=none, pooled_rank=none,
             old_recall_points=self.regrading.policies.compat == "trec_eval-9",
         )  # fmt: skip
         depth = self.regrading.policies.depth

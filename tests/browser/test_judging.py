@@ -162,7 +162,7 @@ def test_keys_do_not_grade_a_document_without_a_text(site: Site, visit: Visit) -
     before = len(judgments(site, 0))
     page = visit("ann", "/judge?topic=MB001")
     assert shown(page) == "gone-from-corpus"
-    assert page.is_disabled("[data-key='1']")
+    assert page.is_disabled("[data-grade='1.0']")
     page.keyboard.press("1")
     page.keyboard.press("x")
     assert judgments(site, before + 1)[before:] == [("gone-from-corpus", None)]
@@ -209,7 +209,7 @@ def test_a_topic_that_is_finished_says_so(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001")
     page.wait_for_selector("#text .onward")
     page.keyboard.press("1")
-    assert page.is_disabled("[data-key='1']")
+    assert page.is_disabled("[data-grade='1.0']")
     assert page.is_hidden(".grades")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.browser.conftest import Site, Visit, until
-from tests.browser.judging_page import judgments, press, shown
+from tests.browser.judging_page import all_sent, judgments, press, shown
 
 TYPE = """(event) => document.body.dispatchEvent(
   new KeyboardEvent("keydown", { bubbles: true, cancelable: true, ...event })
@@ -71,3 +71,53 @@ def test_a_question_mark_shows_the_keys_and_nothing_is_graded_behind_them(site: 
     page.wait_for_selector("#keys:not([open])", state="attached")
     press(page, "0")
     assert judgments(site, 1) == [(first, 0)]
+
+
+def choose(page: Any, **keys: str) -> None:
+    """Choose keys in the dialog, without saving."""
+    page.keyboard.press("?")
+    page.click("#change-keys")
+    for name, key in keys.items():
+        page.focus(f"#keys input[data-name='{name.replace('_', '-')}']")
+        page.keyboard.press(key)
+
+
+def test_keys_that_a_person_chose_stay_and_are_shown(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    choose(page, grade_1="j", cannot="q", undo="1")
+    page.click("#keys button.main")
+    assert page.text_content("[data-grade='1.0'] kbd") == "j"
+    assert page.get_attribute("[data-do='undo']", "aria-keyshortcuts") == "1"
+    second = press(page, "j")
+    third = press(page, "q")
+    all_sent(page)
+    assert press(page, "1") == second  # which takes back the last one
+    press(page, "q")
+    page.keyboard.press("x")
+    assert "x is not a key of this page" in page.text_content("#status")
+    page.reload()
+    assert shown(page) == third
+    press(page, "j")
+    assert judgments(site, 4) == [(first, 1), (second, None), (second, None), (third, 1)]
+    page.keyboard.press("?")
+    page.click("#change-keys")
+    page.click("#default-keys")
+    page.click("#keys button.main")
+    fourth = shown(page)
+    press(page, "1")
+    assert judgments(site, 5)[-1] == (fourth, 1)
+
+
+def test_two_actions_cannot_have_one_key(site: Site, visit: Visit) -> None:
+    page = visit("ann", "/judge?topic=MB001")
+    first = shown(page)
+    choose(page, skip="0")
+    page.click("#keys button.main")
+    assert page.is_visible("text=The key 0 is there twice.")
+    page.keyboard.press("Escape")
+    press(page, "0")
+    assert judgments(site, 1) == [(first, 0)]
+    page.keyboard.press("?")
+    assert page.text_content("#keys dt kbd[data-name='skip']") == "s"
+    assert page.is_hidden("#keys input[data-name='skip']")

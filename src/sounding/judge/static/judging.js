@@ -4,6 +4,7 @@
 import { Clock } from "./clock.js";
 import { keepTyped, typed } from "./comments.js";
 import { day, note, pace, unnote } from "./day.js";
+import { keyOf, nameOf, showKeys } from "./keys.js";
 import { every, find, make, notice, put, sentence } from "./page.js";
 import { forget, hooks, isOurs, isUndo, keep, refused, send, showWaiting, signInAgain, unsent } from "./queue.js";
 import { focusTerms, jump, read } from "./reading.js";
@@ -416,24 +417,6 @@ for (const button of every(".grading button")) {
   });
 }
 
-// A digit of any script as 0 to 9; each script has its ten digits in a row.
-function digit(sign) {
-  const isDigit = (code) => /^\p{Nd}$/u.test(String.fromCodePoint(code));
-  const code = sign.codePointAt(0);
-  let zero = code;
-  while (isDigit(zero - 1)) zero -= 1;
-  return String((code - zero) % 10);
-}
-
-// The key as the page names it: by what it types, or by its place where the keyboard types no Latin letter
-// or digit there, as the top row of a French keyboard and all letters of a Greek one do.
-function keyOf({ key, code, shiftKey }) {
-  if (/^\p{Nd}$/u.test(key)) return digit(key);
-  const place = /^(?:Digit|Numpad|Key)([0-9A-Z])$/.exec(code)?.[1];
-  const isPlaced = [...key].length === 1 && !/^[a-z ?]$/i.test(key) && !shiftKey;
-  return isPlaced && place ? place.toLowerCase() : key.toLowerCase();
-}
-
 function sayUnknown(key) {
   if ([...key].length > 1 || key === " ") return; // the browser scrolls with these, or they type nothing
   say(`Nothing happened: ${key} is not a key of this page. Press ? to see the keys.`, { isPassedOver: true });
@@ -452,14 +435,15 @@ document.addEventListener("keydown", (event) => {
   const key = keyOf(event);
   if (key === "?" || key === "؟") {
     event.preventDefault();
-    return find("#keys").showModal();
+    return showKeys();
   }
-  const aid = { n: () => say(jump(1)), p: () => say(jump(-1)), f: focusTerms }[key];
+  const name = nameOf(key);
+  const aid = { next: () => say(jump(1)), previous: () => say(jump(-1)), mark: focusTerms }[name];
   if (aid) {
     event.preventDefault();
     return aid();
   }
-  if (key === "c") {
+  if (name === "comment") {
     if (comment.disabled) return;
     event.preventDefault();
     find("details.comment").open = true;
@@ -470,7 +454,7 @@ document.addEventListener("keydown", (event) => {
     find("#text .onward")?.click();
     return;
   }
-  const button = find(`.grading button[data-key="${CSS.escape(key)}"]`);
+  const button = name && find(`.grading button[data-name="${CSS.escape(name)}"]`);
   if (!button) sayUnknown(event.key);
   if (!button || button.disabled) return;
   event.preventDefault();

@@ -98,7 +98,7 @@ def running(command: list[str], port: int, home: Path) -> Iterator[None]:
             time.sleep(0.05)
         yield
     finally:
-        process.terminate()
+        process.kill()  # Caddy would wait for the end of the stream
         process.communicate(timeout=PATIENCE)
 
 

@@ -64,7 +64,9 @@ def test_a_question_mark_shows_the_keys_and_nothing_is_graded_behind_them(site: 
     page.keyboard.press("?")
     page.wait_for_selector("#keys[open]")
     listed = page.locator("#keys kbd").all_text_contents()
-    offered = page.locator(".grading button").evaluate_all("(all) => all.map((one) => one.getAttribute('aria-keyshortcuts'))")
+    offered = page.locator(".grading button").evaluate_all(
+        "(all) => all.map((one) => one.getAttribute('aria-keyshortcuts'))"
+    )
     assert set(offered) | {"c"} <= set(listed)
     page.keyboard.press("1")
     page.keyboard.press("Escape")

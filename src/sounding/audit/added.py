@@ -1,4 +1,4 @@
-"""What one more run in the pool adds to the judged share of every run: reinforcement, tried out.
+"""Effect of one more run in the pool on the judged share of every run (reinforcement).
 
 Baillie, Azzopardi and Ruthven (2008) fear that runs of one kind reinforce each other, and that a fused run
 looks better because it mimics a pool. Both can be tried without a new judgment, because the judged share

@@ -1,4 +1,4 @@
-"""Whether pooled runs can be compared deeper than they were pooled: how many conclusions would stand.
+"""Conclusions that would stand if pooled runs were compared below the pool depth.
 
 Lu, Moffat and Culpepper (2016) warn against evaluation deeper than the pool unless the collection is known
 to be fit for it, and leave open how to know. Here the relevance model answers. A paired t test concludes at k

@@ -140,7 +140,7 @@ def holding(
     progress: Progress | None = None,
     shallow: bool = False,
 ) -> Holds:
-    """What `holds` gives, for runs and judgments already read.
+    """Compute the result of `holds` from runs and judgments already read.
 
     `view` are the judgments that there are; None: all of the qrels. `considered` documents would be judged.
     `shallow`: also the chances if only the first 10 of every run were, where some of these are open.

@@ -21,7 +21,7 @@ HERE = "sqlite"  # the name of a SQLite file in the folder, as a target
 
 
 class MovedProject(NamedTuple):
-    """What was moved, and where it was and is."""
+    """A moved project, with its old and new place."""
 
     events: int
     rows: int  # of all tables

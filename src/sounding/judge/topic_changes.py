@@ -20,7 +20,7 @@ NOBODY = "-"  # topics without assessors
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicFilter:
-    """What an organizer looks for: words of id and title, a status, an assessor's pseudonym."""
+    """Search for topics: words of id and title, a status, an assessor's pseudonym."""
 
     find: str = ""
     status: str = USED
@@ -89,7 +89,7 @@ def assign_also(project: Project, topics: Iterable[str], person: str, *, remove:
 
 
 class UndoOutcome(NamedTuple):
-    """How much of a change was undone, and how many topics stay because they changed again since."""
+    """Number of topics restored, and of topics that stay because they changed again since."""
 
     topics: int
     kept: int

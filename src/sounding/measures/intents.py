@@ -26,7 +26,7 @@ _MOST = 1 / (1 - 1 / math.e)
 
 
 class _Discount(NamedTuple):
-    """What a gain is worth at a rank."""
+    """Weight of a gain at a rank."""
 
     name: str  # unique
     at: Callable[[Counts], Values]

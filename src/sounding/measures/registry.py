@@ -64,7 +64,7 @@ class Definition(NamedTuple):
 
     @property
     def by_intent(self) -> bool:
-        """Whether it reads more of the judgments than one grade of each document."""
+        """Return whether the measure reads more of the judgments than one grade of each document."""
         return self.family in ("intents", "preferences")
 
     @property

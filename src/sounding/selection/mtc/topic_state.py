@@ -160,7 +160,7 @@ class TopicState:
 
     @property
     def is_settled(self) -> bool:
-        """Whether every document is judged."""
+        """Return whether every document is judged."""
         return not self.unjudged.any()
 
     def drawn(self, odds: DrawnOdds, seed: Sequence[int]) -> tuple[NDArray[np.float32], Counts]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,6 +53,16 @@ class Account:
 
     settling: Settling  # unjudged ones that could turn or settle the order
     telling: Mapping[str, tuple[TellingDocument, ...]]  # topic -> relevant ones that made the difference
+
+
+class _ByPair(NamedTuple):
+    """What situations differ in, as lists: reading single numbers from arrays is slow."""
+
+    frozen: list[bool]  # (run,)
+    shares: list[tuple[int, list[float], list[bool]]]  # (depth, (run,) A_p, (pair,) even), deepest first
+    p: list[float]  # (pair,)
+    topics: list[int]  # (pair,)
+    equal: list[bool]  # (pair,)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -157,7 +167,7 @@ class Comparison(Displayed):
         bounds = self.bounds[measure]
         if bounds is None or not bounds.known[pair]:
             return None
-        settled = bool(bounds.final[pair])
+        settled = bool(bounds.settled[pair] or bounds.equal[pair])
         return settled if settled or bounds.closest else None
 
     def frozen_runs(self, from_depth: int, to_depth: int) -> NDArray[np.bool_]:
@@ -310,51 +320,54 @@ class Comparison(Displayed):
         """Return what is known of (measure, pair) rows, as rules for advice ask for it."""
         common = {number: self._common(number) for number in {number for number, _ in rows}}
         return [
-            self._situation(*row, needed, common[row[0]])
+            self._situation(*row, needed, *common[row[0]])
             for row, needed in zip(rows, self._needed(rows), strict=True)
         ]
 
-    def _common(self, measure: int) -> dict[str, Any]:
-        """Return what situations of all pairs by a measure have in common, and which runs are frozen."""
-        chosen, depth = self.measures[measure], self.depths[measure]
-        above = [one.depth for one in reversed(self.evenness) if one.depth <= depth][1:]
-        return {
+    def _common(self, measure: int) -> tuple[dict[str, Any], _ByPair]:
+        """Return what situations of all pairs by a measure have in common, and what differs, as lists."""
+        chosen, depth, tests = self.measures[measure], self.depths[measure], self.performance_tests[measure]
+        near = [one for one in reversed(self.evenness) if one.depth <= depth]
+        common = {
             "measure": str(chosen),
             "basis": "utility" if chosen.definition.basis == "utility" else "recall",
             "condensed": self.policies.unjudged == "condensed" or _judged_only(chosen),
             "condensed_as": _condensed_as(chosen),
             "limited": which_completions(self.policies),
-            "fewest_topics": self.performance_tests[measure].fewest_topics,
-            "frozen": self.frozen_runs(above[0] if above else 0, depth).tolist(),
+            "fewest_topics": tests.fewest_topics,
+            "only_relevant": self.only_relevant,
         }
+        return common, _ByPair(
+            frozen=self.frozen_runs(near[1].depth if len(near) > 1 else 0, depth).tolist(),
+            shares=[(one.depth, one.shares.tolist(), one.even.tolist()) for one in near],
+            p=tests.p_alone.tolist(), topics=tests.topics.tolist(), equal=tests.equal.tolist(),
+        )  # fmt: skip
 
-    def _situation(self, measure: int, pair: int, needed: int | None, common: Mapping[str, Any]) -> Situation:
+    def _situation(
+        self, measure: int, pair: int, needed: int | None, common: Mapping[str, Any], by_pair: _ByPair
+    ) -> Situation:
         a, b = self.pairs[pair].tolist()
-        tests, bounds, depth = self.performance_tests[measure], self.bounds[measure], self.depths[measure]
+        bounds = self.bounds[measure]
         pooled = [None, None]
         if self.pool is not None and not self.pool.guessed:
             pooled = self.pool.contributing[[a, b]].tolist()
         here, *shallower = [
-            Shares(
-                depth=one.depth, a=float(one.shares[a]), b=float(one.shares[b]), even=bool(one.even[pair])
-            )
-            for one in reversed(self.evenness)
-            if one.depth <= depth
-        ]  # fmt: skip
-        frozen_a, frozen_b = common["frozen"][a], common["frozen"][b]
+            Shares(depth=depth, a=shares[a], b=shares[b], even=even[pair])
+            for depth, shares, even in by_pair.shares
+        ]
+        frozen_a, frozen_b = by_pair.frozen[a], by_pair.frozen[b]
+        settled = self.settled(measure, pair)
         return Situation(
-            **{name: value for name, value in common.items() if name != "frozen"},
-            run_a=self.runs[a], run_b=self.runs[b],
-            case=int(self.own_cases[measure, pair]), settled=self.settled(measure, pair),
+            **common, run_a=self.runs[a], run_b=self.runs[b],
+            case=int(self.own_cases[measure, pair]), settled=settled,
             # The documents of the two runs, which were not looked at, might settle the pair.
-            undecided=bounds is not None and not bounds.closest and not bool(bounds.final[pair]),
-            only_relevant=self.only_relevant, shares=here, shallower=tuple(shallower),
+            undecided=bounds is not None and not bounds.closest and not settled,
+            shares=here, shallower=tuple(shallower),
             pooled_a=pooled[0], pooled_b=pooled[1],
             frozen_a=frozen_a, frozen_b=frozen_b,
             returned_a=self.judged_of_returned(a, measure) if frozen_a else None,
             returned_b=self.judged_of_returned(b, measure) if frozen_b else None,
-            p=float(tests.p_alone[pair]), topics=int(tests.topics[pair]), topics_needed=needed,
-            equal=bool(tests.equal[pair]),
+            p=by_pair.p[pair], topics=by_pair.topics[pair], topics_needed=needed, equal=by_pair.equal[pair],
         )  # fmt: skip
 
     @property

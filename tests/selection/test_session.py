@@ -554,7 +554,7 @@ def test_one_run_is_judged_without_any_pair() -> None:
         ({"top": 1}, "give top a whole number from 2"),
         ({"open_below": 0.3}, "give a confidence above 0.5"),
         ({"depth": 0}, "depth is 0"),
-        ({"measure": "Q"}, "depends on how many documents are relevant"),
+        ({"measure": "Q"}, "depend on how many documents are relevant"),
         ({"measure": "RBP(scale='topic')"}, "not a sum over documents"),
     ],
 )

@@ -65,7 +65,8 @@ class Completions:
         _refuse_pools(measures)
         runs = range(len(self.regrading.runs))
         parts = [
-            _DrawPart(self, slice(begin, begin + self._step)) for begin in range(0, self.draws, self._step)
+            _DrawPart(self, slice(begin, begin + self._step), measures)
+            for begin in range(0, self.draws, self._step)
         ]
 
         def work(run: int) -> NDArray[np.float64]:
@@ -115,12 +116,14 @@ def _refuse_pools(measures: Sequence[Measure]) -> None:
 class _DrawPart:
     """Some of the draws, each treated as a separate set of topics."""
 
-    def __init__(self, whole: Completions, draws: slice) -> None:
+    def __init__(self, whole: Completions, draws: slice, measures: Sequence[Measure]) -> None:
         regrading = whole.regrading
         self.regrading, self.scale, self.grades = regrading, whole.scale, whole.grades[draws]
         self.elsewhere = whole.elsewhere[draws]
         self.topics = len(regrading.topics)
-        self.judgments = {every: self._judgments(whole, every) for every in (False, True)}
+        self.judgments = {
+            every: self._judgments(whole, every) for every in {self._every(measure) for measure in measures}
+        }
         self.column = np.full(len(regrading.retrieved.docs) + 1, NONE)
         self.column[whole.documents] = np.arange(len(whole.documents))
         self.relevant = np.append(self.grades.any(axis=0), False)  # NONE refers to the last place

@@ -94,12 +94,14 @@ class Features:
         runs, depth = lists[0].places.shape
         near = np.log((depth + FLAT) / (FLAT + np.arange(1, depth + 1)))
         fusion = 1 / (FUSION + np.arange(1, depth + 1))
-        rows = np.ones((sum(topic.size for topic in lists), 2 + runs), np.float32)
+        rows = np.zeros((sum(topic.size for topic in lists), 2 + runs), np.float32)
+        rows[:, 0] = 1
         begin = 0
         for topic in lists:
+            run, rank = topic.filled.nonzero()
+            rows[begin + topic.places[run, rank], 2 + run] = near[rank]
             end = begin + topic.size
-            rows[begin:end, 2:] = topic.by_document(near * topic.filled).T
-            rows[begin:end, 1] = np.log(topic.by_document(fusion * topic.filled).sum(axis=0))
+            rows[begin:end, 1] = np.log(topic.sums(fusion * topic.filled))
             begin = end
         fused = rows[:, 1].astype(np.float64)
         if len(fused):

@@ -58,7 +58,7 @@ class TopicState:
     probability: Values = field(init=False)
     unjudged: NDArray[np.bool_] = field(init=False)
     refused: NDArray[np.bool_] = field(init=False)  # (document,) could not be judged
-    sums: Sums = field(init=False)
+    _sums: Sums | None = None  # as of the last change that was added up
     judged: list[int] = field(default_factory=list)  # in order
     known: int = 0  # the number of them in the current fit
     # (document,) probabilities of that fit, judged or not
@@ -75,7 +75,6 @@ class TopicState:
         size = self.lists.size
         self.probability, self.refused = np.zeros(size + 1), np.zeros(size, np.bool_)
         self.unjudged = np.arange(size + 1) < size
-        self.sums = expected_sums(self.form, self.lists, self.probability, self.elsewhere)
 
     @property
     def beliefs(self) -> Beliefs:
@@ -121,11 +120,17 @@ class TopicState:
         self.probability[:-1] = np.where(self.unjudged[:-1], chances, self.probability[:-1])
         self._begin_terms()
 
+    @property
+    def sums(self) -> Sums:
+        """Return the sums that expected values come from."""
+        if self._sums is None:
+            self._sums = expected_sums(self.form, self.lists, self.probability, self.elsewhere)
+        return self._sums
+
     def add_up(self) -> Values:
         """(run,) Compute the expected values after a change."""
-        form = self.form
-        self.sums = expected_sums(form, self.lists, self.probability, self.elsewhere)
-        divisor, _ = form.divisor(self.sums.relevant)
+        self._sums = None
+        divisor, _ = self.form.divisor(self.sums.relevant)
         return self.sums.total / divisor if divisor > 0 else np.zeros(len(self.sums.total))
 
     def moments(self, method: Moments) -> TopicMoments:

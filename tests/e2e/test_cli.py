@@ -96,6 +96,15 @@ def test_the_next_command_runs_as_it_is_printed(call: Call, options: tuple[str, 
         assert status == 0, (last, err)
 
 
+def test_no_judgment_reverses_an_order_if_all_is_judged_down_to_the_cutoff(call: Call) -> None:
+    Path("few.txt").write_text("1 0 a 1\n1 0 b 0\n")
+    for name, first in (("one.txt", "a"), ("two.txt", "b")):
+        Path(name).write_text(f"1 Q0 {first} 1 2 x\n1 Q0 z 2 1 x\n")
+    words = ("evaluate", "few.txt", "one.txt", "two.txt", "--unjudged", "bounds", "--format", "json")
+    _, out, _ = call(*words, "-m", "RBP(p=0.8,rel=1)@1")
+    assert "No further judgment can" in json.loads(out)["headline"]
+
+
 def test_headlines_say_what_ties_what_was_judged_and_what_is_open(call: Call) -> None:
     def headline(*options: str) -> str:
         _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "other.txt", *options, "--format", "json")

@@ -168,8 +168,8 @@ def _open_lead(scores: Scores, number: int, best: int) -> str:
     """Return whether the unjudged documents can change the first place, as a sentence."""
     if scores.bounds is not None and scores.bounds.kinds[number] != "none":
         bounds = scores.bounds.over_topics(scores.measures)
-        most = bounds.upper[:, number] + np.nan_to_num(bounds.residual_tail[:, number])
-        passes = most - bounds.lower[best, number] > NOISE
+        # Not the tail: no judgment adds to the value what lies below the cutoff or the end of a list.
+        passes = bounds.upper[:, number] - bounds.lower[best, number] > NOISE
         passes[best] = False
         others = plural(len(scores.runs) - 1, "other run")
         if not passes.any():

@@ -12,14 +12,13 @@ from tests.e2e.calling import caller
 from tests.estimate.replays import whole_frame
 
 import sounding
-from sounding.audit.fitness import Fitness, audit_labels, favor_by_topic
+from sounding.audit.fitness import Fitness, audit_labels, favors_of
 from sounding.audit.fitness_tables import verdict
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES
 from sounding.estimate.forms import form_of
 from sounding.measures import parse
 from sounding.runs.align import prepare
-from sounding.statistics.contrasts import contrasts_over_topics
 
 RNG = np.random.default_rng(1)
 TOPICS, DOCS = 14, 40
@@ -173,8 +172,8 @@ def fair(draws: int) -> float:
         for grade in np.unique(frame.grades):
             own = (frame.grades == grade).nonzero()[0]
             labels[0, own] = labels[0, rng.permutation(own)]
-        values = favor_by_topic(replace(frame, labels=labels), lists, form, 3)[0]
-        alarms += bool(contrasts_over_topics(values, seed=1).p_adjusted.min() <= 0.05)
+        found = favors_of(replace(frame, labels=labels), lists, form, 3).test(seed=1)
+        alarms += bool(found.p_adjusted.min() <= 0.05)
     return alarms / draws
 
 

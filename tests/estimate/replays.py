@@ -142,6 +142,58 @@ def shuffled(frame: Frame, seed: int = 0) -> Frame:
     return replace(frame, labels=frame.labels[:, order])
 
 
+def first_ranks(frame: Frame, lists: Lists, depth: int) -> tuple[Frame, Lists]:
+    """Only the documents among the first `depth` of some run."""
+    cut = lists.cut(depth)
+    used = np.unique(cut.doc)
+    table = replace(frame.table, starts=np.searchsorted(used, frame.table.starts))
+    fields_of = {field.name: getattr(frame, field.name) for field in fields(frame)}
+    short = TopicCopies(
+        **fields_of | {
+            "table": table, "labels": frame.labels[:, used], "listed": frame.listed[used],
+            "grades": frame.grades[np.searchsorted(frame.sample.doc, used)],
+        }
+    )  # fmt: skip
+    return short, replace(cut, doc=np.searchsorted(used, cut.doc))
+
+
+ERRORS = ("independent", "by topic", "by run")
+
+
+def simulated_labels(frame: Frame, lists: Lists, errors: str, rate: float, seed: int = 1) -> Floats:
+    """(1, document): labels that are people's grades, but for errors.
+
+    Errors by topic have a rate and a direction of their own in each topic. Errors by run lift documents in the
+    first ten of an eighth of the runs.
+    """
+    rng, size, top = np.random.default_rng(seed), frame.size, float(frame.grades.max())
+    topic = np.repeat(np.arange(lists.topics), np.diff(frame.table.starts))
+    other = rng.integers(0, int(top), size)
+    other = np.where(other >= frame.grades, other + 1, other)
+    chance = np.full(size, rate)
+    if errors == "by topic":
+        chance = np.clip(rng.beta(1, 1 / rate - 1, lists.topics), 0, 0.9)[topic]
+        step = np.where(rng.random(lists.topics) < 0.7, 1, -1)[topic]
+        other = np.clip(frame.grades + step, 0, top)
+    elif errors == "by run":
+        liked = rng.choice(lists.runs, max(1, lists.runs // 8), replace=False)
+        lifted = np.zeros(size, np.bool_)
+        lifted[lists.doc[np.isin(lists.run, liked) & (lists.rank <= 10)]] = True
+        chance = np.where(lifted, 3 * rate, rate / 2)
+        other = np.where(lifted, np.minimum(frame.grades + 1, top), other)
+    return np.where(rng.random(size) < chance, other, frame.grades)[None].astype(np.float64)
+
+
+def reranked(frame: Frame, lists: Lists, run: int) -> Lists:
+    """The lists with one run in the order of the first machine's labels."""
+    own = (lists.run == run).nonzero()[0]
+    own = own[np.lexsort((lists.rank[own], lists.topic[own]))]
+    label = np.nan_to_num(frame.labels[0][lists.doc[own]], nan=-1)
+    doc = lists.doc.copy()
+    doc[own] = lists.doc[own][np.lexsort((lists.rank[own], -label, lists.topic[own]))]
+    return replace(lists, doc=doc)
+
+
 class TopicCoverage(NamedTuple):
     """Shares of 95% intervals that contain the truth, one number for each draw; mean squared errors."""
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
 import pytest
-from tests.estimate.replays import replay, shuffled, whole_frame
+from tests.estimate.replays import ERRORS, first_ranks, replay, shuffled, simulated_labels, whole_frame
 
 from sounding.core.arrays import NDArray
+from sounding.core.policies import DEFAULT_POLICIES
 from sounding.estimate.calibration import label_indicators, predict
 from sounding.estimate.estimators import (
     Estimates,
@@ -20,6 +22,8 @@ from sounding.estimate.estimators import (
     linear,
     unbiased_gains,
 )
+from sounding.estimate.frame import build_frame, lists_of
+from sounding.sample.simulation import sample
 
 TRUE = np.array([1.0, 0.0, 1.0, 1.0, 0.0, 0.5])
 GUESS = np.array([0.7, 0.2, 0.4, 0.9, 0.4, 0.1])
@@ -189,6 +193,26 @@ def test_intervals_contain_the_truth_as_often_as_they_say(judge: str) -> None:
     covered = replay("P(rel=2)@10", frame, lists, 300, 40, seed=2)
     assert 0.9 < covered.runs.mean() < 0.985
     assert 0.92 < covered.pairs.mean() < 0.975
+
+
+@pytest.mark.parametrize("errors", ERRORS)
+def test_intervals_contain_the_truth_whatever_the_errors_of_a_machine(errors: str) -> None:
+    """A collection with complete judgments, and labels of which a fifth is wrong."""
+    made = sample(topics=30, groups=4, systems=2, documents=200, length=40, pool_depth=20, seed=11)
+    whole = build_frame(made.qrels, [], DEFAULT_POLICIES)
+    frame, lists = first_ranks(whole, lists_of(made.runs, whole, DEFAULT_POLICIES)[0], 10)
+    own = replace(frame, labels=simulated_labels(frame, lists, errors, 0.2))
+    assert 0.03 < (own.labels[0] != own.grades).mean() < 0.4
+    covered = replay("P@10", own, lists, 200, 100, seed=3)
+    assert 0.92 < covered.runs.mean() < 0.985
+    assert 0.92 < covered.pairs.mean() < 0.98
+
+
+def test_intervals_for_topics_like_these_contain_the_mean_of_all_such_topics() -> None:
+    frame, lists = whole_frame("gpt-4")
+    covered = replay("P(rel=2)@10", frame, lists, 300, 60, seed=4, topics=True)
+    assert 0.9 < covered.runs.mean() < 0.98
+    assert 0.92 < covered.pairs.mean() < 0.97
 
 
 def test_labels_of_a_good_judge_shrink_the_error_as_promised() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -34,7 +34,7 @@ from sounding.statistics.assessor_agreement import (
     observed_agreement,
     weighted_kappa,
 )
-from sounding.statistics.contrasts import Contrasts, contrasts_over_topics
+from sounding.statistics.contrasts import Contrasts, contrasts_over_topics, permuted_within_groups
 from sounding.statistics.pairwise import Procedure
 from sounding.statistics.rank_correlation import kendall_tau, tau_ap
 
@@ -322,10 +322,39 @@ def _ranked(measure: Measure, ours: Floats, theirs: Floats, reach: Floats) -> Fi
 # -- favor -------------------------------------------------------------------------------------------
 
 
-def favor_by_topic(
-    frame: Frame, lists: Lists, form: GainForm, highest: float
-) -> tuple[Floats, Floats, Floats]:
-    """Return contrasts (run, topic), the weights behind them (run, document), and (document,) generosity.
+class Favors(NamedTuple):
+    """How much a judge's labels favor each run, and the parts of it."""
+
+    by_topic: Floats  # (run, topic)
+    contrast: Floats  # (run, document): how much more a document counts for the run than for the others
+    generosity: Floats  # (document,): its label beyond the mean of its grade; NaN: not both known
+    weights: Floats  # (run, judged): contrasts by probability, less the mean of documents with the same grade
+    doc: NDArray[np.int64]  # (judged,)
+    grade: NDArray[np.int64]  # (judged,) number of the grade
+
+    def of_run(self, run: int) -> Favors:
+        """Return those of one run only."""
+        own = slice(run, run + 1)
+        return self._replace(
+            by_topic=self.by_topic[own], contrast=self.contrast[own], weights=self.weights[own]
+        )
+
+    def test(self, *, confidence: float = 0.95, seed: int = 0) -> Contrasts:
+        """Test whether runs are favored, by two tests; the larger p counts.
+
+        Flips of topics allow for generosity that differs by topic; permutations within grades are exact for a
+        judge who sees nothing but the grade.
+        """
+        own = contrasts_over_topics(self.by_topic, confidence=confidence, seed=seed)
+        found = permuted_within_groups(self.weights, self.generosity[self.doc], self.grade, seed=seed)
+        p, adjusted = (
+            np.maximum(one, other) for one, other in zip((own.p, own.p_adjusted), found, strict=True)
+        )
+        return replace(own, p=p, p_adjusted=adjusted)
+
+
+def favors_of(frame: Frame, lists: Lists, form: GainForm, highest: float) -> Favors:
+    """Return how much more a run's labels promise than those of others, with the same grades.
 
     A judge is fair if its labels depend on what people say of a document and on nothing that the run has to
     do with. So the contrast of a run sums, over judged documents, how much the label promises beyond the mean
@@ -350,7 +379,7 @@ def favor_by_topic(
     topic = np.repeat(np.arange(lists.topics), frame.table.sizes)[doc]
     each = centered * (generosity[doc] / chance * lists.topics)
     by_topic = np.array([np.bincount(topic, row, lists.topics) for row in each])
-    return by_topic, contrast, generosity
+    return Favors(by_topic, contrast, generosity, centered / chance, doc, grade)
 
 
 def _favor(
@@ -359,8 +388,9 @@ def _favor(
     """Test every run for favor; list the documents that would say most about the most suspect one."""
     if lists.runs < 2 or lists.topics < FEWEST_TOPICS:
         return None, -1, ()
-    values, contrast, generosity = favor_by_topic(frame, lists, form, highest)
-    favor = contrasts_over_topics(values, confidence=1 - alpha, seed=seed)
+    favors = favors_of(frame, lists, form, highest)
+    contrast, generosity = favors.contrast, favors.generosity
+    favor = favors.test(confidence=1 - alpha, seed=seed)
     suspect = int(np.lexsort((-favor.means, favor.p))[0])
     grade = np.full(frame.size, np.nan)
     grade[frame.sample.doc] = frame.grades

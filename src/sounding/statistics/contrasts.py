@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,9 @@ from sounding.statistics.randomization import draw_flips, enumerate_flips, lists
 from sounding.statistics.testing import PERMUTATIONS
 
 Floats = NDArray[np.float64]
+
+PERMUTED = 2000
+AT_ONCE = 250
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -44,12 +48,46 @@ def contrasts_over_topics(values: Floats, *, confidence: float = 0.95, seed: int
     flips = (
         enumerate_flips(topics) if listed else draw_flips(topics, PERMUTATIONS, np.random.default_rng(seed))
     )
-    sums = flips.sums(scaled)
+    p, adjusted = _step_down(observed, flips.sums(scaled), flips.share)
+    return Contrasts(means=means, low=means - reach, high=means + reach, p=p, p_adjusted=adjusted)
+
+
+def _step_down(
+    observed: Floats, sums: Floats, share: Callable[[NDArray[np.int64]], Floats]
+) -> tuple[Floats, Floats]:
+    """Return p of each run alone, and for the largest of the runs that are no more extreme."""
     limit = observed[:, None] - 1e-9
-    p = flips.share(np.count_nonzero(sums >= limit, axis=1))
+    p = share(np.count_nonzero(sums >= limit, axis=1))
     order = np.argsort(observed, kind="stable")  # the least extreme first
     largest = np.maximum.accumulate(sums[order], axis=0)
-    adjusted = np.empty(runs)
-    adjusted[order] = flips.share(np.count_nonzero(largest >= limit[order], axis=1))
+    adjusted = np.empty(len(observed))
+    adjusted[order] = share(np.count_nonzero(largest >= limit[order], axis=1))
     adjusted[order] = np.maximum.accumulate(adjusted[order][::-1])[::-1]
-    return Contrasts(means=means, low=means - reach, high=means + reach, p=p, p_adjusted=adjusted)
+    return p, adjusted
+
+
+def permuted_within_groups(
+    weights: Floats, scores: Floats, group: NDArray[np.int64], *, draws: int = PERMUTED, seed: int = 0
+) -> tuple[Floats, Floats]:
+    """Test weighted sums of scores against 0 by permuting the scores within groups, all runs together.
+
+    `weights` is (run, document) and sums to 0 within each group. If nothing but the group decides about a
+    score, the test is exact. Return p of each run alone and adjusted as in `contrasts_over_topics`.
+    """
+    rng = np.random.default_rng(seed)
+    parts = [(group == one).nonzero()[0] for one in np.unique(group)]
+    # Of n scores in random order, the variance of a sum with these weights is their product by n - 1.
+    variance = sum(
+        (weights[:, own] ** 2).sum(axis=1) * ((scores[own] - scores[own].mean()) ** 2).sum()
+        / max(len(own) - 1, 1)
+        for own in parts
+    )  # fmt: skip
+    error = np.sqrt(variance)
+    scaled = np.divide(weights, error[:, None], out=np.zeros_like(weights), where=error[:, None] > 0)
+    sums = np.zeros((len(weights), draws))
+    for begin in range(0, draws, AT_ONCE):
+        some = slice(begin, min(begin + AT_ONCE, draws))
+        for own in parts:
+            shuffled = rng.permuted(np.tile(scores[own], (some.stop - begin, 1)), axis=1)
+            sums[:, some] += scaled[:, own] @ shuffled.T
+    return _step_down(scaled @ scores, sums, lambda above: (1 + above) / (1 + draws))

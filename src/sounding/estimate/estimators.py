@@ -78,6 +78,7 @@ class Estimates:
 
     values: Floats  # (run, topic)
     spread: Floats  # (run, judged): the products of two rows sum to the covariance of two runs' means
+    chance: Floats  # (judged,) of being drawn
     # (run, pair of judged documents): how far the slope by one document depends on the error of another
     curvature: Floats | None = None
 
@@ -99,10 +100,11 @@ class Estimates:
     def freedom(self) -> Floats:
         """(run,): Return the degrees of freedom of the runs' variances, after Satterthwaite.
 
-        A variance is a sum over the judged documents; its own variance is about the sum of their squares.
+        A variance is a sum over the judged documents. Its own variance is about the sum of their squares,
+        less for documents that were likely to be drawn.
         """
         squares = self.spread**2
-        fourth = (squares**2).sum(axis=1)
+        fourth = squares**2 @ (1 - self.chance)
         return 2 * squares.sum(axis=1) ** 2 / np.maximum(fourth, np.finfo(np.float64).tiny)
 
 
@@ -164,7 +166,9 @@ def linear(lists: Lists, weight: Floats, gains: Floats, sample: Sample, residual
     cells = lists.runs * lists.topics
     values = np.bincount(lists.cell, weight * gains[lists.doc], cells).astype(np.float64)
     influence = by_judged(lists, sample, weight, residual)
-    return Estimates(values=values.reshape(lists.runs, lists.topics), spread=sample.spread(influence))
+    return Estimates(
+        values=values.reshape(lists.runs, lists.topics), spread=sample.spread(influence), chance=sample.chance
+    )
 
 
 def cascade(lists: Lists, weight: Floats, gains: Floats, sample: Sample, residual: Floats) -> Estimates:
@@ -189,7 +193,7 @@ def cascade(lists: Lists, weight: Floats, gains: Floats, sample: Sample, residua
     influence = by_judged(lists, sample, slope[lists.rank - 1, lists.cell], residual)
     return Estimates(
         values=after[0].reshape(lists.runs, lists.topics), spread=sample.spread(influence),
-        curvature=_curvature(lists, sample, residual, reaching, gap),
+        chance=sample.chance, curvature=_curvature(lists, sample, residual, reaching, gap),
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from sounding.data.tables import Qrels, Run
 from sounding.estimate.calibration import Floats, Places
 from sounding.estimate.forms import fewest_topics
 from sounding.estimate.frame import Frame
-from sounding.estimate.result import MeasureEstimate, interval
+from sounding.estimate.result import MeasureEstimate, interval, possible
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import Measure
 from sounding.runs.pairs import KnownLimits, all_pairs
@@ -290,7 +290,7 @@ def _measure_estimate(
     own = estimate_topics(filled, judged, truth)
     alone = estimate_topics(filled[:0], judged, truth)
     tail, size = (1 + confidence) / 2, len(judged)
-    means, covariance = own.means, own.covariance()
+    means, covariance = possible(measure, own.means), own.covariance()
     variance, base = pair_variances(covariance), pair_variances(alone.covariance())
     usable, pairs_usable = np.ones(runs, np.bool_), np.ones(len(variance), np.bool_)
     reach: Floats = np.zeros(runs)
@@ -322,7 +322,7 @@ def _measure_estimate(
     (low, high), (topics_low, topics_high) = (interval(measure, means, one) for one in (reach, topic_reach))
     return MeasureEstimate(
         measure=measure, values=own.values(), means=means, low=low, high=high,
-        topics_low=topics_low, topics_high=topics_high, people=alone.means,
+        topics_low=topics_low, topics_high=topics_high, people=possible(measure, alone.means),
         people_error=np.sqrt(np.diag(alone.covariance())), machine=first.mean(axis=1), machine_values=first,
         covariance=covariance, pair_low=difference - pair_reach, pair_high=difference + pair_reach,
         tests=tests, worth=worth,

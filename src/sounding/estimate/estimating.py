@@ -27,7 +27,7 @@ from sounding.estimate.estimators import (
 )
 from sounding.estimate.forms import GainForm, form_of
 from sounding.estimate.frame import Frame, build_frame, lists_of, remark_on_coverage
-from sounding.estimate.result import Estimation, MeasureEstimate, interval
+from sounding.estimate.result import Estimation, MeasureEstimate, interval, possible
 from sounding.measures import Measure, parse_measures
 from sounding.runs.align import hold_judgments, hold_order, prepare
 from sounding.runs.pairs import all_pairs
@@ -139,7 +139,7 @@ def estimate_measure(
         best, columns = _with(indicators, gains, matter, form, cut, weight, frame)
     base_covariance = alone.covariance()
     covariance = best.covariance() if columns else base_covariance
-    means = best.values.mean(axis=1)
+    means = possible(measure, best.values.mean(axis=1))
     errors = np.sqrt(np.diag(covariance))
     tail = (1 + confidence) / 2
     reach = special.stdtrit(np.maximum(best.freedom(), 2), tail) * errors
@@ -167,7 +167,7 @@ def estimate_measure(
     (low, high), (topics_low, topics_high) = (interval(measure, means, one) for one in (reach, topic_reach))
     return MeasureEstimate(
         measure=measure, values=best.values, means=means, low=low, high=high,
-        topics_low=topics_low, topics_high=topics_high, people=alone.values.mean(axis=1),
+        topics_low=topics_low, topics_high=topics_high, people=possible(measure, alone.values.mean(axis=1)),
         people_error=np.sqrt(np.diag(base_covariance)),
         machine=machine_values.mean(axis=1), machine_values=machine_values, covariance=covariance,
         pair_low=difference - pair_reach, pair_high=difference + pair_reach,

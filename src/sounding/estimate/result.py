@@ -18,8 +18,12 @@ Floats = NDArray[np.float64]
 
 def interval(measure: Measure, means: Floats, reach: NDArray[np.floating]) -> tuple[Floats, Floats]:
     """Return (run,) each: the ends of intervals, within the values that the measure can have."""
-    most = np.inf if measure.name in UNBOUNDED else 1.0
-    return np.maximum(means - reach, 0.0), np.minimum(means + reach, most)
+    return possible(measure, means - reach), possible(measure, means + reach)
+
+
+def possible(measure: Measure, values: Floats) -> Floats:
+    """Return the values that the measure can have which are closest to these."""
+    return np.clip(values, 0.0, np.inf if measure.name in UNBOUNDED else 1.0)
 
 
 UNBOUNDED = ("DCG", "IDCG")  # all other measures that can be estimated end at 1

@@ -163,8 +163,7 @@ def test_negative_grades_count_as_evaluate_counts_them(
 def test_an_estimate_is_a_value_that_the_measure_can_have() -> None:
     """A relevant first document with a chance of 1/20 in each topic stands for 20, so that P@1 would be 20."""
     drawn = {str(t): {"d": 1.0} for t in range(25)}
-    rows = [(t, "d") for t in drawn]
-    qrels = Qrels.from_columns(*zip(*rows, strict=True), [1.0] * 25, probabilities=[0.05] * 25)
+    qrels = Qrels.from_columns(list(drawn), ["d"] * 25, [1.0] * 25, probabilities=[0.05] * 25)
     own = sounding.estimate(qrels, {"a": drawn, "b": drawn}, ["P@1", "DCG@1"])
     assert own.estimates[0].means.tolist() == own.estimates[0].people.tolist() == [1, 1]
     assert own.estimates[1].means == pytest.approx([20, 20])  # DCG has no upper end

@@ -163,6 +163,18 @@ def test_a_budget_that_is_used_up_says_how_to_go_on(
     assert out.startswith(f"{COUNT} of {COUNT} ")
 
 
+def test_a_budget_below_one_question_says_what_one_takes(
+    files: Path, call: Call, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with endpoint(by_number) as fake:
+        status, out, _ = call("--endpoint", fake.address, "--max-tokens", "50", "-o", "labels.tsv")
+        assert (status, fake.asked) == (0, [])
+        assert "50 tokens is less than one question can take" in " ".join(out.split())
+        status, out, _ = caller(capsys, *next_command(out))()
+        assert status == 0
+        assert fake.asked
+
+
 def test_a_batch_there_and_back(files: Path, call: Call) -> None:
     status, out, err = call("--batch-out", "batch.jsonl", "--prices", "1,1")
     assert (status, out) == (0, "")

@@ -101,6 +101,7 @@ class Asked:
     stopped: str = ""  # why asking ended early
     broken: bool = False  # True: the endpoint ended it, not the budget
     attempts: int = 0
+    blocked: Spent = field(default_factory=Spent)  # the most that the request can use that the budget stopped
 
     def give_up(self, reason: str) -> None:
         """Ask nothing more, for a reason that lies with the endpoint."""
@@ -207,7 +208,9 @@ class _Asker:
             if self.asked.stopped:
                 return
             if not await self._budget.reserve(most):
-                self.asked.stopped = f"the budget of {self._budget.reached} is used up{failed}"
+                why = "is used up" if self._budget.spent.requests else "is less than one question can take"
+                self.asked.stopped = f"the budget of {self._budget.reached} {why}{failed}"
+                self.asked.blocked = most
                 return
             if self.asked.stopped:  # while this one waited for the budget
                 self._budget.settle(most, Spent())

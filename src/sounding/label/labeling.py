@@ -143,8 +143,8 @@ def label(
         documents=len(wanted), problems=+problems, failures=asked.failures, asked=asked.attempts,
         unknown_topics=tuple(dict.fromkeys(topic for topic, _ in wanted if topic not in texts.topics)),
         unknown_docs=tuple(dict.fromkeys(doc for _, doc in wanted if doc not in texts.documents)),
-        cached=cached, cut=len(texts.cut), stopped=asked.stopped, broken=asked.broken, spent=spent,
-        limits=limits, log=Path(log), written=written, read=read,
+        cached=cached, cut=len(texts.cut), stopped=asked.stopped, broken=asked.broken,
+        blocked=asked.blocked, spent=spent, limits=limits, log=Path(log), written=written, read=read,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sounding.core.lazy import polars
 from sounding.data.labels import Labels, read_labels
 from sounding.label.batches import BatchRead, BatchWritten
-from sounding.label.budget import BudgetLimits, Spent
+from sounding.label.budget import BudgetLimits, Prices, Spent
 
 MARGIN = 1.2  # questions may cost more than those asked before
 COLUMNS = ("topic", "doc", "label", "judge", "model", "prompt", "temperature", "date")
@@ -68,6 +68,7 @@ class Labeling:
     cut: int = 0  # documents that were cut to their first words
     stopped: str = ""  # why asking ended early
     broken: bool = False  # True: the endpoint ended it, not the budget
+    blocked: Spent = field(default_factory=Spent)  # the most that the request can use that the budget stopped
     spent: Spent = field(default_factory=Spent)  # by all calls with this log
     limits: BudgetLimits = field(default_factory=BudgetLimits)
     log: Path | None = None
@@ -95,18 +96,20 @@ class Labeling:
         Limits cover all calls with a log, so one that is used up must grow. The questions that are left are
         expected to cost a fifth more than those that were asked.
         """
-        if not self.stopped or self.broken or not self.spent.requests:
+        if not self.blocked.requests:
             return {}
         left = self.problems["not asked"] + self.problems["failed"]
-        growth = 1 + max(MARGIN * left, 1) / self.spent.requests
+        growth = 1 + MARGIN * left / max(self.spent.requests, 1)
+        prices = self.limits.prices or Prices(0, 0)
         found: dict[str, tuple[str, str]] = {}
-        for option, limit, used in (
-            ("--max-requests", self.limits.requests, self.spent.requests),
-            ("--max-tokens", self.limits.tokens, self.spent.tokens),
-            ("--max-cost", self.limits.cost, self.cost),
+        for option, limit, used, more in (
+            ("--max-requests", self.limits.requests, self.spent.requests, 1),
+            ("--max-tokens", self.limits.tokens, self.spent.tokens, self.blocked.tokens),
+            ("--max-cost", self.limits.cost, prices.cost(self.spent), prices.cost(self.blocked)),
         ):
-            if limit is not None and used is not None and used * growth > limit:
-                found[option] = str(limit), rounded_up(used * growth)
+            needed = max(used * growth, used + more)
+            if limit is not None and needed > limit:
+                found[option] = str(limit), rounded_up(needed)
         return found
 
     @property

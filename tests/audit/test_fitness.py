@@ -150,7 +150,7 @@ def test_labels_of_other_documents_are_refused() -> None:
 def test_favor_sums_over_the_documents_of_each_topic() -> None:
     frame, lists = whole_frame("gpt-4")
     form = form_of(parse("P(rel=2)@10"), prepare(frame.judgments, DEFAULT_POLICIES).judgments)
-    values, contrast, generosity = favor_by_topic(frame, lists, form, 3)
+    values, contrast, generosity, *_ = favors_of(frame, lists, form, 3)
     topic = np.repeat(np.arange(lists.topics), frame.table.sizes)
     grade = np.empty(frame.size)
     grade[frame.sample.doc] = frame.grades

@@ -12,6 +12,7 @@ from tests.e2e.calling import Call, caller, check_refused
 from tests.judge.databases import Server
 from tests.judge.web import Browser, add_person, signed_in
 
+from sounding.core.errors import DataError
 from sounding.judge import moving, store
 from sounding.judge.database import StoreError
 from sounding.judge.export_kinds import EXPORT_KINDS
@@ -149,6 +150,33 @@ def test_a_move_to_a_file_that_fails_leaves_no_file(
         project.store.check_writable()
 
 
+def test_a_move_that_was_interrupted_after_the_copy_is_completed(
+    folder: Path, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the commit of the copy and its use: nothing can be judged, nothing is lost, the next try works."""
+    with open_project(folder) as project:
+        before = exported(project)
+    with monkeypatch.context() as patched:
+        patched.setattr(moving, "_use", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            move_project(folder, url)
+    with open_project(folder) as project:
+        assert exported(project) == before
+        with pytest.raises(StoreError, match="has moved"):
+            project.engine.judge("assessor-1", "MB001", "d30", 1, key="between-long")
+    move_project(folder, url)
+    with open_project(folder) as project:
+        assert project.store.kind().startswith("PostgreSQL")
+        assert exported(project) == before
+        project.store.check_writable()
+    move_project(folder, "sqlite")  # back to the file, which is as it was
+    with open_project(folder) as project:
+        project.engine.judge("assessor-1", "MB001", "d31", 1, key="afterwards-long")
+        assert verify(project).problems == ()
+    with pytest.raises(DataError, match="another project, or an older state"):
+        move_project(folder, url)
+
+
 def test_a_copy_that_differs_is_not_used(folder: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = store._plain
     with monkeypatch.context() as patched:
@@ -172,7 +200,7 @@ def call(capsys: pytest.CaptureFixture[str]) -> Call:
 
 def test_targets_that_cannot_be_are_refused(folder: Path, call: Call, url: str) -> None:
     for target, why in (
-        ("sqlite", "there is a file already"),
+        ("sqlite", "the project is there already"),
         ("mysql://x/y", "expected an address such as postgresql://"),
         ("postgresql://a b/c", "contains blanks"),
     ):

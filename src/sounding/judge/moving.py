@@ -13,8 +13,9 @@ from sounding.core.errors import DataError
 from sounding.core.files import write_file
 from sounding.judge.database import POSTGRESQL, StoreError, shown_url
 from sounding.judge.project import DATABASE, FILE, open_project, place_of_database
+from sounding.judge.records import DamagedError
 from sounding.judge.serving import answering, guest_cookie_of
-from sounding.judge.store import Store, copy_tables, new_store
+from sounding.judge.store import Store, copy_tables, differing_table, new_store, open_store
 from sounding.judge.verify import replay_log, snapshot
 
 HERE = "sqlite"  # the name of a SQLite file in the folder, as a target
@@ -24,7 +25,7 @@ class MovedProject(NamedTuple):
     """A moved project, with its old and new place."""
 
     events: int
-    rows: int  # of all tables
+    rows: int  # of all tables; 0: they had been copied before
     before: str
     after: str
 
@@ -42,6 +43,8 @@ def move_project(folder: Path, target: str) -> MovedProject:
     with open_project(folder) as project:
         source = project.store
         _refuse_running(folder, source)
+        if _is_there(place):
+            return _finish(folder, source, place)
         with _removed_if_it_fails(place), source.together():
             with new_store(place) as copy:
                 rows = copy_tables(source, copy)
@@ -66,12 +69,33 @@ def _place_of(folder: Path, target: str) -> str | Path:
             f"--database {shown_url(target)}: expected an address such as postgresql://user@host/name, or"
             f" {HERE} for a file in {folder}"
         )
-    if (folder / DATABASE).exists():
-        raise DataError(
-            f"{folder / DATABASE}: there is a file already; if the project was moved away from it, give it"
-            " another name first"
-        )
     return folder / DATABASE
+
+
+def _is_there(place: str | Path) -> bool:
+    """Return whether a place already holds a project."""
+    if isinstance(place, Path):
+        return place.exists()
+    try:
+        open_store(place, made=True).close()
+    except DamagedError:
+        return False
+    return True
+
+
+def _finish(folder: Path, source: Store, place: str | Path) -> MovedProject:
+    """Use a database with the same rows, left by an interrupted move or an earlier one; refuse any other."""
+    with open_store(place, made=True) as copy, source.together():
+        if differing_table(source, copy):
+            raise DataError(
+                f"{copy.place}: there is another project, or an older state of this one; give an empty"
+                " database, or rename the file"
+            )
+        until, after = source.last_sequence(), copy.place
+        copy.revive()  # the project may have been here before
+        source.retire()
+    _use(folder, place)
+    return MovedProject(until, 0, source.place, after)
 
 
 def _refuse_running(folder: Path, store: Store) -> None:

@@ -112,20 +112,32 @@ COPIED = {
 MOVED = "the project has moved to another database; restart the server"
 RETIRE = {
     "sqlite": tuple(
-        f"CREATE TRIGGER {table}_moved_{act} BEFORE {act} ON {table}"
+        f"CREATE TRIGGER IF NOT EXISTS {table}_moved_{act} BEFORE {act} ON {table}"
         f" BEGIN SELECT RAISE(ABORT, '{MOVED}'); END"
         for table in COPIED
         for act in ("insert", "update", "delete")
     ),
     "postgresql": (
-        "CREATE FUNCTION refuse_moved() RETURNS trigger LANGUAGE plpgsql AS"
+        "CREATE OR REPLACE FUNCTION refuse_moved() RETURNS trigger LANGUAGE plpgsql AS"
         f" $$ BEGIN RAISE EXCEPTION '{MOVED}'; END $$",
         *(
-            f"CREATE TRIGGER {table}_moved BEFORE INSERT OR UPDATE OR DELETE ON {table}"
-            " FOR EACH ROW EXECUTE FUNCTION refuse_moved()"
+            statement
             for table in COPIED
+            for statement in (
+                f"DROP TRIGGER IF EXISTS {table}_moved ON {table}",
+                f"CREATE TRIGGER {table}_moved BEFORE INSERT OR UPDATE OR DELETE ON {table}"
+                " FOR EACH ROW EXECUTE FUNCTION refuse_moved()",
+            )
         ),
     ),
+}
+REVIVE = {
+    "sqlite": tuple(
+        f"DROP TRIGGER IF EXISTS {table}_moved_{act}"
+        for table in COPIED
+        for act in ("insert", "update", "delete")
+    ),
+    "postgresql": tuple(f"DROP TRIGGER IF EXISTS {table}_moved ON {table}" for table in COPIED),
 }
 
 TABLES = {  # all tables where ours would be created

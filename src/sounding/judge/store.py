@@ -87,12 +87,18 @@ def copy_tables(source: Store, target: Store) -> int:
             for page in _pages(read, table):
                 write.many(sql.copy_of(table, tuple(page[0])), page)
                 rows += len(page)
-            for page, copied in zip_longest(_pages(read, table), _pages(write, table)):
-                if page != copied:
-                    raise StoreError(
-                        f"{target.place}: the copy of the table {table} differs; nothing was moved"
-                    )
+    if different := differing_table(source, target):
+        raise StoreError(f"{target.place}: the copy of the table {different} differs; nothing was moved")
     return rows
+
+
+def differing_table(source: Store, target: Store) -> str:
+    """Return the first table whose rows differ in two stores; empty if there is none."""
+    with source._database.read() as one, target._database.read() as other:
+        for table in sql.COPIED:
+            if any(page != copied for page, copied in zip_longest(_pages(one, table), _pages(other, table))):
+                return table
+    return ""
 
 
 def _pages(run: Statements, table: str) -> Iterator[list[dict[str, Any]]]:
@@ -170,6 +176,12 @@ class Store(PeopleTables, log.EventLog):
         """Let the database itself refuse every further change, because the project has moved."""
         with self._database.write() as run:
             for statement in sql.RETIRE[self._database.dialect]:
+                run(statement)
+
+    def revive(self) -> None:
+        """Accept changes again, because the project has moved back."""
+        with self._database.write() as run:
+            for statement in sql.REVIVE[self._database.dialect]:
                 run(statement)
 
     def refuse(self, why: str) -> StoreError:

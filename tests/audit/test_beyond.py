@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from sounding import audit, holds, sample
-from sounding.audit import beyond
-from sounding.audit.beyond import DRAWS, DeeperEvaluation, depths_beyond
+from sounding.audit import beyond, evidence
+from sounding.audit.beyond import DRAWS, DeeperEvaluation, deeper_evaluation, depths_beyond
 from sounding.audit.result import Audit
 from sounding.audit.verdict import Statement
 from sounding.data.run_info import read_run_info
@@ -51,6 +51,17 @@ def test_the_forecast_is_the_mean_chance_of_holds_over_pooled_runs(found: tuple[
         assert row.significant == np.count_nonzero(same.concluded)
         assert row.pairs == same.conclusion.size
         assert row.unjudged == same.open_documents > 0
+
+
+def test_one_measure_by_itself_has_the_forecast_that_it_has_among_all(
+    found: tuple[Collection, Audit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, one = found
+    whole = one.beyond(50)
+    alone = [deeper_evaluation(one.runs, [measure], 50)[0] for measure in one.measures]
+    assert alone == whole
+    monkeypatch.setattr(evidence, "deeper_evaluation", None)  # nothing is computed again
+    assert [one.beyond(50, (measure,)) for measure in one.measures] == [[row] for row in whole]
 
 
 def test_depths_are_multiples_of_the_pools_as_far_as_lists_go(found: tuple[Collection, Audit]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sounding.audit.added import OneMorePooled, added_runs
-from sounding.audit.beyond import DeeperEvaluation, deeper_evaluation
+from sounding.audit.beyond import DeeperEvaluation, at_depth, deeper_evaluation
 from sounding.audit.coverage import (
     DeeperPool,
     Growth,
@@ -136,7 +136,11 @@ class AuditEvidence:
 
     def beyond(self, k: int, measures: tuple[Measure, ...] | None = None) -> list[DeeperEvaluation]:
         """Return for each measure (None: all) how many conclusions about pooled runs at k would stand."""
-        wanted = measures or self.measures
+        wanted, whole = measures or self.measures, self._known.get(("beyond", k, self.measures), [])
+        known = {one.measure: one for one in whole if not one.reason}
+        cut = list(dict.fromkeys(at_depth(measure, k, self.runs.level) for measure in wanted))
+        if known.keys() >= set(cut):
+            return [known[measure] for measure in cut]
         return self._once(("beyond", k, wanted), lambda: deeper_evaluation(self.runs, wanted, k))
 
     def conclusions(self, run: int) -> NewRunConclusions:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sounding.audit.auditing import audit
+from sounding.audit.beyond import depths_beyond
 from sounding.audit.fitness import audit_labels
 from sounding.audit.judged_runs import ListedRuns, list_runs
 from sounding.audit.result import Audit
@@ -401,6 +402,9 @@ def _audited(request: ReportRequest, qrels: Qrels, lists: ListedRuns, bars: Bars
     if found.has_pool:
         with bars(runs, "leaving out runs") as progress:
             found.leave_out("run", progress)
+        with bars(0, "looking below the pool"):
+            for k in depths_beyond(found.runs):
+                found.beyond(k)  # by all measures, so that the verdict does not ask for one by itself
     with bars(request.draws, "drawing judgments") as progress:
         found.pseudo(progress)
     with bars(runs, "looking for ties"):

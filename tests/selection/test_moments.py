@@ -182,7 +182,7 @@ def _ap_of_draws(ranking: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     ("measure", "reason"),
     [
         ("nDCG", "not a sum over documents or pairs"), ("AP(norm='b')", "not a sum over documents or pairs"),
-        ("Q@3", "depends on how many documents are relevant"), ("Bpref", "ignores unjudged documents"),
+        ("Q@3", "how many documents are relevant"), ("Bpref", "ignores unjudged documents"),
     ],
 )  # fmt: skip
 def test_a_measure_that_has_no_form_is_refused_with_the_reason(measure: str, reason: str) -> None:

@@ -79,7 +79,7 @@ class CompareOptions(declare.PolicyOptions, declare.ReadingOptions):
         metavar="U",
     )
     matrix: bool = declare.flag("Show a matrix of all runs, with one sign per pair.")
-    each_pair: bool = declare.flag("List every pair with --depths, instead of counts.")
+    each_pair: bool = declare.flag("Show every pair at each of --depths, not only counts.")
     design: bool = declare.flag("Show power, topics needed and error rates, instead of pairs.")
     preregistered: str | None = declare.text(
         "Read pre-registered choices from FILE and check the comparison against them.", metavar="FILE"

@@ -512,15 +512,16 @@ def how_to_read(
     if brackets:
         how = f"{test}, {correction} over {plural(pairs, 'pair')}"
         parts.append(
-            f"A line joins a run with the lower runs that do not differ significantly from it ({how})"
-            f"{'; it is dotted beside a run that does' if dotted else ''}."
+            f"The first line joins the best run with all that do not differ significantly from it ({how})."
+            " The next begins at the best run that is left; runs of two lines may be tied as well."
+            f"{' Beside a run that differs, a line is dotted.' if dotted else ''}"
         )
     if intervals:
         parts.append("Ranks and intervals are 95% confidence intervals over topics.")
     if outlook:
         parts.append(
-            "Would stand: how many of the run's comparisons would very likely (95%+) end the same if more"
-            f" were judged ({outlook})."
+            "Would stand: how many of the run's comparisons would very likely (95%+) come out the same if"
+            f" {outlook} were judged."
         )
     return " ".join(parts)
 

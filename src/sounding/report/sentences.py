@@ -512,12 +512,12 @@ def how_to_read(
     if brackets:
         how = f"{test}, {correction} over {plural(pairs, 'pair')}"
         parts.append(
-            f"The first line joins the best run with all that do not differ significantly from it ({how})."
-            " The next begins at the best run that is left; runs of two lines may be tied as well."
+            "A line at the left joins a run with all lower runs that do not differ significantly from it"
+            f" ({how}). It begins at the best run that has no line yet, so runs of two lines may be tied too."
             f"{' Beside a run that differs, a line is dotted.' if dotted else ''}"
         )
     if intervals:
-        parts.append("Ranks and intervals are 95% confidence intervals over topics.")
+        parts.append("Ranks and means have 95% intervals over topics.")
     if outlook:
         parts.append(
             "Would stand: how many of the run's comparisons would very likely (95%+) come out the same if"

@@ -20,6 +20,7 @@ LIMIT = 60.0  # seconds after which a command is stopped: any that take so long 
 MOST_MB = 2000  # of a process
 LINEAR = 1.3  # times as long for each topic is still called linear
 AP, AP_AND_P = ("-m", "AP"), ("-m", "AP", "-m", "P@10")
+SIMULATE = ("simulate", "--judgments", "500")
 
 
 class Case(NamedTuple):
@@ -133,7 +134,7 @@ def growth(folder: Path, scratch: Path) -> str:
     places = [sample(folder, f"{count}-topics", f"--topics {count} {shape}") for count in (2500, 10000)]
     sources = [[str(place / "qrels.txt"), str(place / "runs")] for place in places]
     topics = [["10 runs: CPU s", "2,500 topics", "10,000", "times", "at most", "MB", ""]]
-    for words in (*most_work, ("audit",), ("depth", *AP), ("plan",)):
+    for words in (*most_work, ("audit",), ("depth", *AP), ("plan",), SIMULATE):
         topics.append(grown(words, sources, 4 * LINEAR, scratch, LIMIT))
     return f"{table(rows)}\n\n{table(topics)}"
 

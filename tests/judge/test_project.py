@@ -461,3 +461,22 @@ def test_the_examples_of_the_page_work(tmp_path: Path, monkeypatch: pytest.Monke
     page = Path(__file__).parents[2] / "docs" / "judge.md"
     run_page(page, whole=("judge status", "judge export"))
     assert (tmp_path / "monday.sqlite").stat().st_size > 0
+
+
+def test_lost_documents_are_found_in_parts_of_any_size(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, corpus = project.engine, project.corpus
+    lists = engine._replay.all_lists if engine.run_names() else None
+    assert lists is not None
+    docs = lists.docs.texts()
+    expected = sorted(
+        (topic, docs[number])
+        for place, topic in enumerate(lists.topics)
+        for number in {int(one) for one in lists.lists[:, place].ravel() if one >= 0}
+        if corpus.document(docs[number]) is None
+    )
+    assert expected
+    for size in (1, 3, 7, 10**6):
+        monkeypatch.setattr("sounding.judge.engine.AT_ONCE", size)
+        assert sorted(engine.lost(corpus)) == expected

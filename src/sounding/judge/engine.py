@@ -58,6 +58,9 @@ class AddedRuns(NamedTuple):
     drawn: int  # number of these that were sampled
 
 
+AT_ONCE = 20_000  # documents looked up together: all ids as texts would need much memory
+
+
 class Engine:
     """Judging on top of a store; its methods may be called from any thread."""
 
@@ -414,9 +417,13 @@ class Engine:
             retrieved = self._replay.all_lists
         rows = [number for number, name in enumerate(retrieved.runs) if runs is None or name in runs]
         numbers = np.unique(retrieved.lists[rows])
-        docs, topic = retrieved.docs.texts(), retrieved.topic
-        pairs = [(retrieved.topics[topic[number]], docs[number]) for number in numbers if number >= 0]
-        return missing_from(corpus, pairs)
+        numbers = numbers[numbers >= 0]
+        found: list[tuple[str, str]] = []
+        for part in np.split(numbers, range(AT_ONCE, len(numbers), AT_ONCE)):
+            topics = [retrieved.topics[number] for number in retrieved.topic[part].tolist()]
+            docs = retrieved.docs[part].texts()
+            found += missing_from(corpus, list(zip(topics, docs, strict=True)))
+        return found
 
     def why_no_ranking(self) -> str:
         """Return why the runs cannot be ranked, as a sentence; "" if they can."""

@@ -143,3 +143,10 @@ def test_the_verdict_is_right_on_cut_pools_of_trec_8(depth: int, right: str) -> 
     limits = {"yes": (0.95, 1.0), "with care": (0.8, 0.95)}
     assert limits[right][0] <= share < limits[right][1]
     assert limits[right][0] <= row.holds < limits[right][1]
+
+
+def test_progress_counts_the_pooled_runs() -> None:
+    _, one = simulated()
+    told: list[int] = []
+    one.beyond(50, one.measures[:1], told.append)
+    assert sum(told) == np.count_nonzero(one.runs.contributing)

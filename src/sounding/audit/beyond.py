@@ -17,6 +17,7 @@ from sounding.audit.judged_runs import JudgedRuns
 from sounding.compare.holds import holding
 from sounding.core.errors import DataError
 from sounding.core.lazy import polars
+from sounding.core.workers import Progress
 from sounding.measures import Measure
 from sounding.runs.pairs import all_pairs
 from sounding.runs.pool import parse_until
@@ -60,8 +61,13 @@ def at_depth(measure: Measure, k: int, level: float) -> Measure:
     return measure.replace(k=k) if cut else Measure.of("AP", rel=level, k=k)
 
 
-def deeper_evaluation(runs: JudgedRuns, measures: Sequence[Measure], k: int) -> list[DeeperEvaluation]:
-    """Forecast how many conclusions about pooled runs at a depth would stand, for each measure."""
+def deeper_evaluation(
+    runs: JudgedRuns, measures: Sequence[Measure], k: int, progress: Progress | None = None
+) -> list[DeeperEvaluation]:
+    """Forecast how many conclusions about pooled runs at a depth would stand, for each measure.
+
+    `progress` counts these runs.
+    """
     wanted = list(dict.fromkeys(at_depth(measure, k, runs.level) for measure in measures))
     lists = runs.retrieved.pick(runs.contributing)
     pooled, until = replace(runs, retrieved=lists), parse_until(f"pool:{k}")
@@ -70,7 +76,10 @@ def deeper_evaluation(runs: JudgedRuns, measures: Sequence[Measure], k: int) -> 
     unjudged = int(np.count_nonzero(considered & np.isnan(runs.grades())))
     concluded = chances = np.full((len(wanted), len(pairs)), np.nan)
     try:
-        found = holding(pooled, wanted, considered, until, pairs=pairs, draws=DRAWS, seed=runs.policies.seed)
+        found = holding(
+            pooled, wanted, considered, until, pairs=pairs, draws=DRAWS, seed=runs.policies.seed,
+            progress=progress,
+        )  # fmt: skip
     except DataError as error:  # a measure that drawn judgments do not allow, or too many documents
         reason = str(error)
     else:

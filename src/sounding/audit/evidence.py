@@ -134,14 +134,16 @@ class AuditEvidence:
             lambda: leave_out(self.runs, self.measures, by, self.remove, self.among, progress),
         )
 
-    def beyond(self, k: int, measures: tuple[Measure, ...] | None = None) -> list[DeeperEvaluation]:
+    def beyond(
+        self, k: int, measures: tuple[Measure, ...] | None = None, progress: Progress | None = None
+    ) -> list[DeeperEvaluation]:
         """Return for each measure (None: all) how many conclusions about pooled runs at k would stand."""
         wanted, whole = measures or self.measures, self._known.get(("beyond", k, self.measures), [])
         known = {one.measure: one for one in whole if not one.reason}
         cut = list(dict.fromkeys(at_depth(measure, k, self.runs.level) for measure in wanted))
         if known.keys() >= set(cut):
             return [known[measure] for measure in cut]
-        return self._once(("beyond", k, wanted), lambda: deeper_evaluation(self.runs, wanted, k))
+        return self._once(("beyond", k, wanted), lambda: deeper_evaluation(self.runs, wanted, k, progress))
 
     def conclusions(self, run: int) -> NewRunConclusions:
         """Return which conclusions about a new run, by the first measure, would stand if more were judged."""

@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+import numpy as np
 
 from sounding.audit import fitness_tables, tables
 from sounding.audit.auditing import DEFAULT_MEASURES, audit
+from sounding.audit.beyond import depths_beyond
 from sounding.audit.charts import audit_charts
 from sounding.audit.command import CHART_FORMATS, AuditOptions
 from sounding.audit.fitness import DEFAULT_MEASURES as FITNESS_MEASURES
@@ -210,6 +212,11 @@ def _compute(found: Audit, extras: Extras, wanted: Sequence[str], options: Audit
         units = len(found.unique("group").names)
         with progress_bar(units, quiet=quiet, label="leaving out groups") as progress:
             found.leave_out("group", progress)
+    usable = found.has_pool and not (found.sampled or found.strangers)
+    if verdict and usable and (depths := depths_beyond(found.runs)):
+        pooled = int(np.count_nonzero(found.runs.contributing))
+        with progress_bar(pooled, quiet=quiet, label="drawing judgments") as progress:
+            found.beyond(depths[-1], found.measures[:1], progress)  # the verdict asks for it
     if "leave-out" in wanted:
         with progress_bar(len(found.runs.runs), quiet=quiet, label="leaving out runs") as progress:
             found.leave_out("run", progress)

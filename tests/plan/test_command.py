@@ -620,3 +620,36 @@ def test_a_graded_measure_is_said_to_be_taken_as_a_binary_one(
         assert (said in words(out)) == warned
         replayed = ("-m", measure, "--judgments", "2", "--seeds", "1", "--draws", "20")
         assert (said in words(simulated(qrels, "one", "two", *replayed)[1])) == warned
+
+
+def test_two_runs_that_are_judged_completely_are_in_a_proven_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Among others of which hardly anything was judged, so that nothing else is certain."""
+    rng = np.random.default_rng(3)
+    runs: dict[str, list[str]] = {name: [] for name in ("good", "bad", "u", "v", "w")}
+    judged: dict[tuple[int, str], int] = {}
+    for topic in range(10):
+        relevant = {f"d{topic}-{number}": number < 20 for number in range(60)}
+        lists = {name: rng.permutation(list(relevant)).tolist() for name in runs}
+        found = lists["bad"]
+        spare, extra = (
+            next(d for d in part if relevant[d] == yes) for part, yes in ((found[:10], 0), (found[10:], 1))
+        )
+        lists["good"] = [extra if doc == spare else doc for doc in found[:10]]
+        for name, docs in lists.items():
+            for place, doc in enumerate(docs[:10], 1):
+                runs[name].append(f"{topic} Q0 {doc} {place} {-place} {name}\n")
+                if name in ("good", "bad") or place == 1:
+                    judged[topic, doc] = int(relevant[doc])
+    (tmp_path / "runs").mkdir()
+    for name, lines in runs.items():
+        (tmp_path / "runs" / name).write_text("".join(lines))
+    (tmp_path / "qrels").write_text("".join(f"{t} 0 {doc} {grade}\n" for (t, doc), grade in judged.items()))
+    monkeypatch.chdir(tmp_path)
+    _, out, _ = caller(capsys, "plan")(
+        "qrels", "runs", "-m", "P@10", "--view", "pairs", "--format", "csv", "--quiet"
+    )
+    pairs = {(row["run"], row["other"]): (float(row["confidence"]), row["order"]) for row in read(out)}
+    assert pairs.pop(("good", "bad")) == (1, "proven")
+    assert max(confidence for confidence, _ in pairs.values()) < 0.95

@@ -95,6 +95,23 @@ def test_tempered_chances_fade_from_certain_to_nothing_known() -> None:
     assert chance[-1] <= drawn_chances(mean + 0.5 * noise)[0, 3]
 
 
+def test_a_difference_that_judging_cannot_change_is_not_tempered() -> None:
+    rng = np.random.default_rng(7)
+    noise = rng.standard_normal((200, 5))
+    noise[:, 1] = noise[:, 0]  # what is not judged raises both alike
+    values = noise + np.array([0.1, 0.0, 0.0, 0.0, 0.0])
+    found = tempered_chances(values, 50)
+    assert (found[1, 0], found[0, 1]) == (1, 0)
+    np.testing.assert_allclose(found[2:, 2:], 0.5)
+
+
+def test_a_proof_is_certain_whatever_the_chances_say() -> None:
+    ours = confidence_with([0.3, 0.2, 0.1], np.full((3, 3), 0.5))
+    proven = np.zeros((3, 3), np.bool_)
+    proven[0, 2] = True
+    assert ours.with_proofs(proven).of_pairs()[[0, 0, 1], [1, 2, 2]].tolist() == [0.5, 1, 0.5]
+
+
 def test_confidence_is_taken_in_the_direction_of_the_order() -> None:
     not_above = np.array([[0.5, 0.9, 0.2], [0.1, 0.5, 0.4], [0.8, 0.6, 0.5]])
     ours = confidence_with([0.2, 0.3, 0.1], not_above)

@@ -96,7 +96,7 @@ def plan(
     picks = _next(session, topics, count, budget)
     believed = session.confidence()
     proven = _proven(session, believed, sure if {"ranking", "pairs"} & set(views) else np.inf, bars)
-    stated = believed.stated(session.basis())
+    stated = believed.with_proofs(proven).stated(session.basis())
     proof = None
     if "proof" in views:
         if pair is None:
@@ -156,11 +156,11 @@ def _next(session: Session, topics: Sequence[str], count: int, budget: int | Non
 
 
 def _proven(session: Session, confidence: Confidence, sure: float, bars: Bars) -> NDArray[np.bool_]:
-    """Return (run, other): whether the order is proven; only pairs as sure as this are tried."""
+    """Return (run, other): whether the order is proven; only pairs of which as many draws agree are tried."""
     place = np.argsort(confidence.order)
     pairs = session.pairs()
     pairs = np.where((place[pairs[:, 0]] < place[pairs[:, 1]])[:, np.newaxis], pairs, pairs[:, ::-1])
-    pairs = pairs[confidence.of_pairs()[pairs[:, 0], pairs[:, 1]] >= sure]
+    pairs = pairs[confidence.may_be_proven(pairs, sure)]
     with bars(len(session.retrieved.topics), "looking for proofs") as progress:
         return session.proven(pairs, progress)
 

@@ -37,6 +37,7 @@ class Confidence:
     not_above: Matrix  # (run, other) probability that the run's value is at most the other's; NaN: not stated
     method: str
     reason: str = ""  # why no probability is stated, to continue a sentence; empty: it is stated
+    drawn: Matrix | None = None  # `not_above` as drawn, if it was tempered since
 
     def stated(self, basis: Basis) -> Confidence:
         """Remove probabilities and deviations if there are too few runs and judgments to state any."""
@@ -45,6 +46,16 @@ class Confidence:
         return replace(
             self, not_above=self.not_above * np.nan, deviations=self.deviations * np.nan, reason=reason
         )
+
+    def with_proofs(self, proven: NDArray[np.bool_]) -> Confidence:
+        """Return the same with certainty where a run is proven to be above another, (run, other)."""
+        chances = np.where(proven, 0.0, np.where(proven.T, 1.0, self.not_above))
+        return replace(self, not_above=chances)
+
+    def may_be_proven(self, pairs: Counts, sure: float) -> NDArray[np.bool_]:
+        """Return for pairs (run, other) whether as many draws as this have the run above the other."""
+        below = self.not_above if self.drawn is None else self.drawn
+        return np.asarray(1 - below[pairs[:, 0], pairs[:, 1]] >= sure)
 
     @property
     def order(self) -> Counts:
@@ -118,7 +129,8 @@ def tempered_chances(values: NDArray[np.floating], judgments: int) -> Matrix:
 
     Runs of equal quality differ too in what is expected of them, by the errors of the model. So the runs are
     taken as draws from one population: if the expected values (draw, run) lie no further apart than their
-    errors explain, nothing is known about the order; if much further, the chances stay as they are.
+    errors explain, nothing is known about the order; if much further, the chances stay as they are. So they
+    do for two runs whose difference is the same in all draws: what is unjudged does not concern it.
     """
     chances = drawn_chances(values)
     mean = values.mean(axis=0)
@@ -128,7 +140,18 @@ def tempered_chances(values: NDArray[np.floating], judgments: int) -> Matrix:
         return chances
     allowed = FEW_RUNS / len(mean) + FEW_JUDGMENTS / max(judgments, 1)
     kept = np.sqrt(max(0.0, 1 - allowed * error / apart)) if apart else 0.0
-    return np.asarray(special.ndtr(kept * special.ndtri(np.clip(chances, 1 - _SUREST, _SUREST))))
+    tempered = special.ndtr(kept * special.ndtri(np.clip(chances, 1 - _SUREST, _SUREST)))
+    return np.where(_same_in_all(values), chances, tempered)
+
+
+def _same_in_all(values: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """(run, other) Return whether the difference of two runs is the same in all draws (draw, run)."""
+    runs = values.shape[1]
+    result = np.zeros((runs, runs), np.bool_)
+    for run in range(runs):
+        difference = values[:, run : run + 1] - values
+        result[run] = np.ptp(difference, axis=0) <= _SAME
+    return result
 
 
 def best_documents(differences: NDArray[np.float64], chance: float, count: int) -> Counts:

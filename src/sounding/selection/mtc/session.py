@@ -441,10 +441,12 @@ class Session:
             values = of_topics.values.mean(axis=0, dtype=np.float64)
             # Relevant documents that no run has say how sure the order is; they are no part of the values.
             lowered = np.einsum("trd,td->rd", of_topics.values, of_topics.left) / len(of_topics.left)
-            chances = tempered_chances(lowered.T, judgments) if is_model else drawn_chances(lowered.T)
+            drawn_order = drawn_chances(lowered.T)
+            chances = tempered_chances(lowered.T, judgments) if is_model else drawn_order
             return Confidence(
                 runs=runs, judgments=judgments, version=version, values=values.mean(axis=1),
                 deviations=values.std(axis=1, ddof=1), not_above=chances, method="draws",
+                drawn=drawn_order,
             )  # fmt: skip
 
         return work

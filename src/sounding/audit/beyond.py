@@ -36,7 +36,7 @@ class DeeperEvaluation:
     times: float  # the depth, in units of the pool's
     unjudged: int  # documents of the pooled runs down to this depth
     pairs: int
-    significant: int  # pairs that differ significantly, by a paired t test of each
+    significant: int | None  # pairs that differ significantly, by a paired t test of each; None: not known
     holds: float  # the mean chance that a conclusion stands; NaN: not known
     very_likely: float  # the share of conclusions with a chance of 95% or more; NaN: not known
     reason: str  # why it is not known; empty: it is
@@ -89,12 +89,16 @@ def deeper_evaluation(
         DeeperEvaluation(
             measure=measure, k=k, times=k / runs.pool.depth, unjudged=unjudged,
             pairs=int(np.count_nonzero(known[row])) or len(pairs),
-            significant=int(np.count_nonzero(np.nan_to_num(concluded[row]))),
+            significant=_count(concluded[row]),
             holds=_mean(chances[row, known[row]]), very_likely=_mean(chances[row, known[row]] >= SURE),
             reason=reason,
         )
         for row, measure in enumerate(wanted)
     ]  # fmt: skip
+
+
+def _count(concluded: np.ndarray) -> int | None:
+    return None if np.isnan(concluded).all() else int(np.count_nonzero(np.nan_to_num(concluded)))
 
 
 def _mean(values: np.ndarray) -> float:

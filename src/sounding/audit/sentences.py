@@ -415,8 +415,8 @@ CHANGED_WITHOUT = "Changed without: groups without whose unique documents anothe
 BEYOND_COLUMNS = (
     "Conclusions of a paired t test of each pair of pooled runs (alpha 0.05) from the judgments there are."
     " Stand: the share expected to be the same if the top k of every pooled run were judged. Very likely: the"
-    " share with a chance of 95% or more. Forecasts of the relevance model; the documentation says how they"
-    " did where the truth is known."
+    " share with a chance of 95% or more. Forecasts of the relevance model; docs/audit.md compares such"
+    " forecasts with the truth."
 )
 GROWTH_COLUMNS = (
     "Means per topic: relevant and judged documents in a pool of this depth; relevant documents that are new"

@@ -316,7 +316,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "own": "n0 How much A_p@k of the run rises with it in the pool.",
             "times": "n The depth, in units of the pool's.",
             "unjudged": "n The share of documents, or the number, that was not judged.",
-            "significant": "i Pairs that differ significantly.",
+            "significant": "i0 Pairs that differ significantly; null: not known.",
             "holds": "n0 The share of conclusions expected to stand after deeper judging; null: not known.",
             "very_likely": "n0 The share of conclusions with a chance of 95% or more to stand.",
             "most_raised": "s0 The run of another group whose A_p@k rises most.",

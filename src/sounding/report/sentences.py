@@ -293,11 +293,8 @@ def _after_judging(known: Lead, *, significant: bool) -> str:
         likely, chance = likelihood(1 - known.stays), _chance(1 - known.stays)
         return f"But {known.second} would {likely} lead {condition} (a chance of {chance})."
     if known.stays >= SURE:
-        chance = f"(a chance of {_chance(known.stays)})"
-        if significant:
-            return f"It would very likely stay ahead {condition} {chance}."
-        stays = f"On these topics it would very likely stay ahead {condition} {chance}"
-        return f"{stays}."
+        where = "It" if significant else "On these topics it"
+        return f"{where} would very likely stay ahead {condition} (a chance of {_chance(known.stays)})."
     return f"It may lose that lead {condition}: its chance to stay ahead is {_chance(known.stays)}."
 
 
@@ -325,7 +322,7 @@ def checked(scored: Calibration, depth: int, shallow: int) -> Iterator[str]:
         f" judged instead of the top {depth}, {whole_percent(right)} of the {count:,} chances of 95% or more"
         f" by {scored.measures[0]} would have come true."
     )
-    yield said if right >= SURE else f"{said} So read 95% as {whole_percent(right)} here."
+    yield said if math.floor(100 * right + 1e-9) >= 95 else f"{said} So read 95% as {_chance(right)} here."
 
 
 ONLY_RELEVANT = "Only relevant documents are on record, so the judged share does not measure completeness."

@@ -116,8 +116,8 @@ def counts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counts]:
     def prepared(qrels: Qrels, policies: Policies = DEFAULT_POLICIES) -> Any:
         return hash((qrels.topics, qrels.grades.tobytes(), tuple(qrels.docs.texts()))), policies
 
-    def ordered(run: Run, rows: Any, policies: Policies) -> Any:
-        return run.source, policies.ties, policies.compat
+    def ordered(run: Run, rows: Any, policies: Policies, *, upwards: bool = False) -> Any:
+        return run.source, policies.ties, policies.compat, upwards
 
     for function, seen, key in (
         (align._prepare, counts.prepared, prepared),

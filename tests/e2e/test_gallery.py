@@ -302,8 +302,7 @@ def test_150_runs_can_differ_significantly(shapes: Path, call: Call) -> None:
 
 @pytest.mark.parametrize(
     ("name", "command"),
-    [(name, command) for name in ("pair", "clicks", "one-label") for command in ("holds", "plan")]
-    + [("team", "plan")],
+    [(name, command) for name in ("pair", "clicks", "one-label") for command in ("holds", "plan")],
 )
 def test_no_chance_is_stated_where_the_data_cannot_bear_it(
     name: str, command: str, shapes: Path, call: Call
@@ -312,9 +311,8 @@ def test_no_chance_is_stated_where_the_data_cannot_bear_it(
     shape = gallery.make(name, shapes)
     if command == "holds":
         asked, columns = ("compare", *arguments(shape), "-m", "P@10", "--holds"), ["holds", "sign"]
-    else:  # of a team's three runs it can be said what holds, but not how sure the order is
-        asked = ("plan", *arguments(shape), "--view", "pairs")
-        columns = ["confidence", *(["holds"] if name != "team" else [])]
+    else:
+        asked, columns = ("plan", *arguments(shape), "--view", "pairs"), ["confidence", "holds"]
     rows = answer(call(*asked, "--format", "json", "--quiet"))["rows"]
     assert [row.get(column) for row in rows for column in columns] == [None] * len(rows) * len(columns)
     _, out, _ = call(*asked, "--quiet")

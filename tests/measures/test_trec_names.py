@@ -157,7 +157,7 @@ def test_nicknames_hold_only_names_of_the_table() -> None:
         ("rbp_resid.q=1", "takes p="),
         ("rbp.p=2", "from 0 to below 1"),
         ("iprec_at_recall.1.5", "from 0 to 1"),
-        ("map_cut@10", "after a dot"),
+        ("map_cut@10", "follow a dot"),
     ],
 )
 def test_bad_parameters_of_trec_evals_names_say_what_would_be_right(text: str, hint: str) -> None:

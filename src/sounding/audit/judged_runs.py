@@ -197,7 +197,7 @@ def refuse_measures(measures: Sequence[Measure]) -> None:
                 " judgments; use measures such as AP"
             )
         if needs_intents([measure]):
-            raise DataError(f"{measure} reads the intents of judgments, not their grades alone; leave it out")
+            raise DataError(f"{measure} reads more of the judgments than their grades; leave it out")
 
 
 def without_new(runs: Any, new: Sequence[Place]) -> list[Place]:

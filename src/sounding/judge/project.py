@@ -7,7 +7,7 @@ import json
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -86,7 +86,8 @@ class Project:
 def open_project(folder: str | Path) -> Project:
     """Open the project in a folder."""
     folder = Path(folder)
-    record, place = _record_of(folder), place_of_database(folder)
+    record = _record_of(folder)
+    place = _place_in(folder, record)
     if isinstance(place, Path) and not place.is_file():
         raise DataError(f"{place}: the project's database is missing; restore a backup")
     # Nothing may be written to a file that is not a project's database.
@@ -103,7 +104,11 @@ def open_project(folder: str | Path) -> Project:
 
 def place_of_database(folder: Path) -> Path | str:
     """Return the SQLite file of a project, or its address in PostgreSQL."""
-    place: str = _record_of(folder).get("database", DATABASE)
+    return _place_in(folder, _record_of(folder))
+
+
+def _place_in(folder: Path, record: Mapping[str, Any]) -> Path | str:
+    place: str = record.get("database", DATABASE)
     return place if place.startswith(tuple(f"{scheme}://" for scheme in POSTGRESQL)) else folder / place
 
 

@@ -167,3 +167,9 @@ def test_an_estimate_is_a_value_that_the_measure_can_have() -> None:
     own = sounding.estimate(qrels, {"a": drawn, "b": drawn}, ["P@1", "DCG@1"])
     assert own.estimates[0].means.tolist() == own.estimates[0].people.tolist() == [1, 1]
     assert own.estimates[1].means == pytest.approx([20, 20])  # DCG has no upper end
+
+
+def test_ordinary_judgments_without_labels_are_nothing_to_estimate_from() -> None:
+    """They would give an interval of no width, as if nothing were unknown."""
+    with pytest.raises(DataError, match="nothing to estimate from"):
+        sounding.estimate({"1": {"a": 1, "b": 0}}, {"1": {"a": 2.0, "c": 1.0}}, measures=["P@2"])

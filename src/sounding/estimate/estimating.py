@@ -72,6 +72,11 @@ def estimate(
         reading = Reading(qrels_format=qrels_format)
         people = reading.judgments(qrels, policies)
         machines = [] if labels is None else read_labels(labels, judges=judges)
+    if not machines and people.probabilities is None and people.strata is None:
+        raise DataError(
+            f"{people.source}: nothing to estimate from: no labels, and no probabilities with which documents"
+            " were drawn; `sounding evaluate` gives the values by these judgments"
+        )
     frame = build_frame(people, machines, policies)
     if frame.whole is None and len(frame.grades) < FEWEST and (frame.sample.chance < 1).any():
         raise DataError(

@@ -227,7 +227,7 @@ def _reported(qrels: Any, runs: Any, measures: Any) -> Any:
 
 def _estimated(qrels: Any, runs: Any, measures: Any) -> Any:
     by_rank = [measure for measure in parse_measures(measures) if measure.name == "P"]
-    found = sounding.estimate(qrels, runs, by_rank)
+    found = sounding.estimate(qrels, runs, by_rank, labels={"machine": JUDGED})
     return found.estimates[0].values[[found.runs.index(name) for name in NAMES]]
 
 

@@ -32,8 +32,8 @@ CALLS = (
     "pool team/runs --summary",
     f"pool team/runs --qrels {FILES.split()[0]} --budget 5",
     f"simulate {FILES} --judgments 8 --draws 20",
-    f"estimate {FILES} -m P@5",
-    f"estimate {FILES} -m P@5 --all-pairs",
+    f"estimate {FILES} -m P@5 --labels labels.tsv",
+    f"estimate {FILES} -m P@5 --all-pairs --labels labels.tsv",
     f"calibrate {FILES} --hide sample:0.5 --until runs:10 --repeats 1 --draws 10 --resamples 0",
     "agree team/qrels.txt --simulated correlated --resamples 10",
     f"depth {FILES} -m AP --depths 5,10",
@@ -51,6 +51,10 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("schemas")
     gallery.make("team", folder)
     rows = (folder / "team" / "qrels.txt").read_text().splitlines()
+    (folder / "labels.tsv").write_text(
+        "topic\tdoc\tlabel\tjudge\n"
+        + "".join(f"{topic}\t{doc}\t{grade}\tm\n" for topic, _, doc, grade in map(str.split, rows))
+    )
     topics = sorted({row.split()[0] for row in rows})
     halves = (f"{topic}\t{'odd' if number % 2 else 'even'}\n" for number, topic in enumerate(topics))
     (folder / "groups.tsv").write_text("".join(halves))

@@ -22,6 +22,14 @@ def postgresql() -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture
+def url(postgresql: Server) -> Iterator[str]:
+    """The address of an empty database."""
+    address = postgresql.fresh()
+    yield address
+    postgresql.drop(address)
+
+
 # Which databases a module is tried on. Journals matter where transactions are tested, and the server where
 # statements are; pages and commands only ever meet a store, so that one database is enough for them.
 EVERYWHERE = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,13 +21,6 @@ from sounding.judge.project import DATABASE, FILE, Project, invite, open_project
 from sounding.judge.serving import remember_address
 from sounding.judge.sqlite import sqlite3
 from sounding.judge.verify import verify
-
-
-@pytest.fixture
-def url(postgresql: Server) -> Iterator[str]:
-    made = postgresql.fresh()
-    yield made
-    postgresql.drop(made)
 
 
 @pytest.fixture

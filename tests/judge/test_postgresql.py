@@ -23,13 +23,6 @@ psycopg = require("psycopg")
 
 
 @pytest.fixture
-def url(postgresql: Server) -> Iterator[str]:
-    address = postgresql.fresh()
-    yield address
-    postgresql.drop(address)
-
-
-@pytest.fixture
 def store(url: str) -> Iterator[Store]:
     with open_store(url) as opened:
         yield opened

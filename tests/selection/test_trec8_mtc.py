@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.simulate.test_trial import run_trial
 
 from sounding.data.formats import read_qrels
 from sounding.data.tables import Qrels
@@ -14,7 +15,7 @@ from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.mtc.session import Session, SessionParameters
 from sounding.selection.strategies import make_strategy
 from sounding.simulate.experiments import correlations, list_pairs
-from sounding.simulate.trial import Checkpoint, TrialSetup, Truth, run_trial
+from sounding.simulate.trial import Checkpoint, TrialSetup, Truth
 
 PAPER: dict[str, Any] = {"prior": "0.5", "selection": "faithful", "confidence": "normal"}
 

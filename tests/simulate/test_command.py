@@ -15,6 +15,7 @@ from tests.conftest import require
 from tests.docs_examples import run_commands
 from tests.e2e.calling import Call, caller, check_refused, next_command, sampled
 from tests.plan.test_command import words, write_small
+from tests.simulate.test_trial import run_trial
 
 from sounding.cli import main
 from sounding.core.executors import run_on
@@ -23,7 +24,7 @@ from sounding.evaluate.evaluation import evaluate
 from sounding.runs.pool import judgments_at_depth
 from sounding.runs.retrieved import read_retrieved
 from sounding.selection.mtc.session import Session
-from sounding.simulate.trial import Truth, run_trial
+from sounding.simulate.trial import Truth
 
 ROOT = Path(__file__).parents[2]
 FIRST = [

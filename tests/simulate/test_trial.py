@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +16,14 @@ from sounding.evaluate.evaluation import evaluate
 from sounding.runs.retrieved import NONE, Retrieved
 from sounding.selection.mtc.session import Session
 from sounding.selection.strategies import make_strategy
-from sounding.simulate.trial import Truth, doublings, run_trial, trial_looks, values_so_far
+from sounding.simulate.trial import Checkpoint, Truth, doublings, trial_looks, values_so_far
 
 DEPTH = 6
+
+
+def run_trial(*words: Any, **named: Any) -> list[Checkpoint]:
+    """The rows of a trial, without the states at them."""
+    return [look.row for look in trial_looks(*words, **named)]
 
 
 def as_dicts(retrieved: Retrieved, depth: int) -> dict[str, dict[str, dict[str, float]]]:

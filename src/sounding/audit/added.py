@@ -14,7 +14,7 @@ import numpy as np
 
 from sounding.audit.judged_runs import Flags, JudgedRuns
 from sounding.audit.pseudo import assessed_at
-from sounding.core.arrays import NDArray
+from sounding.core.arrays import NDArray, spread
 from sounding.core.lazy import polars
 from sounding.measures.summaries import mean_over_topics
 from sounding.runs.ranking import Counts, Values
@@ -140,7 +140,6 @@ def _held(lists: Numbers, added: Counts, document: Counts) -> Counts:
     order = np.argsort(held, kind="stable")
     holder, held = holder[order], held[order]
     begin, end = np.searchsorted(held, document), np.searchsorted(held, document, "right")
-    sizes = end - begin
-    place = np.arange(sizes.sum()) + np.repeat(begin - (np.cumsum(sizes) - sizes), sizes)
-    cells = np.repeat(added, sizes) * len(lists) + holder[place]
+    owner, place = spread(begin, end - begin)
+    cells = added[owner] * len(lists) + holder[place]
     return np.bincount(cells, minlength=len(lists) ** 2).reshape(len(lists), len(lists))

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from sounding.core.arrays import NDArray
+from sounding.core.arrays import NDArray, spread
 from sounding.core.errors import DataError
 from sounding.core.text import plural
 from sounding.measures import Measure
@@ -252,7 +252,7 @@ def _copies(base: Ranking, topic: Counts, rank: Numbers, grade: float) -> Rankin
     """A ranking with one copy of a topic for every document, which has this grade there."""
     old = base.judgments
     copies = np.arange(len(topic))
-    owner, row = _spread(old.starts, topic)
+    owner, row = spread(old.starts[topic], np.diff(old.starts)[topic])
     every = np.concatenate([old.grades[row], np.full(len(topic), grade)])
     holder = np.concatenate([owner, copies])
     order = np.lexsort((-every, holder))
@@ -271,7 +271,7 @@ def _copies(base: Ranking, topic: Counts, rank: Numbers, grade: float) -> Rankin
         _known={},
     )
     starts = np.searchsorted(base.topic, np.arange(len(old.topics) + 1))
-    owner, row = _spread(starts, topic)
+    owner, row = spread(starts[topic], np.diff(starts)[topic])
     found = rank > 0
     holder = np.concatenate([owner, copies[found]])
     ranks = np.concatenate([base.rank[row], rank[found]])
@@ -283,14 +283,6 @@ def _copies(base: Ranking, topic: Counts, rank: Numbers, grade: float) -> Rankin
         retrieved=base.retrieved[topic], missing=base.missing[topic],
         pooled_topic=none, pooled_rank=none, judgment=None, pooled_stratum=None,
     )  # fmt: skip
-
-
-def _spread(starts: Counts, topic: Counts) -> tuple[Counts, Counts]:
-    """The rows of each of these topics, one topic after the other, and whose they are."""
-    sizes = np.diff(starts)[topic]
-    owner = np.repeat(np.arange(len(topic)), sizes)
-    first = np.cumsum(sizes) - sizes
-    return owner, np.arange(len(owner)) - first[owner] + starts[topic][owner]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

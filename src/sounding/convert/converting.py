@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from sounding.core.arrays import spread
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.files import atomic_path, locate_file, write_file
 from sounding.core.lazy import polars
@@ -305,7 +306,7 @@ def _in_byte_order(run: Run) -> Run:
     if order == list(range(len(order))):
         return run
     sizes = run.sizes[order]
-    rows = np.repeat(run.starts[:-1][order] - (np.cumsum(sizes) - sizes), sizes) + np.arange(len(run.docs))
+    _, rows = spread(run.starts[:-1][order], sizes)
     return replace(
         run,
         topics=tuple(run.topics[topic] for topic in order),

@@ -129,6 +129,10 @@ def settle(given: messages.Settlement, here: Here, who: Organizer) -> messages.C
     return messages.Changed(changed=int(is_new))
 
 
+AuditNumber = Annotated[int, Query(ge=1, le=MOST_EVENTS, description="number of the audit")]
+SampleTopic = Annotated[messages.Id, Query(description="a topic of the sample")]
+
+
 @audits.post("/draw")
 def draw(given: messages.AuditDraw, here: Here, expert: Organizer) -> messages.AuditDrawn:
     """Draw a random sample of a person's judgments. Drawing the same sample again returns the same audit."""
@@ -143,8 +147,8 @@ def draw(given: messages.AuditDraw, here: Here, expert: Organizer) -> messages.A
 def next_documents(
     here: Here,
     expert: Organizer,
-    audit: Annotated[int, Query(ge=1, le=MOST_EVENTS, description="number of the audit")],
-    topic: Annotated[messages.Id, Query(description="a topic of the sample")],
+    audit: AuditNumber,
+    topic: SampleTopic,
     count: Annotated[int, Query(ge=1, le=messages.MOST_AHEAD)] = 2,
     have: Documents = [],  # noqa: B006 - FastAPI copies it
     later: Documents = [],  # noqa: B006
@@ -160,8 +164,8 @@ def next_documents(
 def more_text(
     here: Here,
     expert: Organizer,
-    audit: Annotated[int, Query(ge=1, le=MOST_EVENTS, description="number of the audit")],
-    topic: Annotated[messages.Id, Query(description="a topic of the sample")],
+    audit: AuditNumber,
+    topic: SampleTopic,
     doc: messages.DocId,
     first: MorePlaces,
 ) -> messages.TextPart:

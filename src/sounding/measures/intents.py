@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sounding.core.arrays import spread
 from sounding.core.errors import DataError
 from sounding.measures.graded import ideal_order
 from sounding.measures.registry import measure
@@ -46,7 +47,7 @@ class _Hits(NamedTuple):
 
 
 def intents_of(judgments: Judgments) -> Intents:
-    """Return the judgments by intent; refuse others, rather than to count each topic as one intent."""
+    """Return the judgments by intent. Refuse others: a topic may have several."""
     if judgments.intents is None:
         raise DataError(
             "measures of intents need the intent of each judgment, which is not known where judgments are"
@@ -75,10 +76,9 @@ def _hits(run: Ranking, rel: float, k: int | None = None) -> _Hits:
     known = intents_of(run.judgments)
     near = np.arange(len(run.rank)) if k is None else (run.rank <= k).nonzero()[0]
     judgment = np.asarray(run.judgment)[near]
-    size = np.diff(known.starts)[judgment]
-    entry = np.arange(size.sum()) + np.repeat(known.starts[judgment] - (np.cumsum(size) - size), size)
+    owner, entry = spread(known.starts[judgment], np.diff(known.starts)[judgment])
     relevant = known.grade[entry] >= rel
-    row, intent = np.repeat(near, size)[relevant], known.intent[entry[relevant]]
+    row, intent = near[owner[relevant]], known.intent[entry[relevant]]
     order = np.argsort(intent, kind="stable")
     topic, rank, intent = run.topic[row[order]], run.rank[row[order]], intent[order]
     return _Hits(topic, rank, intent, np.arange(1, len(intent) + 1) - np.searchsorted(intent, intent))

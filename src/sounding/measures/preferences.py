@@ -18,7 +18,7 @@ from sounding.core.errors import DataError
 from sounding.measures.intents import intents_of
 from sounding.measures.registry import measure
 from sounding.measures.totals import share
-from sounding.runs.ranking import Counts, Intents, Judgments, Ranking, Values
+from sounding.runs.ranking import Counts, Judgments, Ranking, Values
 
 Mean = Literal["preference", "pair", "group", "balanced"]
 Docs = Literal["all", "retrieved", "one"]
@@ -105,18 +105,17 @@ def _entries(judgments: Judgments) -> tuple[Counts, Counts, Values]:
     judgment = np.repeat(np.arange(len(judgments.grades)), np.diff(known.starts))
     plain = known.grade >= 0
     if known.part is not None:
-        several = _has_parts(known)
+        several = _has_parts(known.intent, known.part)
         plain &= ~several[known.intent]
     return judgment[plain], known.intent[plain], known.grade[plain]
 
 
-def _has_parts(known: Intents) -> Flags:
+def _has_parts(group: Counts, part: Counts) -> Flags:
     """(group,): Return whether the group has several subgroups."""
-    assert known.part is not None  # noqa: S101
-    size = int(known.intent.max(initial=-1)) + 1
-    lowest, highest = np.full(size, len(known.part)), np.full(size, -1)
-    np.minimum.at(lowest, known.intent, known.part)
-    np.maximum.at(highest, known.intent, known.part)
+    size = int(group.max(initial=-1)) + 1
+    lowest, highest = np.full(size, len(part)), np.full(size, -1)
+    np.minimum.at(lowest, group, part)
+    np.maximum.at(highest, group, part)
     return highest > lowest
 
 
@@ -143,7 +142,7 @@ def _partial_groups(judgments: Judgments) -> list[_PartialGroup]:
             return []
         judgment = np.repeat(np.arange(len(judgments.grades)), np.diff(known.starts))
         found = []
-        for group in _has_parts(known).nonzero()[0].tolist():
+        for group in _has_parts(known.intent, known.part).nonzero()[0].tolist():
             rows = ((known.intent == group) & (known.grade >= 0)).nonzero()[0]
             docs, doc = np.unique(judgment[rows], return_inverse=True)
             grade, part = known.grade[rows], known.part[rows]

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sounding.core.arrays import NDArray
+from sounding.core.arrays import NDArray, spread
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES, Compat, Negative, Policies, Ties
 from sounding.data.fast.keys import PairTable, pair_keys
@@ -148,7 +148,7 @@ def _sampling(qrels: Qrels, topic: Places, strata: Places | None, judged: Places
 def _intents(qrels: Qrels, known: IntentGrades, judged: Places, words: Words) -> Intents:
     """Return for which intents the judged documents, given by their rows, were judged."""
     size = np.diff(known.starts)[judged]
-    entry = np.arange(size.sum()) + np.repeat(known.starts[judged] - (np.cumsum(size) - size), size)
+    _, entry = spread(known.starts[judged], size)
     place = np.empty(len(qrels.docs), np.int64)
     place[_by_descending_id(words.byteswap(), qrels.sizes[qrels.sizes > 0])] = np.arange(len(place))
     starts = np.concatenate([[0], np.cumsum(size)])

@@ -146,23 +146,6 @@ class Look(NamedTuple):
     confidence: Confidence
 
 
-def run_trial(
-    session: Session,
-    truth: Truth,
-    checkpoints: Sequence[int],
-    *,
-    name: str = "mtc",
-    strategy: Strategy | None = None,
-    sure: float = 0.95,
-    progress: Progress | None = None,
-) -> list[Checkpoint]:
-    """Judge as `trial_looks` does, and return one row per checkpoint."""
-    looks = trial_looks(
-        session, truth, checkpoints, name=name, strategy=strategy, sure=sure, progress=progress
-    )
-    return [look.row for look in looks]
-
-
 def trial_looks(
     session: Session,
     truth: Truth,

@@ -133,7 +133,7 @@ UNJUDGED = {
 SAMPLE_RULE = "with care: judgments with strata or probabilities are a sample"
 NO_COMMON_DOCUMENT_RULE = "no: no document that any run retrieved is judged"
 COMPARE_THESE = "Compare these runs by these judgments"
-COMPARE_BY_RECALL = "Compare pooled runs by AP, nDCG and other measures of recall"
+RECALL_AS_FINAL = "Take values of AP, nDCG and other measures of recall as final"
 COMPARE_LIKE_POOLED = "Compare new runs that are like the pooled ones"
 LIST_POOLED_RUNS = " List the runs that were pooled with --info."
 ONE_TOPIC = " One topic proves nothing: the next one may reverse the result."
@@ -212,7 +212,7 @@ def depths_by_topic(least: float, most: float, median: float) -> str:
 
 
 def below_the_pool_rule(well: float, half: float) -> str:
-    """State the rule for comparing runs below the pool depth."""
+    """State the rule for taking values below the pool depth as final."""
     return (
         f"yes: {whole_percent(well)} or more judged, in the median pooled run; with care:"
         f" {whole_percent(half)}; {TOPICS_RULE}"
@@ -222,7 +222,7 @@ def below_the_pool_rule(well: float, half: float) -> str:
 def below_the_pool(deepest: int, median: float, least: float, most: float, unjudged: str) -> Claim:
     """Say how much of the whole lists of pooled runs is judged; `unjudged` is the policy."""
     return (
-        f"Compare pooled runs by P@{deepest} and other measures that weigh all ranks equally",
+        f"Take values of P@{deepest} and other measures that weigh all ranks equally as final",
         f"{whole_percent(median)} of the top {deepest:,} is judged in the median run"
         f" ({whole_percent(least)} to {whole_percent(most)}). {UNJUDGED[unjudged]}.",
     )
@@ -268,7 +268,7 @@ def beyond_headline(found: Sequence[DeeperEvaluation]) -> str:
 
 
 def recall_rule(small: float, large: float) -> str:
-    """State the rule for comparing runs by measures of recall."""
+    """State the rule for taking values of recall as final."""
     return (
         f"yes: a pool twice as deep would add at most {whole_percent(small)} relevant documents (Zobel's"
         f" extrapolation); with care: {whole_percent(large)}; {TOPICS_RULE}; never better than for pooled"

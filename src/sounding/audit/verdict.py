@@ -325,7 +325,7 @@ def _recall(audit: AuditEvidence) -> Statement:
         about="recall", figure="relevant documents to come", value=share,
         rule=sentences.recall_rule(SMALL_REMAINDER, LARGE_REMAINDER),
         why=why + _few_topics(audit, own) + ("" if audit.only_relevant else _doubt(audit)),
-        answer=answer, claim=sentences.COMPARE_BY_RECALL,
+        answer=answer, claim=sentences.RECALL_AS_FINAL,
     )  # fmt: skip
 
 

@@ -135,10 +135,13 @@ def judgments_of(topics: Sequence[Topic], highest: float) -> Judgments:
 
 
 def every_definition() -> list[Definition]:
-    """All registered measures, those of families that nothing has imported yet among them."""
+    """All registered measures, those of families that nothing has imported yet among them.
+
+    Measures that compare two runs have no value for one ranking, and laws of their own (test_paired.py).
+    """
     for module in pkgutil.iter_modules(sounding.measures.__path__):
         importlib.import_module(f"sounding.measures.{module.name}")
-    return list(definitions())
+    return [known for known in definitions() if not known.pairwise]
 
 
 def random_topics(number: int, seed: int, *, longest: int = 30) -> list[Topic]:

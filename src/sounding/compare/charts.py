@@ -150,14 +150,10 @@ def _topic_pane(frame: polars.DataFrame, measure: str, runs: tuple[str, str]) ->
 def chart_of(comparison: Comparison, top: int | None = None) -> Chart:
     """The first pairs with their intervals; of one pair, its differences by topic."""
     if len(comparison.pairs) == 1:
-        a, b = comparison.pairs[0].tolist()
         rows = [
             {"topic": topic, "measure": str(measure), "difference": gap}
             for number, measure in enumerate(comparison.measures)
-            for topic, gap in zip(
-                comparison.topics, (comparison.values[a, number] - comparison.values[b, number]).tolist(),
-                strict=True,
-            )
+            for topic, gap in zip(comparison.topics, comparison.gaps(number)[0].tolist(), strict=True)
             if not np.isnan(gap)
         ]  # fmt: skip
         return topic_differences(polars.DataFrame(rows), runs=comparison.names(0))

@@ -19,7 +19,7 @@ from sounding.compare.requests import (
     without_common_topics,
 )
 from sounding.compare.result import Account, Comparison, Evenness
-from sounding.compare.sentences import short_lists, test_notes, topic_notes
+from sounding.compare.sentences import DIRECT_PREFERENCES, short_lists, test_notes, topic_notes
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, expect
 from sounding.core.policies import DEFAULT_POLICIES, Policies
@@ -54,6 +54,7 @@ from sounding.measures.bounds.pairs import (
 )
 from sounding.measures.completions import DRAWS
 from sounding.measures.listings import Listings
+from sounding.measures.paired import pairwise
 from sounding.measures.registry import needs_intents
 from sounding.measures.regrading import Regrading, regrade
 from sounding.measures.summaries import check_comparable, mean_over_topics, needs_pool_ranks
@@ -346,9 +347,7 @@ def _compared(
     apart = without_common_topics(scores, pairs)
     if apart.all():
         raise DataError(_apart(scores, pairs))
-    attempts = {
-        measure: _tested(values_of(scores, measure), measure, pairs, procedure, apart) for measure in measures
-    }
+    attempts = {measure: _tested(scores, measure, pairs, procedure, apart) for measure in measures}
     problems = [one for one in attempts.values() if isinstance(one, str)]
     if len(problems) == len(attempts):
         raise DataError(problems[0])
@@ -360,7 +359,11 @@ def _compared(
     tests_at = {depth: procedure.apply(shares, pairs, apart=apart) for depth, shares in shares_at.items()}
     own = [chosen_assessment(measure, assessment) for measure in kept]
     assessed_tests = tuple(
-        tests_at[depth] if one is None else procedure.apply(values_of(scores, one), pairs, apart=apart)
+        tests_at[depth]
+        if one is None
+        else procedure.apply(
+            values_of(scores, one), pairs, apart=apart, preferences=scores.preferences(one, pairs)
+        )
         for depth, one in zip(depths, own, strict=True)
     )
     assessed_by = tuple(
@@ -382,12 +385,16 @@ def _compared(
         evenness=tuple(sorted(evenness, key=lambda one: one.depth)),
         lengths=_lengths(scores), retrieved=retrieved, pool=pool,
         notes=(
+            *([DIRECT_PREFERENCES.format(", ".join(map(str, pairwise(kept))))] if pairwise(kept) else []),
             *topic_notes(scores, values),
             *short_lists(np.nanmax(retrieved, axis=1, initial=0.0), kept),
             *test_notes(performance),
             *(f"Left out: {problem}." for problem in problems),
             *([] if pool is None else pool.notes()),
         ),
+        preferences={
+            measure: found for measure in kept if (found := scores.preferences(measure, pairs)) is not None
+        },
         left_out=tuple(problems), procedure=procedure, policies=scores.policies,
     )  # fmt: skip
 
@@ -431,7 +438,7 @@ def _shallower(
 
 
 def _tested(
-    values: NDArray[np.float64],
+    scores: Scores,
     measure: Measure,
     pairs: Pairs,
     procedure: Procedure,
@@ -439,7 +446,8 @@ def _tested(
 ) -> PairTests | str:
     """The test of performance; a sentence where no pair has enough topics for it."""
     try:
-        return procedure.apply(values, pairs, procedure.margin, apart)
+        preferences = scores.preferences(measure, pairs)
+        return procedure.apply(values_of(scores, measure), pairs, procedure.margin, apart, preferences)
     except DataError as problem:
         return f"{measure}: {problem}"
 
@@ -549,6 +557,7 @@ def _joined(parts: Sequence[Scores]) -> Scores:
         judged_by_rank=next((part.judged_by_rank for part in parts if part.judged_by_rank is not None), None),
         bounds=None,
         expected=None,
+        ranks={measure: ranks for part in parts for measure, ranks in part.ranks.items()},
     )
 
 
@@ -556,17 +565,19 @@ def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:
     """Yield, for one pair by every measure, what would settle it and what made the difference."""
     a, b = comparison.pairs[0].tolist()
     for number, measure in enumerate(comparison.measures):
-        gaps = np.nan_to_num(comparison.values[a, number] - comparison.values[b, number])
+        gaps = np.nan_to_num(comparison.gaps(number)[0])
         leading = [
             place for place in np.argsort(-np.abs(gaps), kind="stable")[:TOPICS].tolist() if gaps[place]
         ]
+        values = np.nan_to_num(comparison.values[[a, b], number])
+        if measure.definition.pairwise:  # then no document has a share of its own
+            leading, values = [], np.stack([gaps, np.zeros_like(gaps)])
         telling = {
             comparison.topics[place]: telling_documents(
                 measure, listings, (a, b), place, ahead=0 if gaps[place] > 0 else 1
             )
             for place in leading
         }
-        values = np.nan_to_num(comparison.values[[a, b], number])
         settling = what_would_settle(measure, listings, (a, b), limit=None, values=values)
         yield Account(settling=settling, telling=telling)
 

@@ -21,7 +21,7 @@ from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
 from sounding.measures.registry import needs_intents
 from sounding.measures.summaries import check_comparable
-from sounding.runs.pairs import Pairs
+from sounding.runs.pairs import Pairs, lead_over_nobody
 from sounding.statistics.pairwise import Procedure
 from sounding.statistics.pairwise import check_choices as checked_correction
 from sounding.statistics.power import Design, design
@@ -103,10 +103,14 @@ def _designed(
     scores: Scores, measure: Measure, pairs: Pairs, procedure: Procedure, comparisons: int
 ) -> Design:
     """Return which differences these topics can detect by one measure, if the comparisons share alpha."""
+    values, tested, preferences = values_of(scores, measure), pairs, scores.preferences(measure, pairs)
+    if preferences is not None:
+        values, tested = lead_over_nobody(preferences)
     try:
-        return design(
-            values_of(scores, measure), pairs, alpha=procedure.alpha, comparisons=comparisons,
+        found = design(
+            values, tested, alpha=procedure.alpha, comparisons=comparisons,
             rng=np.random.default_rng(procedure.seed),
         )  # fmt: skip
+        return replace(found, power=replace(found.power, pairs=pairs))
     except DataError as problem:
         raise DataError(f"{measure}: {problem}") from problem

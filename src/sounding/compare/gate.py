@@ -219,8 +219,7 @@ def _enough_topics(comparison: Comparison, number: int, pair: int) -> int | None
     By a paired t test with power 0.8 and the spread of these differences; all pairs share alpha.
     """
     margin = comparison.procedure.margin
-    a, b = comparison.pairs[pair].tolist()
-    gaps = comparison.values[a, number] - comparison.values[b, number]
+    gaps = comparison.gaps(number)[pair]
     gaps = gaps[~np.isnan(gaps)]
     if margin is None or len(gaps) < 2 or not (spread := float(np.std(gaps, ddof=1))):
         return None

@@ -160,7 +160,7 @@ class PairByMeasure:
         """The topics that made the difference, the largest first, with the relevant document behind each."""
         topics = self.comparison.topics
         values = self.comparison.values[self.runs, self.number]
-        gaps = np.nan_to_num(values[0] - values[1])
+        gaps = np.nan_to_num(self.comparison.gaps(self.number)[0])
         largest = sorted(natural_places(topics), key=lambda place: -abs(gaps[place]))
         order = [place for place in largest[:TOPICS] if gaps[place]]
         telling = {} if self.account is None else self.account.telling

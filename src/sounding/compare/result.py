@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -103,6 +103,8 @@ class Comparison(Displayed):
     holds: Holds | None = None  # None: not asked for
     # The qrels list relevant documents alone: cases are decided as if judging were even, and not stated.
     only_relevant: bool = False
+    # (pair, topic) of measures that compare two runs; their `values` are means over all runs.
+    preferences: Mapping[Measure, NDArray[np.float64]] = field(default_factory=dict)
 
     @property
     def alpha(self) -> float:
@@ -154,6 +156,13 @@ class Comparison(Displayed):
         measures = ", ".join(map(str, self.measures[:5])) + (", ..." if len(self.measures) > 5 else "")
         pairs = f"{plural(len(self.pairs), 'pair')}"
         return f"<Comparison of {pairs} of {len(self.runs)} runs on {len(self.topics)} topics: {measures}>"
+
+    def gaps(self, measure: int) -> NDArray[np.float64]:
+        """(pair, topic): the differences by a measure, run_a - run_b; NaN where a run has no value."""
+        known = self.preferences.get(self.measures[measure])
+        if known is not None:
+            return known
+        return self.values[self.pairs[:, 0], measure] - self.values[self.pairs[:, 1], measure]
 
     def means(self, measure: int) -> NDArray[np.float64]:
         """(2, pair): the means of run_a and run_b over the topics on which both have a value; NaN: none."""

@@ -85,6 +85,13 @@ def _named(runs: Sequence[tuple[str, int]]) -> str:
     return first_few([f"{run} {count}" for run, count in runs], NAMED)
 
 
+# {}: measures
+DIRECT_PREFERENCES = (
+    "{} compares the two runs of a pair directly: its difference is the mean preference for run_a, from -1 to"
+    " 1. Its means are those of a run over all others, so they do not subtract to the difference."
+)
+
+
 def short_lists(longest: ArrayLike, measures: Sequence[Measure]) -> Iterator[str]:
     """Yield notes on cut-offs deeper than the longest list of some runs, (run,); equal ones share a note."""
     lengths = np.asarray(longest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.text import natural_order
 from sounding.evaluate.topic_files import read_attributes
+from sounding.measures.summaries import mean_over_topics
 from sounding.statistics.pairwise import PairTests, fewest_topics
 
 COLUMNS = ("slice", "run_a", "run_b", "measure", "topics", "mean_a", "mean_b", "difference", "ci_low",
@@ -125,10 +127,13 @@ def slice_comparison(comparison: Comparison, source: str | Path) -> SlicedPairs:
         mean = np.where(known > 0, np.nansum(both, axis=3) / np.maximum(known, 1), np.nan)
         counted.append(known.T)
         means.append(mean.transpose(2, 0, 1))
-        differences.append((mean[0] - mean[1]).T)
+        difference = (mean[0] - mean[1]).T
+        for measure, direct in comparison.preferences.items():
+            difference[comparison.measures.index(measure)] = mean_over_topics(direct[:, list(own)])
+        differences.append(difference)
         tests.append(
             tuple(
-                _tests(comparison, values[:, number], int(known[:, number].max(initial=0)), least)
+                _tests(comparison, number, list(own), int(known[:, number].max(initial=0)), least)
                 for number in range(len(comparison.measures))
             )
         )
@@ -139,11 +144,16 @@ def slice_comparison(comparison: Comparison, source: str | Path) -> SlicedPairs:
     )  # fmt: skip
 
 
-def _tests(comparison: Comparison, values: NDArray[np.float64], topics: int, least: int) -> PairTests | None:
-    """The tests of all pairs over the topics of a slice; None: they are too few."""
+def _tests(
+    comparison: Comparison, number: int, own: Sequence[int], topics: int, least: int
+) -> PairTests | None:
+    """The tests of all pairs by a measure over the topics of a slice; None: they are too few."""
     if topics < least:
         return None
+    direct = comparison.preferences.get(comparison.measures[number])
+    preferences = None if direct is None else direct[:, own]
+    values = comparison.values[:, number][:, own]
     try:
-        return comparison.procedure.apply(values, comparison.pairs)
+        return comparison.procedure.apply(values, comparison.pairs, preferences=preferences)
     except DataError:
         return None

@@ -151,11 +151,14 @@ def _account_facts(comparison: Comparison, top: int | None) -> dict[str, Any]:
                     zip(names, mean_over_topics(comparison.assessment[places, number]).tolist(), strict=True)
                 ),
                 "topics": [
-                    {"topic": topic, "a": a, "b": b, "difference": a - b}
-                    for topic, a, b in zip(
-                        comparison.topics, *comparison.values[places, number].tolist(), strict=True
+                    {"topic": topic, "a": a, "b": b, "difference": gap}
+                    for topic, a, b, gap in zip(
+                        comparison.topics,
+                        *comparison.values[places, number].tolist(),
+                        comparison.gaps(number)[0].tolist(),
+                        strict=True,
                     )
-                    if not np.isnan(a - b)
+                    if not np.isnan(gap)
                 ],
             }
             for number, measure in enumerate(comparison.measures)

@@ -55,7 +55,8 @@ def compare_with_baseline(scores: Scores, name: str) -> BaselineTests:
     for number, measure in enumerate(scores.measures):
         if measure.definition.aggregate != "mean" or measure.definition.basis == "count":
             continue
-        tests = procedure.apply(scores.values[:, number], pairs)
+        preferences = scores.preferences(measure, pairs)
+        tests = procedure.apply(scores.values[:, number], pairs, preferences=preferences)
         difference[pairs[:, 0], number], p[pairs[:, 0], number] = tests.difference, tests.p_adjusted
         limits[number], correction = tests.limit, tests.correction
     if not correction:

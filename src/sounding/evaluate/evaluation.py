@@ -25,6 +25,7 @@ from sounding.evaluate import sentences
 from sounding.evaluate.packing import POOL_MEASURE, PackedRanking, PackedRankings, RunValues, Shelf
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
+from sounding.measures.paired import mean_preferences, pairwise, relevant_ranks
 from sounding.measures.registry import needs_intents
 from sounding.measures.sampled import has_standard_error, standard_error
 from sounding.measures.universe import count_distinct, counts_others, outside, unjudged_marks
@@ -74,6 +75,8 @@ def evaluate(
     sources = run_sources(runs)
     if not wanted or not sources:
         raise DataError("nothing to evaluate: give at least one run and one measure")
+    if (compared := pairwise(wanted)) and len(sources) < 2:
+        raise DataError(f"{compared[0]} compares runs with each other; give at least two runs")
     refuse_stdin_twice([qrels, residual, *(source for source, _ in sources)])
     if groups:
         _refuse_with_groups(wanted, policies)
@@ -102,6 +105,8 @@ def evaluate(
     )
     if one_each and any(measure.definition.family == "intents" for measure in wanted):
         remarks.append(sentences.ONE_INTENT)
+    if compared:
+        remarks.append(sentences.OVER_OTHER_RUNS.format(", ".join(map(str, compared))))
     sides, whole = _prepared(judgments, policies, groups=groups)
     shelf = Shelf()
 
@@ -219,6 +224,10 @@ def _refuse_with_groups(measures: Sequence[Measure], policies: Policies) -> None
     for measure in measures:
         if needs_intents([measure]):
             raise DataError(f"{measure} reads the groups as intents; leave out the mean over groups")
+        if measure.definition.pairwise:
+            raise DataError(
+                f"{measure} compares two runs and has no mean over judgment groups; leave one out"
+            )
         if measure.definition.aggregate == "text" and measure.name != "RunID":
             raise DataError(f"{measure} gives a text, which has no mean over judgment groups; leave one out")
 
@@ -276,10 +285,12 @@ def _evaluate_run(
     if policies.ties == "trec" and any(measure.definition.family == "preferences" for measure in measures):
         other = treat_unjudged(align(run, whole, policies, found, upwards=True), policies)
     values = np.full((len(measures), len(ranking.topics)), np.nan)
-    texts = {}
+    texts, ranks = {}, {}
     for number, measure in enumerate(measures):
         if measure.definition.aggregate == "text":
             texts[measure] = _text_values(measure, seen[0], run)
+        elif measure.definition.pairwise:
+            ranks[measure] = relevant_ranks(measure, seen[0])
         else:
             preferences = measure.definition.family == "preferences"
             values[number] = _over_groups([measure(one) for one in ([other] if preferences else seen)], sides)
@@ -289,7 +300,7 @@ def _evaluate_run(
     uncertain = policies.unjudged in ("bounds", "expected")
     marks = unjudged_marks(run, whole, found) if counts_others(policies) else None
     return RunValues(
-        name=run.name, tag=run.tag, source=run.source, values=values, texts=texts,
+        name=run.name, tag=run.tag, source=run.source, values=values, texts=texts, ranks=ranks,
         judged=_judged_shares(ranking, measures), errors=errors,
         lengths=treat_unjudged(ranking, policies).retrieved, missing=ranking.missing,
         ignored=int(np.count_nonzero(whole.table.numbers(run.topics) < 0)),
@@ -349,12 +360,18 @@ def _scores(
     levels = [float(measure.get("rel")) for measure in measures if measure.get("rel") is not None]
     level = max(levels, default=1.0)
     relevant = np.sum([side.judgments.relevant(level) for side in sides], axis=0)
+    values, missing = np.array([row.values for row in rows]), np.array([row.missing for row in rows])
+    ranks = {measure: np.stack([row.ranks[measure] for row in rows]) for measure in rows[0].ranks}
+    skipped = missing & (policies.missing == "skip")
+    for measure, table in ranks.items():
+        values[:, measures.index(measure)] = mean_preferences(measure, table, skipped)
     return Scores(
         runs=tuple(run_names([row.source for row in rows], [row.name for row in rows])),
         tags=tuple(row.tag for row in rows),
         measures=measures,
         topics=qrels.topics,
-        values=_fixed([row.values for row in rows]),
+        values=_fixed(values),
+        ranks=ranks,
         texts={
             measure: np.array([row.texts[measure] for row in rows], object)
             for measure in measures
@@ -362,7 +379,7 @@ def _scores(
         },
         judged=_fixed([row.judged for row in rows]),
         lengths=_fixed([row.lengths for row in rows]),
-        missing=_fixed([row.missing for row in rows]),
+        missing=_fixed(missing),
         ignored=tuple(row.ignored for row in rows),
         without_relevant=tuple(t for t, n in zip(qrels.topics, relevant.tolist(), strict=True) if not n),
         level=level,
@@ -374,8 +391,8 @@ def _scores(
     )
 
 
-def _fixed(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _fixed(rows: NDArray[Any] | Sequence[NDArray[Any]]) -> NDArray[Any]:
     """The rows as one array that nobody can change."""
-    table = np.array(rows)
+    table = np.asarray(rows)
     table.setflags(write=False)
     return table

@@ -42,6 +42,7 @@ from sounding.data.sources import bytes_to_read, is_remote, plain_name, remote_m
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate.packing import POOL_MEASURE, RunValues
 from sounding.measures import Measure
+from sounding.measures.paired import pairwise
 from sounding.runs.ranking import pad_rows
 
 _DIGITS = 12  # of the digest of a run in a file's name, and of that of the settings
@@ -128,7 +129,7 @@ class ResultsFolder:
             judged=table("judged"), errors=table("sampling_error"),
             lengths=frame["retrieved"].to_numpy()[:topics].astype(np.int64),
             missing=frame["missing"].to_numpy()[:topics].astype(np.bool_),
-            ignored=int(frame["ignored_topics"][0]), ranking=None, marks=None,
+            ranks={}, ignored=int(frame["ignored_topics"][0]), ranking=None, marks=None,
             judged_by_rank=np.array(counts.split(), np.int64),
         )  # fmt: skip
 
@@ -167,6 +168,11 @@ def results_folder(
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{path} cannot be made a folder of results: {error.strerror or error}") from error
+    if pairwise(measures):
+        raise DataError(
+            f"results of {pairwise(measures)[0]} are not stored, because they depend on the other runs; leave"
+            " it out, or the folder"
+        )
     columns = (
         qrels.grades, qrels.starts, qrels.probabilities, qrels.methods, qrels.strata, qrels.pool_ranks,
         qrels.docs.compact().buffer, None if qrels.groups is None else qrels.groups.compact().buffer,
@@ -422,6 +428,7 @@ def _joined(place: Place, found: Sequence[_PartValues], had: Sequence[str], aske
         name=empty.name, tag=empty.tag, source=source,
         values=joined([value.values for value in values]),
         texts=texts,
+        ranks={measure: joined([value.ranks[measure] for value in values]) for measure in values[0].ranks},
         judged=joined([value.judged for value in values]),
         errors=joined([value.errors for value in values]),
         lengths=joined([value.lengths for value in values]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +13,10 @@ from sounding.core.display import Displayed
 from sounding.core.lazy import polars
 from sounding.core.policies import Policies
 from sounding.data.fast.tokens import refuse_stray_bytes
+from sounding.measures.paired import preferences
 from sounding.measures.registry import Measure
 from sounding.measures.summaries import GEOMETRIC_FLOOR, mean_over_topics, summaries
+from sounding.runs.pairs import Pairs
 
 BOUNDS = ("lower", "upper", "residual_unjudged", "residual_tail")  # arrays of ValueBounds
 RUN, MEASURE, TOPIC = 0, 1, 2  # axes of the arrays
@@ -46,6 +48,21 @@ class Scores(Displayed):
     judged_by_rank: NDArray[np.int64] | None = None  # (run, rank) over all topics, beside FirstUnjudged
     bounds: ValueBounds | None = None  # where the policy for unjudged documents asks for bounds
     expected: ExpectedValues | None = None  # where it asks for expected values
+    # (run, topic) ranks of relevant documents, for measures that compare two runs; their `values` are the
+    # mean preferences over all other runs that were evaluated.
+    ranks: Mapping[Measure, NDArray[np.object_]] = field(default_factory=dict)
+
+    def preferences(self, measure: Measure, pairs: Pairs) -> NDArray[np.float64] | None:
+        """(pair, topic): by how much a measure that compares runs prefers the first of each pair.
+
+        NaN where one of the two has no value; None: the measure does not compare runs.
+        """
+        if measure not in self.ranks:
+            return None
+        values = self.values[:, self.measures.index(measure)][pairs.T]
+        return np.where(
+            np.isnan(values).any(axis=0), np.nan, preferences(measure, self.ranks[measure], pairs)
+        )
 
     def mean(self) -> NDArray[np.float64]:
         """(run, measure): each measure's own summary over topics (mean, sum, geometric mean); NaN: none."""
@@ -204,6 +221,7 @@ class Scores(Displayed):
             lengths=without_measures(self.lengths),
             missing=without_measures(self.missing),
             texts={measure: without_measures(texts) for measure, texts in self.texts.items()},
+            ranks={measure: without_measures(ranks) for measure, ranks in self.ranks.items()},
             bounds=None if self.bounds is None else self.bounds.pick(axis, places),
             expected=None if self.expected is None else self.expected.pick(axis, places),
         )

@@ -310,6 +310,7 @@ def _names(measures: Iterable[Measure]) -> str:
 # -- remarks: what else was done to the values -----------------------------------------------------
 
 MEANS_OVER_GROUPS = "values are means over judgment groups"
+OVER_OTHER_RUNS = "{} is the mean preference over all other runs given, from -1 to 1, so it depends on them"
 ONE_INTENT = (
     "the judgments name no intents (in the second column of qrels, or in a column `subtopic`), so every topic"
     " counts as one intent"

@@ -2,8 +2,8 @@
 
 # Importing a module registers its family of measures; they are listed in this order, averages over ties last.
 from sounding.measures import (  # isort: skip  # noqa: F401
-    binary, interpolated, sets, counts, assessment, graded, utility, intents, preferences, overlap, sampled,
-    tied,
+    binary, interpolated, sets, counts, assessment, graded, utility, intents, preferences, paired, overlap,
+    sampled, tied,
 )  # fmt: skip
 from sounding.measures.grammar import named_measures, parse, parse_measures
 from sounding.measures.registry import Definition, Measure, definition, definitions, has_expectation

@@ -160,7 +160,8 @@ def _expand(text: str) -> tuple[Measure, ...]:
             or _parse_ranx(stripped)
         )
         for measure in found or ():
-            measure(_no_topics())  # the kernel refuses invalid parameters here, before files are read
+            if not measure.definition.pairwise:
+                measure(_no_topics())  # the kernel refuses invalid parameters here, before files are read
     except UnknownNameError:
         raise
     except DataError as problem:

@@ -68,6 +68,11 @@ class Definition(NamedTuple):
         return self.family in ("intents", "preferences")
 
     @property
+    def pairwise(self) -> bool:
+        """Return whether the measure compares two runs, so that one run has no value of its own."""
+        return self.family == "paired"
+
+    @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
         """The parameters of the measure, by name."""
         return _parameters(self.kernel)
@@ -247,6 +252,10 @@ class Measure:
 
     def __call__(self, ranking: Ranking) -> Values:
         """Compute one value for each topic of the ranking's judgments."""
+        if self.definition.pairwise:
+            raise DataError(
+                f"{self} compares two runs, and has no value for one alone; `evaluate` and `compare` take it"
+            )
         ranking = self.seen(ranking)
         known, expected = self.definition, _EXPECTED.get(self.name)
         # Counts of documents do not depend on their order.

@@ -53,6 +53,16 @@ def baseline_pairs(runs: int, baselines: Sequence[int]) -> Pairs:
     return np.array(pairs, np.intp).reshape(-1, 2)
 
 
+def lead_over_nobody(preferences: NDArray[np.float64]) -> tuple[NDArray[np.float64], Pairs]:
+    """Return values by run and topic, and pairs, whose differences are these preferences (pair, topic).
+
+    Each pair is a run with its preferences as values, against the last run, which has zeros.
+    """
+    count = len(preferences)
+    values = np.vstack([preferences, np.zeros_like(preferences[:1])])
+    return values, np.column_stack([np.arange(count), np.full(count, count)])
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Differences:
     """The differences run_a - run_b on the topics where both runs have a value."""

@@ -13,7 +13,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError, expect
 from sounding.core.limits import check_count
 from sounding.core.text import plural
-from sounding.runs.pairs import KnownLimits, Limits, Pairs, grid_decimals
+from sounding.runs.pairs import KnownLimits, Limits, Pairs, grid_decimals, lead_over_nobody
 from sounding.statistics import anova, bootstrap, paired, randomization
 from sounding.statistics.testing import (
     CORRECTIONS,
@@ -544,9 +544,23 @@ class Procedure:
         pairs: Pairs,
         margin: float | None = None,
         apart: NDArray[np.bool_] | None = None,
+        preferences: NDArray[np.float64] | None = None,
     ) -> PairTests:
-        """Test these pairs; every call draws from the same seed. `apart`: see `pairwise_tests`."""
-        return pairwise_tests(
-            values, pairs, test=self.test, correction=self.correction, alpha=self.alpha, margin=margin,
-            permutations=self.draws(len(values)), rng=np.random.default_rng(self.seed), apart=apart,
+        """Test these pairs; every call draws from the same seed. `apart`: see `pairwise_tests`.
+
+        `preferences`, (pair, topic), are tested in place of differences of values, where a measure compares
+        the two runs directly.
+        """
+        draws, table, tested = self.draws(len(values)), values, pairs
+        if preferences is not None:
+            if find_test(self.test).whole_topics:
+                raise DataError(
+                    f"test {self.test} needs a value of each run, and here only two runs together have one;"
+                    f" use {FLIPS}, t, wilcoxon, sign or bootstrap"
+                )
+            table, tested = lead_over_nobody(preferences)
+        found = pairwise_tests(
+            table, tested, test=self.test, correction=self.correction, alpha=self.alpha, margin=margin,
+            permutations=draws, rng=np.random.default_rng(self.seed), apart=apart,
         )  # fmt: skip
+        return found if preferences is None else replace(found, pairs=np.asarray(pairs, np.intp))

@@ -34,7 +34,7 @@ def bounds(measure: Measure, ranking: Ranking, unknowns: Unknowns) -> Bounds:
                 f"unknowns: {name} has the shape {counts.shape}; expected one count for each of the"
                 f" {len(ranking.topics)} topics"
             )
-    if measure.definition.aggregate == "text":
+    if measure.definition.aggregate == "text" or measure.definition.pairwise:
         return whole_range(measure, ranking, unknowns)
     if is_about_judging(measure):
         return known(measure, ranking, unknowns)

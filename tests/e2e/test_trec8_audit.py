@@ -170,10 +170,10 @@ def test_the_law_of_growth_ends_where_the_page_tells(trec8: Audit) -> None:
     growth, page = trec8.growth(), " ".join(PAGE.read_text().split())
     ended = int(np.count_nonzero(growth.last <= 1000))
     assert f"{growth.remaining.sum():,.0f} remain down to rank 1,000" in page
-    assert f"ends above it on {ended} of the 50 topics" in page
+    assert f"on {ended} of the 50 topics the law ends above that rank" in page
     found = trec8.reinforcement()
-    told = f"{found.tau:.2f} and {found.group_tau:.2f}".replace("0.", ".")
-    assert f"tau of assessment with overlap is {told}" in page
+    runs, groups = (f"{tau:.2f}".removeprefix("0") for tau in (found.tau, found.group_tau))
+    assert f"is {runs} for the overlap with other runs and {groups} for the overlap with other groups" in page
 
 
 def test_the_verdict_names_the_depth_and_the_figures(trec8: Audit) -> None:

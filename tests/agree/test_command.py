@@ -532,7 +532,7 @@ def test_crowd_votes_are_told_settled_and_held_against_nist(call: Call, collecti
         for name in ("overlap", "kappa")
     ]
     page = (Path(__file__).parents[2] / "docs" / "agree.md").read_text()
-    assert "overlap {}, kappa {}.".format(*said).replace("0.", ".") in flat(page)
+    assert "the overlap is {} and kappa is {}.".format(*said).replace("0.", ".") in flat(page)
     assert sum(topic["reason"].startswith("not judged by nist") for topic in found["topics"]) == 200
 
 

@@ -108,14 +108,16 @@ def found_on_trec8(folder: Path, correlation: float) -> tuple[dict[str, list[flo
         "primary and B": overlap[1:2],
         "A and B": overlap[2:3],
         "all three": overlap[3:],
-        "primary's relevant documents that both reject": [agreed.rejections[0].share.value],
+        "share of the primary's relevant documents that both others reject": [
+            agreed.rejections[0].share.value
+        ],
         "systems, topics": [len(effect.systems), len(effect.topics)],
         "AP: mean tau with the original (least, most)": [spread.mean, spread.least, spread.most],
-        "mean tau of every two of 1,000 (least, most)": [between.mean, between.least, between.most],
+        "mean tau between any two of 1,000 qrels (least, most)": [between.mean, between.least, between.most],
         "union with the original": [effect.single[-2].value],
         "intersection with the original": [effect.single[-1].value],
-        "half of all swaps are at or below a difference of": [effect.swap_difference[0]],
-        "95% of all swaps": [effect.swap_difference[1]],
+        "median difference of swapped runs": [effect.swap_difference[0]],
+        "95% quantile of that difference": [effect.swap_difference[1]],
         "P@10: mean tau with the original": [precision.with_original.mean],
     }, effect
 

@@ -40,6 +40,7 @@ STATEMENTS = {
     "test_exports",
     "test_late_runs",
     "test_people",
+    "test_preferences",
     "test_topic_status",
     "test_topics",
     "test_unseen",

@@ -84,6 +84,11 @@ class Agenda:
         return self._settings
 
     @property
+    def of_pairs(self) -> bool:
+        """Return whether pairs of documents are judged."""
+        return self._settings is not None and self._settings.of_pairs
+
+    @property
     def all_lists(self) -> Retrieved:
         """Return what the runs retrieved, including topics that are not in use."""
         if self._all_lists is None:

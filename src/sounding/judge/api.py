@@ -21,11 +21,13 @@ from sounding.judge.auth import RefusedError, too_soon
 from sounding.judge.export_kinds import EXPORT_KINDS, JSON_LINES, TEXT
 from sounding.judge.exports import EXPORTS
 from sounding.judge.organizing import guide_of
+from sounding.judge.preferences import pair_for, sides_of
 from sounding.judge.project import digest_of
 from sounding.judge.records import AssessorProgress, Receipt, Seen, StandingJudgment, Topic, User
 from sounding.judge.store import Store
 from sounding.judge.texts import render_document, render_part, split_title
 
+NO_DOCUMENT = "the collection does not contain this document; go back and choose another"
 GONE = "this is not one of your topics; an organizer may have dropped it or assigned it to others"
 
 
@@ -171,7 +173,8 @@ def coming(here: web.Context, who: User, topic: Topic) -> messages.Coming:
         words = "nothing left for you"
     else:
         batch = f"{ahead.batch_left} of {ahead.batch_size} left in this batch" if ahead.batch_size else ""
-        after = "more follow as needed" if ahead.left is None else f"{ahead.left:,} left"
+        most = "at most " if here.project.settings.of_pairs else ""
+        after = "more follow as needed" if ahead.left is None else f"{most}{ahead.left:,} left"
         words = f"{batch}, {after}{' in all' * (ahead.left is not None)}" if batch else after
     return messages.Coming(**asdict(ahead), words=words)
 
@@ -236,7 +239,10 @@ def more_text(
 ) -> messages.TextPart:
     """Return a further part of a long document."""
     asked = own_topic(here.project.store, who, topic)
-    existing(here, who, topic, doc)
+    if not here.project.settings.of_pairs:
+        existing(here, who, topic, doc)
+    elif not _is_there(here, topic, doc):
+        raise RefusedError(404, NO_DOCUMENT)
     return text_part(here, asked, doc, first)
 
 
@@ -265,7 +271,8 @@ def judge(given: messages.Grading, here: web.Here, who: web.Assessor) -> message
 
 def checked_grade(here: web.Context, given: messages.Grading) -> float | None:
     """Return a grade; refuse one that is not on the scale, or for a document without a text."""
-    if given.grade is not None and here.project.corpus.document(given.doc) is None:
+    sides = sides_of(given.doc) if here.project.settings.of_pairs else None
+    if given.grade is not None and None in map(here.project.corpus.document, sides or [given.doc]):
         raise RefusedError(400, "the corpus has no text for this document; mark it as impossible to judge")
     try:
         here.project.settings.check_grade(given.grade)
@@ -363,26 +370,51 @@ def words_of(topic: Topic) -> str:
 
 def existing(here: web.Context, who: User, topic: str, doc: str) -> None:
     """Refuse a document that is in no run, not in the corpus, and not leased or judged by the assessor."""
+    if here.project.settings.of_pairs:
+        return _refuse_strange_pair(here, who, topic, doc)
     if here.project.corpus.document(doc) is None:
         leases = here.project.store.leases(assessor=who.pseudonym, topic=topic)
         held = doc in [lease.doc for lease in leases] or _standing(here, who, topic, doc) is not None
         if not held and not here.project.engine.brings(topic, doc):
-            raise RefusedError(
-                404, "the collection does not contain this document; go back and choose another"
-            )
+            raise RefusedError(404, NO_DOCUMENT)
+    return None
 
 
 def shown_document(
     here: web.Context, doc: str, query: str, standing: StandingJudgment | None, *, text: bool = True
 ) -> messages.ShownDocument:
     """Return a document for a page, with the words of a query highlighted; without `text`, only its id."""
-    found = here.project.corpus.document(doc) if text else None
+    pair = sides_of(doc) if here.project.settings.of_pairs else None
+    sides = [] if pair is None or not text else [_shown_side(here, one, query) for one in pair]
+    found = here.project.corpus.document(doc) if text and pair is None else None
     heading, body = ("", None) if found is None else render_document(found, query)
+    missing = not all(side.html for side in sides) if pair else found is None
     return messages.ShownDocument(
-        doc=doc, heading=heading, html=body, missing=text and found is None,
+        doc=doc, heading=heading, html="" if sides else body, missing=text and missing, sides=sides,
         judged=standing is not None, grade=None if standing is None else standing.grade,
         comment="" if standing is None else standing.comment,
     )  # fmt: skip
+
+
+def _shown_side(here: web.Context, doc: str, query: str) -> messages.ShownSide:
+    found = here.project.corpus.document(doc)
+    heading, body = ("", "") if found is None else render_document(found, query)
+    return messages.ShownSide(doc=doc, heading=heading, html=body)
+
+
+def _refuse_strange_pair(here: web.Context, who: User, topic: str, pair: str) -> None:
+    """Refuse what is no pair of two documents, or not the one whose sides were drawn for this assessor."""
+    sides = sides_of(pair)
+    if sides is None:
+        raise RefusedError(404, "expected a pair of documents: two different ids with a blank between them")
+    if pair != pair_for(here.project.settings.seed, who.pseudonym, topic, *sides):
+        raise RefusedError(404, "the documents of this pair stand the other way round; go back and reload")
+    if not all(_is_there(here, topic, doc) for doc in sides):
+        raise RefusedError(404, NO_DOCUMENT)
+
+
+def _is_there(here: web.Context, topic: str, doc: str) -> bool:
+    return here.project.corpus.document(doc) is not None or here.project.engine.brings(topic, doc)
 
 
 def _standing(here: web.Context, who: User, topic: str, doc: str) -> StandingJudgment | None:

@@ -15,7 +15,7 @@ from sounding.terminal import declare
 if TYPE_CHECKING:
     from sounding.judge.records import Role
     from sounding.judge.search import SearchEngine
-    from sounding.judge.settings import Feed
+    from sounding.judge.settings import Feed, Judged
 
 LOOPBACK, PORT = "127.0.0.1", 8000  # default address of the server
 SAMPLED = 20  # default number of judgments in an audit
@@ -36,6 +36,7 @@ _PARAMETER = declare.option(
 _NAMES = declare.texts(
     "Name the runs, one NAME for each in their order; default: by their files; repeatable.", metavar="NAME"
 )
+KINDS = ("grades", "preferences")
 FEEDS = ("first", "majority", "adjudicated")
 _MINUTES = click.FloatRange(0, min_open=True)
 _NO_REMARKS = declare.flag("Hide all remarks.")
@@ -73,6 +74,11 @@ class InitOptions(ProjectOptions):
     )
     name: tuple[str, ...] = _NAMES
     run_format: str | None = declare.run_format
+    kind: Judged = declare.choice(
+        KINDS,
+        "Grade documents, or choose the better one of two (preferences), in the order of a merge sort.",
+        default="grades",
+    )
     title: str = declare.text("Set the title of every page.", default="Relevance judgments")
     scale: str = declare.text(
         "Set the grades and their meanings; assessors type the digit of a grade.",

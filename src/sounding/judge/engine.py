@@ -20,8 +20,9 @@ from sounding.core.policies import DEFAULT_POLICIES
 from sounding.core.text import first_few, plural, quote
 from sounding.core.workers import Progress
 from sounding.judge.agenda import run_content
-from sounding.judge.ids import check_run_names, check_table
+from sounding.judge.ids import MOST_DOC, check_run_names, check_table
 from sounding.judge.log import Last
+from sounding.judge.preferences import check_docs
 from sounding.judge.progress import Counts, Live, counts_of, live_work
 from sounding.judge.records import Ahead, Event, Lease, Receipt, Seen, Submission, Topic, TopicStatus
 from sounding.judge.search import Corpus, missing_from
@@ -123,10 +124,19 @@ class Engine:
         """
         with self.together(topic):
             self.catch_up()
+            if self.settings.of_pairs:
+                self._release_decided(assessor, topic)
             return self._store.lease(
                 assessor, topic, lambda asked: self._replay.offers(assessor, topic, asked), count=count,
-                overlap=self.settings.overlap, seconds=self.settings.lease_seconds,
+                overlap=self.settings.sharing, seconds=self.settings.lease_seconds,
             )  # fmt: skip
+
+    def _release_decided(self, assessor: str, topic: str) -> None:
+        """Release the pairs of an assessor that other answers have decided meanwhile."""
+        open_pairs = {offer.doc for offer in self._replay.offers(assessor, topic, 0)}
+        for lease in self._store.leases(assessor, topic):
+            if lease.doc not in open_pairs:
+                self._store.release(assessor, topic, lease.doc)
 
     @contextmanager
     def together(self, topic: str | None = None) -> Iterator[None]:
@@ -208,7 +218,7 @@ class Engine:
         """
         settings = self.settings
         receipt = self._store.withdraw(
-            assessor, topic, doc, key=key, overlap=settings.overlap, seconds=settings.lease_seconds
+            assessor, topic, doc, key=key, overlap=settings.sharing, seconds=settings.lease_seconds
         )
         self.catch_up()
         return receipt
@@ -297,6 +307,7 @@ class Engine:
 
     def set_order(self, topic: str | None, order: Order, *, by: str | None = None) -> None:
         """Change the order of a topic (None: of all) from now on; leased documents stay leased."""
+        self.settings.check_order(order)
         order.check()
         with self._up_to_date() as replay:
             replay.check_order(topic, order)
@@ -315,8 +326,8 @@ class Engine:
         To change the order of judging, use `set_order`.
         """
         present = self.settings
-        if (settings.seed, settings.depth) != (present.seed, present.depth):
-            raise DataError("seed and depth cannot change once a project has begun; make a new one")
+        if (settings.seed, settings.depth, settings.kind) != (present.seed, present.depth, present.kind):
+            raise DataError("seed, depth and kind cannot change once a project has begun; make a new one")
         lost = {one.value for one in present.scale} - {one.value for one in settings.scale}
         if lost:
             raise DataError(f"the grade {min(lost):g} would be gone from the scale; keep it")
@@ -346,6 +357,8 @@ class Engine:
         if names:
             retrieved = _renamed(retrieved, names)
         check_run_names(retrieved.runs)
+        if self.settings.of_pairs:
+            check_docs(retrieved.docs.texts(), MOST_DOC)
         taken = sorted(set(retrieved.runs) & set(self._store.run_names()))
         if taken:
             raise DataError(
@@ -430,6 +443,8 @@ class Engine:
         with self._up_to_date() as replay:
             if not replay.runs:
                 return "There are no runs yet."
+            if replay.settings.of_pairs:
+                return "Preferences do not rank the runs here; export them for `sounding evaluate`."
             return "" if replay.ready else "No topic that the runs have is in use."
 
     def counts(self) -> Counts:

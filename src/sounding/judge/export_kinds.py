@@ -56,6 +56,10 @@ EXPORT_KINDS = {
             name="prels", columns="topic doc grade method probability", what="sampled documents",
             of_judgments=True, of_sample=True,
         ),
+        ExportKind(
+            name="prefs", columns="topic assessor pair doc level",
+            what="preferences, for `evaluate -m Prefs` and `agree`", of_judgments=True,
+        ),
         ExportKind(name="log", columns="", what="every event, and how each document was chosen"),
         ExportKind(
             name="searches", columns="", what="every query and every document opened from its results",

@@ -21,9 +21,10 @@ from sounding.data.tables import byte_order
 from sounding.judge.agenda import Agenda, SampledDocument
 from sounding.judge.engine import Engine
 from sounding.judge.export_kinds import EXPORT_KINDS
+from sounding.judge.preferences import LEVELS, common_levels, levels, sound_answers
 from sounding.judge.records import IN_USE, SearchEntry, Topic
 from sounding.judge.settings import Feed
-from sounding.judge.state import Opinions, opinions_of
+from sounding.judge.state import JudgingState, Opinions, opinions_of
 from sounding.judge.store import Store
 
 _SETTLED_BY = (
@@ -40,6 +41,8 @@ class Omitted:
     unsettled: int = 0  # assessors differ, and no organizer has settled them
     cannot: int = 0  # nobody could judge them, or an organizer settled so
     certain: int = 0  # of all these: sampled with probability 1
+    unsorted: int = 0  # people and topics whose preferences give no order yet
+    contrary: int = 0  # preferences against others of the same person that were changed later
 
     def add(self, other: Omitted) -> None:
         """Add other counts to these."""
@@ -47,6 +50,8 @@ class Omitted:
         self.unsettled += other.unsettled
         self.cannot += other.cannot
         self.certain += other.certain
+        self.unsorted += other.unsorted
+        self.contrary += other.contrary
 
     @property
     def total(self) -> int:
@@ -74,6 +79,11 @@ def omitted_from_qrels(engine: Engine) -> Omitted:
 
 def omission_note(what: str, omitted: Omitted) -> str:
     """Say what an export leaves out because it has no grade, and what follows; empty if nothing."""
+    if omitted.unsorted:
+        return f"{what} leaves out {plural(omitted.unsorted, 'list')} of documents not sorted to the end yet"
+    if omitted.contrary:
+        against = "that contradict what the same person changed later"
+        return f"prefs leaves out {plural(omitted.contrary, 'preference')} {against}"
     if not omitted.total:
         return ""
     if what == "assessors":
@@ -152,7 +162,12 @@ class Export:
 
         `feed` says which of several grades counts; None: as in the settings.
         """
-        feed = feed or self.plan().settings.feed
+        plan = self.plan()
+        if plan.of_pairs:
+            for topic, given in self._sorted():
+                yield from (f"{topic} 0 {doc} {grade}\n" for doc, grade in common_levels(given).items())
+            return
+        feed = feed or plan.settings.feed
         for topic, doc, opinions in self._opinions():
             judged, grade = opinions.verdict(feed)
             if grade is not None:
@@ -164,6 +179,11 @@ class Export:
 
     def assessors(self) -> Lines:
         """Yield the grade of every assessor, with the pseudonym in the second column of TREC qrels."""
+        if self.plan().of_pairs:
+            for topic, given in self._sorted():
+                for who, own in given.items():
+                    yield from (f"{topic} {who} {doc} {grade}\n" for doc, grade in sorted(own.items()))
+            return
         for topic, doc, opinions in self._opinions():
             for assessor, grade in opinions.grades.items():
                 if grade is not None:
@@ -194,6 +214,45 @@ class Export:
                     grade = one.grades.get(doc)
                     yield f"{one.topic} 0 {doc} {stratum} {_number(-1.0 if grade is None else grade)}\n"
             self.omitted.add(one.omitted(of_strata=True))
+
+    def prefs(self) -> Lines:
+        """Yield two lines for each preference, in a group of their own: the documents and their levels.
+
+        The levels are 2 and 1, of equally good documents both 1, of bad ones both 0.
+        """
+        state = self._pairs()
+        for topic in self._pair_topics(state):
+            for who in state.preferences.assessors(topic):
+                answers = state.preferences.answers(who, topic)
+                sound = sound_answers(answers, state.sorting(who, topic))
+                self.omitted.contrary += len(answers) - len(sound)
+                for number, ((first, second), grade) in enumerate(sorted(sound.items()), 1):
+                    for doc, level in zip((first, second), LEVELS[grade], strict=True):
+                        yield f"{topic} {who} {number} {doc} {level}\n"
+
+    def _pairs(self) -> JudgingState:
+        """Return the state of a project of preferences; without events in any other project."""
+        state = JudgingState(self._store.run)
+        if self.plan().of_pairs:
+            state.follow(self._store.events(until=self.until))
+        return state
+
+    def _pair_topics(self, state: JudgingState) -> list[str]:
+        return sorted(state.preferences.topics() - self.unused_topics(), key=byte_order)
+
+    def _sorted(self) -> Iterator[tuple[str, dict[str, dict[str, int]]]]:
+        """Yield topics with the levels of their documents by everybody who has sorted them to the end."""
+        state = self._pairs()
+        for topic in self._pair_topics(state):
+            given = {}
+            for who in state.preferences.assessors(topic):
+                order = state.sorting(who, topic).order
+                if order is None:
+                    self.omitted.unsorted += 1
+                else:
+                    given[who] = levels(order, state.preferences.answers(who, topic))
+            if given:
+                yield topic, given
 
     def log(self) -> Lines:
         """Yield every event as a line of JSON."""
@@ -259,6 +318,7 @@ class Export:
 
 _WRITERS: dict[str, Callable[[Export], Lines]] = {
     "qrels": Export.qrels, "assessors": Export.assessors, "strata": Export.strata, "prels": Export.prels,
+    "prefs": Export.prefs,
     "log": Export.log, "searches": Export.searches, "topics": Export.topics,
 }  # fmt: skip
 

@@ -37,7 +37,14 @@ from sounding.judge.project import (
 from sounding.judge.records import TopicStatus, User
 from sounding.judge.review import audit_of, differing_documents, draw_audit, settle_file
 from sounding.judge.serving import is_address, last_address
-from sounding.judge.settings import Order, Settings, parse_parameters, parse_scale
+from sounding.judge.settings import (
+    MERGE_SORT,
+    PREFERENCE_SCALE,
+    Order,
+    Settings,
+    parse_parameters,
+    parse_scale,
+)
 from sounding.judge.store import Store
 from sounding.judge.verify import verify
 from sounding.render.tables import SCHEMA_VERSION, Table, json_text
@@ -83,12 +90,17 @@ def init(options: command.InitOptions) -> None:
     """Create a project, print its contents, and name the next command."""
     _refuse_format_of_nothing("runs", options.runs, "--run-format", options.run_format)
     _refuse_format_of_nothing("runs", options.runs, "--name", options.name or None)
+    of_pairs = options.kind == "preferences"
+    if of_pairs:
+        _refuse_options_of_grades()
     settings = Settings(
-        title=options.title, scale=parse_scale(options.scale), level=options.level, overlap=options.overlap,
-        feed=options.feed, seed=options.seed, depth=options.depth, measure=options.measure,
+        title=options.title, kind=options.kind,
+        scale=parse_scale(PREFERENCE_SCALE if of_pairs else options.scale), level=options.level,
+        overlap=options.overlap, feed=options.feed, seed=options.seed, depth=options.depth,
+        measure=options.measure,
         order=Order(
-            policy=options.order, parameters=parse_parameters(options.parameter), batch=options.batch,
-            warm_up=options.warm_up,
+            policy=MERGE_SORT if of_pairs else options.order,
+            parameters=parse_parameters(options.parameter), batch=options.batch, warm_up=options.warm_up,
         ),
         lease_seconds=60 * options.lease,
     )  # fmt: skip
@@ -105,14 +117,30 @@ def init(options: command.InitOptions) -> None:
     _say(options, f"next: {next_steps} {options.folder}")
 
 
+def _refuse_options_of_grades() -> None:
+    """Refuse options that have no meaning if pairs of documents are judged."""
+    context = click.get_current_context()
+    for name in (
+        "scale", "level", "overlap", "feed", "order", "parameter", "batch", "warm_up", "measure",
+    ):  # fmt: skip
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} is for documents that are graded; leave it out with"
+                " --kind preferences"
+            )
+
+
 def _contents(project: Project) -> Iterator[str]:
     """Yield the documents to judge, and which topics and documents of the runs nobody can judge."""
     runs, engine = project.engine.run_names(), project.engine
     left, _ = organizing.left_to_judge(project, engine.counts())
     which = "a sample of the documents" if engine.general_order().is_sample else "the documents"
+    to_judge = f"{left:,} to judge: {which} that the runs retrieved for each topic"
+    if project.settings.of_pairs:
+        to_judge = f"each assessor judges at most {left:,} pairs of the documents that the runs retrieved"
     yield (
         f"{plural(project.corpus.count, 'document')}, {plural(len(project.store.topics()), 'topic')},"
-        f" {plural(len(runs), 'run')}; {left:,} to judge: {which} that the runs retrieved for each topic"
+        f" {plural(len(runs), 'run')}; {to_judge}"
     )
     yield from organizing.topic_differences(project)
     if lost := engine.lost(project.corpus):
@@ -197,6 +225,8 @@ def export(options: command.ExportOptions) -> None:
         note = omission_note(what, omitted)
         if kind.of_sample and not lines:
             note = why_empty(store, what, moment, all_topics=options.all_topics)
+        if what == "prefs" and not project.settings.of_pairs:
+            note = "no prefs: documents are graded in this project; export assessors instead"
     if options.output is not None:
         remarks.append(f"{plural(lines, 'line')}, as of event {moment:,}")
     _say(options, *remarks, note)

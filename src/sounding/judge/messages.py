@@ -57,16 +57,25 @@ class Identity(Message):
     role: str | None
 
 
-class ShownDocument(Message):
-    """A document to judge, without any hint of which run retrieved it."""
+class ShownSide(Message):
+    """One of the two documents of a pair."""
 
     doc: str
     heading: str = Field(description="title as safe HTML; empty: none, or it is part of `html`")
+    html: str = Field(description="text as safe HTML; empty: the corpus lacks it")
+
+
+class ShownDocument(Message):
+    """A document to judge, or a pair of them, without any hint of which run retrieved it."""
+
+    doc: str = Field(description="its id; of a pair the two ids, left and right, with a blank between them")
+    heading: str = Field(description="title as safe HTML; empty: none, or it is part of `html`")
     html: str | None = Field(description="text as safe HTML; null: the page already has it")
-    missing: bool = Field(description="the corpus lacks the text")
+    missing: bool = Field(description="the corpus lacks the text, of a pair at least one")
     grade: float | None = Field(description="your grade; null: not judged, or cannot be judged")
     judged: bool
     comment: str
+    sides: list[ShownSide] = Field([], description="the documents of a pair, left and right")
 
 
 class TextPart(Message):

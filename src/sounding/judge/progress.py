@@ -52,6 +52,8 @@ class Counts:
 
 def counts_of(replay: JudgingState) -> Counts:
     """Return the progress of all topics in a state of judging."""
+    if replay.of_pairs:
+        return _counts_of_pairs(replay)
     used = set(replay.retrieved.topics if replay.ready else ())
     grades: dict[str, list[float | None]] = {topic: [] for topic in used}
     unsettled = dict.fromkeys(used, 0)
@@ -72,6 +74,19 @@ def counts_of(replay: JudgingState) -> Counts:
         )
         for topic, given in sorted(grades.items())
     }
+    return Counts(
+        topics={topic: one for topic, one in found.items() if topic in used},
+        unused={topic: one for topic, one in found.items() if topic not in used},
+    )
+
+
+def _counts_of_pairs(replay: JudgingState) -> Counts:
+    """Return the number of preferences by topic, of all assessors."""
+    used = set(replay.pair_topics)
+    found = {}
+    for topic in sorted(used | replay.preferences.topics()):
+        given = list(replay.preferences.grades(topic))
+        found[topic] = TopicCounts(judged=len(given), cannot=given.count(None), left=replay.left(topic))
     return Counts(
         topics={topic: one for topic, one in found.items() if topic in used},
         unused={topic: one for topic, one in found.items() if topic not in used},

@@ -25,6 +25,7 @@ from sounding.data.topics import Topics, read_topics
 from sounding.judge.database import POSTGRESQL, readable, shown_url
 from sounding.judge.engine import Engine, first_settings, none_of_the_topics
 from sounding.judge.ids import MOST_ASSESSOR, FileJudgment, check_table, check_topics, judgments_in
+from sounding.judge.preferences import sides_of
 from sounding.judge.records import (
     IN_USE,
     DamagedError,
@@ -333,6 +334,8 @@ def import_qrels(
     grades count. Grades below 0 mean unjudged. Topics that the project lacks are left out; documents that
     the corpus lacks are included. The remarks name both.
     """
+    if project.settings.of_pairs:
+        raise DataError(f"{source}: grades cannot be imported into a project of preferences")
     qrels = read_qrels(source, format=qrels_format, fractional="accept")
     check_table(qrels)
     known = known_topics(project)
@@ -382,6 +385,9 @@ def import_log(project: Project, source: str, *, name: str | None = None) -> Imp
             project.settings.check_grade(event.grade)
         except DataError as error:
             raise FormatError(source, line, str(error)) from error
+        if (sides_of(doc) is not None) != project.settings.of_pairs:
+            what = ("pair", "document") if project.settings.of_pairs else ("document", "pair")
+            raise FormatError(source, line, f"a judgment of a {what[1]}; this project judges {what[0]}s")
         if before[who].get((topic, doc), event.grade) not in grades[who, topic, doc]:
             problem = "an earlier log of this name has another grade; add --assessor NAME for another project"
             raise FormatError(source, line, f"document {quote(doc)}: {problem}")

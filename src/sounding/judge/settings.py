@@ -18,14 +18,18 @@ from sounding.selection.samples import parse_strata
 from sounding.selection.strategies import find_strategy, make_strategy
 
 Feed = Literal["first", "majority", "adjudicated"]
+Judged = Literal["grades", "preferences"]
 MTC = "mtc"
+MERGE_SORT = "merge-sort"  # the order of pairs, see `sounding.judge.preferences`
 MTC_PARAMETERS = ("method", "prior", "selection", "pair", "baseline", "top")  # of the order mtc
+ANY_NUMBER = 2**31  # of assessors
 MOST_ASSESSORS = 20  # per document
 MOST_DEPTH = 100_000  # documents per run and topic
 MOST_LEASE = 1440  # minutes
 MOST_TITLE = 200  # characters of the project's title
 CORPUS = "corpus"  # key of the corpus hash in the first record of a project
 DEFAULT_SCALE = "0=not relevant,1=relevant"
+PREFERENCE_SCALE = "0=both bad,1=A is better,2=equally good,3=B is better"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +62,8 @@ class Order:
     warm_up: int = 0
 
     def __post_init__(self) -> None:
-        if self.policy == MTC:
-            known: Any = MTC_PARAMETERS
+        if self.policy in (MTC, MERGE_SORT):
+            known: Any = MTC_PARAMETERS if self.policy == MTC else ()
         else:
             kind = find_strategy(self.policy)
             known = [name for name in kind.parameters if name != "level"]
@@ -84,7 +88,7 @@ class Order:
 
         Aliases, default parameters and spellings such as 1 and 1.0 do not matter.
         """
-        kind = None if self.policy == MTC else find_strategy(self.policy)
+        kind = None if self.policy in (MTC, MERGE_SORT) else find_strategy(self.policy)
         values = self.parameters if kind is None else {**kind.parameters, **self.parameters}
         read = {name: _read_parameter(name, value) for name, value in values.items()}
         return json.dumps([self.policy if kind is None else kind.name, read], sort_keys=True)
@@ -92,7 +96,9 @@ class Order:
     @property
     def named(self) -> Order:
         """Return the same order under the strategy's own name, as the log records it."""
-        return self if self.policy == MTC else replace(self, policy=find_strategy(self.policy).name)
+        if self.policy in (MTC, MERGE_SORT):
+            return self
+        return replace(self, policy=find_strategy(self.policy).name)
 
     def is_same(self, other: Order) -> bool:
         """Return whether two orders select the same documents in the same batches."""
@@ -124,7 +130,7 @@ class Order:
     @property
     def is_sample(self) -> bool:
         """Return whether the order is a random sample of the pool with known probabilities."""
-        return self.policy != MTC and find_strategy(self.policy).sampled
+        return self.policy not in (MTC, MERGE_SORT) and find_strategy(self.policy).sampled
 
     def check(self) -> None:
         """Refuse parameters that the strategy would refuse, before they are in the log."""
@@ -150,6 +156,7 @@ class Settings:
     """The settings of a project; the log records every change."""
 
     title: str = "Relevance judgments"
+    kind: Judged = "grades"
     scale: tuple[Grade, ...]
     level: float = 1  # the lowest relevant grade
     overlap: int = 1  # assessors per document
@@ -164,6 +171,11 @@ class Settings:
     def __post_init__(self) -> None:
         if self.feed not in get_args(Feed):
             raise UnknownNameError("feed", self.feed, get_args(Feed))
+        if self.kind not in get_args(Judged):
+            raise UnknownNameError("kind of judgments", self.kind, get_args(Judged))
+        if self.of_pairs and self.scale != parse_scale(PREFERENCE_SCALE):
+            raise DataError(f"preferences have a scale of their own: {PREFERENCE_SCALE}")
+        self.check_order(self.order)
         if self.level not in [grade.value for grade in self.scale]:
             raise DataError(f"level {self.level:g} is not on the scale; expected one of {self._grades()}")
         if self.overlap < 1 or not 1 <= self.depth <= MOST_DEPTH or self.lease_seconds <= 0:
@@ -195,6 +207,24 @@ class Settings:
         name, cut, k = self.measure.partition("@")
         inner = name[:-1] + "," if name.endswith(")") else name + "("
         return f"{inner}rel={self.level:g}){cut}{k}"
+
+    @property
+    def of_pairs(self) -> bool:
+        """Return whether pairs of documents are judged."""
+        return self.kind == "preferences"
+
+    @property
+    def sharing(self) -> int:
+        """Return how many assessors may have the same document or pair; everybody sorts all pairs."""
+        return ANY_NUMBER if self.of_pairs else self.overlap
+
+    def check_order(self, order: Order) -> None:
+        """Refuse an order of documents for pairs, and the order of pairs for documents."""
+        if (order.policy == MERGE_SORT) != self.of_pairs:
+            raise DataError(
+                f"order {order.policy}: pairs of documents are judged in the order {MERGE_SORT}, and single"
+                " documents in any other"
+            )
 
     def check_grade(self, grade: float | None) -> None:
         """Refuse a grade that is not on the scale; None means impossible to judge."""

@@ -20,6 +20,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.data.judgment_log import StandingJudgments
 from sounding.judge.agenda import Agenda, InForce
+from sounding.judge.preferences import Preferences, Sort, compare_by, pair_for, sort, start_of
 from sounding.judge.records import (
     AUDIT,
     FREE,
@@ -31,7 +32,7 @@ from sounding.judge.records import (
     Selection,
     is_relevant,
 )
-from sounding.judge.settings import MTC, Feed, Order
+from sounding.judge.settings import MERGE_SORT, MTC, Feed, Order
 from sounding.relevance.model import Fit
 from sounding.runs.retrieved import Retrieved
 from sounding.selection.mtc.session import Session
@@ -164,6 +165,8 @@ class JudgingState(Agenda):
         self.verdicts: dict[Pair, CountedGrade] = {}
         self.joined: dict[str, Counter[str]] = {}  # run -> topic -> documents judged when it was added
         self.ready_fit: tuple[int, Fit] | None = None  # requesting event and fit, computed in advance
+        self.preferences = Preferences()
+        self._starts: dict[str, list[str]] = {}  # topic -> documents in the order in which their sort begins
         self._changed = 0  # the last event that may change the next documents
         self._skips: dict[tuple[str, str], dict[str, dict[int, Selection]]] = {}  # see `_put_off`
         self._thin: dict[str, dict[str, Selection]] = {}  # topic -> documents judged by too few assessors
@@ -182,8 +185,38 @@ class JudgingState(Agenda):
 
     @property
     def ready(self) -> bool:
-        """Return whether there are runs with topics in use."""
-        return bool(self.runs) and any(map(self.in_use, self.all_lists.topics))
+        """Return whether there are runs with topics in use, to be ranked by grades."""
+        return bool(self.runs) and not self.of_pairs and any(map(self.in_use, self.all_lists.topics))
+
+    @property
+    def pair_topics(self) -> list[str]:
+        """Return the topics in use whose documents are compared in pairs."""
+        lists = self.all_lists.topics if self.runs and self.of_pairs else ()
+        return [topic for topic in lists if self.in_use(topic)]
+
+    def sorting(self, assessor: str, topic: str) -> Sort:
+        """Return how far an assessor has sorted the documents of a topic by preferences."""
+        if topic not in self._starts:
+            groups, seed = self.preferences.groups, self.settings.seed
+            self._starts[topic] = start_of(self.all_lists, topic, groups, seed)
+        return sort(self._starts[topic], compare_by(self.preferences.answers(assessor, topic)))
+
+    def pair_offers(self, assessor: str, topic: str) -> list[Offer]:
+        """Return all pairs that an assessor can judge now, whether skipped or not."""
+        if topic not in self.pair_topics:
+            return []
+        done = len(self.preferences.answers(assessor, topic))
+        seed, version = self.settings.seed, self.in_force(topic).version
+        return [
+            Offer(
+                doc=pair_for(seed, assessor, topic, *pair),
+                selection=Selection(
+                    policy=MERGE_SORT, policy_version=version, step=done + number, seed=seed,
+                    known=self._changed,
+                ),
+            )
+            for number, pair in enumerate(self.sorting(assessor, topic).open, 1)
+        ]  # fmt: skip
 
     def follow(self, events: Iterable[Event]) -> None:
         """Process events in order."""
@@ -211,6 +244,10 @@ class JudgingState(Agenda):
 
         Documents judged by too few others come first, then those of the order, then skipped ones.
         """
+        if self.of_pairs:
+            skipped = list(self._put_off(assessor, topic))
+            pairs = {offer.doc: offer for offer in self.pair_offers(assessor, topic)}
+            return [pairs[pair] for pair in sorted(pairs, key=lambda pair: pair in skipped)]
         if not self._gives_out(topic):
             return []
         put_off = self._put_off(assessor, topic)
@@ -260,7 +297,12 @@ class JudgingState(Agenda):
         return self.verdicts[pair].grade is None and self.opinions[pair].unsettled(self.settings.feed)
 
     def left(self, topic: str) -> int:
-        """Return how many unjudged documents the order would still bring."""
+        """Return how many unjudged documents the order would still bring; of pairs, the most.
+
+        Pairs count for everybody who has begun with the topic, or for one person if nobody has.
+        """
+        if topic in self.pair_topics:
+            return sum(self.sorting(who, topic).left for who in self.preferences.assessors(topic) or [""])
         if not self._gives_out(topic):
             return 0
         number = self._pool.topics[topic]
@@ -292,6 +334,8 @@ class JudgingState(Agenda):
 
     def ahead(self, assessor: str, topic: str) -> Ahead:
         """Return how many documents an assessor still has to judge: in the batch and, if known, in all."""
+        if topic in self.pair_topics:
+            return Ahead(left=self.sorting(assessor, topic).left, batch_left=0, batch_size=0)
         if not self._gives_out(topic):
             return Ahead(left=0, batch_left=0, batch_size=0)
         number, order = self._pool.topics[topic], self.order(topic)
@@ -339,6 +383,9 @@ class JudgingState(Agenda):
     def _take(self, event: Event) -> None:
         before = self.in_use(event.topic or "")
         self.take(event)
+        if self.of_pairs:
+            self.preferences.take(event)
+            self._starts = {} if event.kind == "run" else self._starts
         if event.kind in ("judge", "withdraw", "adjudicate"):
             self._regrade(event)
         elif event.kind in ("skip", "unskip"):
@@ -397,11 +444,13 @@ class JudgingState(Agenda):
 
     def _regrade(self, event: Event) -> None:
         pair = (event.topic or "", event.doc or "")
+        if event.kind == "judge":
+            self._skips.get((event.assessor or "", pair[0]), {}).pop(pair[1], None)
+        if self.of_pairs:
+            return
         opinions = self.opinions.setdefault(pair, Opinions())
         pool = self._pool if self.ready else None
         opinions.take(event)
-        if event.kind == "judge":
-            self._skips.get((event.assessor or "", pair[0]), {}).pop(pair[1], None)
         self._note_thin(pair)
         old, new = self.verdicts.get(pair, NOT_JUDGED), opinions.verdict(self.settings.feed)
         if old == new:

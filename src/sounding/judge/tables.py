@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from sounding.core.text import natural_order, plural
 from sounding.judge.organizing import (
@@ -55,6 +56,8 @@ def status_tables(project: Project, *, brief: bool = True) -> dict[str, Table]:
 
     `brief` cuts long titles, for people.
     """
+    if project.settings.of_pairs:
+        return {"topics": _pairs(project, brief)}
     if reason := project.engine.why_no_ranking():
         remedy = (
             "choose topics with: sounding judge topics DIR --choose ID,..."
@@ -122,6 +125,19 @@ def _topics(project: Project, live: Live, brief: bool) -> Table:
             "short_of_assessors": list(project.engine.short_of_assessors()),
         },
     )
+
+
+def _pairs(project: Project, brief: bool) -> Table:
+    """List the topics of a project of preferences."""
+    total, people = project.engine.counts().total, len(project.store.judgments_given())
+    notes = [
+        f"{plural(total.judged, 'preference')} by {plural(people, 'assessor')}; at most {total.left:,} pairs"
+        " left, for everybody who has begun with a topic or for one person",
+        *notes_of(project.engine),
+    ]
+    facts = {"sequence": project.store.last_sequence(), "judged": total.judged, "left": total.left}
+    listed = topic_table(project, brief=brief)
+    return replace(listed, title=project.settings.title, notes=notes, facts=facts)
 
 
 def _runs(live: Live) -> Table:

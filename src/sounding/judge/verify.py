@@ -68,6 +68,14 @@ def snapshot(store: Store, replay: JudgingState, until: int) -> Snapshot:
             topic: [offer.doc for offer in replay.fresh_offers(topic, AHEAD)] for topic in topics
         },
     }
+    if replay.of_pairs:
+        result["next pairs"] = {
+            topic: {
+                who: [offer.doc for offer in replay.pair_offers(who, topic)]
+                for who in replay.preferences.assessors(topic)
+            }
+            for topic in replay.pair_topics
+        }
     if replay.ready:
         confidence = replay.session.confidence()
         result["expected values"] = [value.hex() for value in confidence.values.tolist()]
@@ -127,21 +135,24 @@ def _choices(
     store: Store, replay: JudgingState, until: int, progress: Progress | None
 ) -> Iterator[tuple[str, str, Selection, Selection | None]]:
     """Yield every choice that the log records, with the replay's choice at the same point."""
-    waiting: dict[int, dict[tuple[str, str], Selection]] = {}
+    waiting: dict[int, dict[tuple[str, str, str], Selection]] = {}
     for event in store.events(until=until):
         chosen = event.selection
         if event.kind == "judge" and chosen is not None and chosen.known and event.topic and event.doc:
-            waiting.setdefault(chosen.known, {})[event.topic, event.doc] = chosen
+            waiting.setdefault(chosen.known, {})[event.topic, event.doc, event.assessor or ""] = chosen
     for event in store.events(until=until):
         replay.follow([event])
-        for (topic, doc), selection in waiting.pop(event.sequence, {}).items():
-            yield topic, doc, selection, _chosen_again(replay, topic, doc)
+        for (topic, doc, assessor), selection in waiting.pop(event.sequence, {}).items():
+            yield topic, doc, selection, _chosen_again(replay, topic, doc, assessor)
         if progress is not None:
             progress(1)
 
 
-def _chosen_again(replay: JudgingState, topic: str, doc: str) -> Selection | None:
-    """Return how the replay selects a document; None if it does not."""
+def _chosen_again(replay: JudgingState, topic: str, doc: str, assessor: str) -> Selection | None:
+    """Return how the replay selects a document, or a pair for an assessor; None if it does not."""
+    if replay.of_pairs:
+        pairs = {offer.doc: offer.selection for offer in replay.pair_offers(assessor, topic)}
+        return pairs.get(doc)
     count = 1
     while True:
         offers = replay.fresh_offers(topic, count)

@@ -20,7 +20,7 @@ from sounding.terminal.values import completing, guarded
 COMMANDS = {
     "evaluate": "Score runs, and show how much of each ranking was judged.",
     "compare": "Test which runs differ significantly, and how far to trust each result.",
-    "audit": "Check whether a collection can evaluate its runs, and new ones, and to what depth.",
+    "audit": "Check whether a collection can evaluate its runs and new runs, and down to what depth.",
     "pool": "Choose which documents to judge, and see what that costs and covers.",
     "plan": "Choose which documents to judge next, and see how certain the ranking is.",
     "simulate": "Replay known judgments to see how soon each strategy ranks the runs correctly.",

@@ -132,7 +132,7 @@ def test_relevance_and_grades_stand_in_tables_of_their_own(call: Call, trial: Pa
     # grades: 3 of 5 agree; chance (2*1 + 1*3 + 2*1) / 25 = .28; (.6 - .28) / .72 = .444
     assert "0.444" in second
     assert "kappa, weighted" in second
-    assert " 2 0 1 1 Documents that both judged" in flat(out)
+    assert " 2 0 1 1 The table counts the documents that both" in flat(out)
 
 
 def test_runs_may_be_a_folder_or_words_as_a_shell_spells_them(call: Call, trial: Path) -> None:

@@ -368,7 +368,7 @@ def test_csv_has_the_promised_columns_and_a_row_for_every_pair_and_measure(call:
     assert "(t, holm, alpha 0.05, 30 topics)" in err
     _, _, err = call("qrels.txt", "runs", "-m", "P@5", "-m", "AP", "--format", "csv", "--notes")
     assert "Test: paired t test; correction holm; alpha 0.05." in err
-    assert "The 95% intervals are of the mean, by t" in err
+    assert "The 95% intervals are intervals of the mean, by t" in err
     assert "Policies: ties trec" in err
 
 
@@ -418,12 +418,12 @@ def test_an_interval_that_is_not_of_the_mean_says_what_it_is_of(
     asked = ("qrels.txt", "runs", "-m", "P@5", "--test", test)
     _, out, _ = call(*asked, "--notes")
     assert f"interval ({center})" in table_of(out)[0]
-    assert f"The 95% intervals are of the {center}" in out
+    assert f"The 95% intervals are intervals of the {center}" in out
     a, *_, b = names(trial)
     _, out, _ = call(*asked, "--pair", a, b)
     assert f"95% interval of the {center} " in out
     _, _, err = call(*asked, "--format", "csv", "--notes")
-    assert f"The 95% intervals are of the {center}" in err
+    assert f"The 95% intervals are intervals of the {center}" in err
 
 
 def test_p_at_the_floor_is_marked_and_what_it_would_take_is_said_once(call: Call) -> None:

@@ -155,7 +155,7 @@ def test_the_pool_of_trec_8_is_found_and_deeper_values_are_an_extended_evaluatio
     told = {finding.guideline: finding for finding in trec8.findings()}
     assert told["extended evaluation"].text.startswith("k = 400 and 1000: deeper than the pool depth of 100")
     assert not told["runs outside the pool"].heed
-    assert "READWARE2" in told["early leaders"].text
+    assert "READWARE2" in told["runs that lead early"].text
 
 
 def test_values_at_every_depth_are_those_of_an_evaluation(
@@ -247,7 +247,7 @@ def test_the_table_fits_a_screen_and_says_what_to_heed(call: Call) -> None:
         "Depths fixed beforehand: no plan file", "Exact form: AP@k divides by all known relevant documents",
         "sounding depth qrels.txt runs -m AP -m RBP --depths 5,10,50 --info info.tsv --notes",
         "Extended evaluation: k = 50: deeper than the pool depth of 10", "Runs outside the pool: 5 of 8 runs",
-        "Standard depths: others do not report k = 50", "utility beside recall",
+        "Standard depths: others do not report k = 50", "utility measures beside recall-based ones",
     ):  # fmt: skip
         assert text in " ".join(out.split()), text
 
@@ -293,7 +293,7 @@ def test_tidy_rows_have_every_figure_and_remarks_go_beside(call: Call, tmp_path:
     ]  # fmt: skip
     assert frame["reference"].unique().to_list() == ["P@10"]
     assert frame["residual_tail"].null_count() == 2
-    assert "Utility beside recall: only recall-based measures are used (AP)" in err
+    assert "Utility measures beside recall-based ones: only recall-based measures are used (AP)" in err
     assert "Policies: ties trec" in err
     assert err.startswith("The order of the 8 runs")
 
@@ -315,7 +315,7 @@ def test_json_holds_findings_and_where_the_ordering_is_stable(call: Call) -> Non
     assert set(body["stable_from"]) == {"AP"}
     assert [finding["guideline"] for finding in body["findings"]] == [
         "standard depths", "depths fixed beforehand", "exact form", "tie rule", "extended evaluation",
-        "utility beside recall", "runs outside the pool", "early leaders",
+        "utility measures beside recall-based ones", "runs outside the pool", "runs that lead early",
     ]  # fmt: skip
     assert len(body["unpooled"]) == 5
     assert body["rows"][0]["residual_tail"] is None
@@ -327,7 +327,7 @@ def test_a_pair_over_depth_has_error_bars_and_cases(call: Call, trial: Path) -> 
     assert status == 0
     assert f"AP: {a} and {b} over depth" in out
     text = " ".join(out.split())
-    assert "depths from 1 to 50 were checked; the case" in text
+    assert "depths from 1 to 50 were checked. The " in text
     _, rows, _ = call(
         "qrels.txt", "runs", "-m", "AP", "--depths", "5,50", "--pair", a, b, "--format", "csv", "--quiet"
     )
@@ -348,7 +348,10 @@ def test_the_cases_between_which_a_pair_changes_are_all_explained() -> None:
     )  # fmt: skip
     (table,) = pair_tables([pair], [1, 9])
     notes = " ".join(table.notes)
-    assert "3 depths from 1 to 9 were checked; the case changes from 1 to 2 between 1 and 5," in notes
+    assert (
+        "3 depths from 1 to 9 were checked. The case of the pair changes from 1 to 2 between 1 and 5,"
+        in notes
+    )
     assert f"2: {MEANING[2]}" in notes
     assert "too few common topics" not in notes
 
@@ -578,7 +581,7 @@ def test_a_plan_is_taken_and_checked(call: Call, tmp_path: Path) -> None:
     assert "standard depths, depths fixed beforehand" in " ".join(out.split())
     _, out, _ = call("qrels.txt", "runs", "--preregistered", str(plan), "--depths", "7", "--notes")
     text = "".join(out.split())  # a long path is broken at its hyphens
-    assert f"Depthsfixedbeforehand:plan{plan}fixesthem;thisdiffers:depths:" in text
+    assert f"Depthsfixedbeforehand:plan{plan}fixesthem,andthisevaluationdiffers:depths:" in text
     assert "7isusedandnotintheplan" in text
 
 
@@ -726,7 +729,7 @@ def test_a_distance_is_of_the_means_and_its_volatility_is_not_drawn(call: Call, 
 def test_a_quiet_table_leaves_out_what_to_heed(call: Call) -> None:
     asked = ("qrels.txt", "runs", "-m", "AP", "--depths", "5")
     loud, quiet = (call(*asked, "--notes", *more)[1] for more in ((), ("--quiet",)))
-    assert "Utility beside recall" in loud or "Depths fixed beforehand" in loud
+    assert "Utility measures beside recall-based ones" in loud or "Depths fixed beforehand" in loud
     assert "Depths fixed beforehand" not in quiet
     assert quiet.splitlines()[0] == loud.splitlines()[0]
 
@@ -776,7 +779,7 @@ def test_a_constant_difference_is_not_tested_and_that_is_said(call: Call, tmp_pa
     assert first.split()[3:7] == ["–", "–", "–", "–"]  # differ, p, confirmed, reversed
     for told in (
         "2 runs are too few", "AP: the t test cannot test a difference that is equal on all topics",
-        "of 1 pairs, 1 at 1", "Use --test randomization", "–: too few common topics",
+        "of 1 pairs, 1 at 1", "Use --test randomization", "A dash marks pairs with too few common topics",
     ):  # fmt: skip
         assert told in text, told
     assert "at least 2 topics in common" not in text

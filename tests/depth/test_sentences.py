@@ -36,15 +36,18 @@ def test_depths_that_no_plan_fixes_matter_for_recall_based_measures() -> None:
     spread = {"AP": (0.52, 0.725), "RBP": (0.6, 0.6)}
     found = guidelines.fixed_beforehand(named(["RBP", "AP"]), spread, None)
     assert found.heed
-    assert "52.0% to 72.5% of the pairs differ significantly by AP" in found.text
+    assert "by AP, from 52.0% to 72.5% of the pairs differ significantly" in found.text
     assert not guidelines.fixed_beforehand(named(["RBP"]), spread, None).heed
 
 
 def test_a_plan_that_is_followed_is_enough_and_deviations_are_named() -> None:
     kept = guidelines.fixed_beforehand(named(["AP"]), {}, "plan p.toml")
-    assert (kept.heed, kept.text) == (False, "plan p.toml fixes them; this follows it.")
+    assert (kept.heed, kept.text) == (False, "plan p.toml fixes them, and this evaluation follows it.")
     broken = guidelines.fixed_beforehand(named(["AP"]), {}, "plan p.toml", ["depths: 7 is used"])
-    assert (broken.heed, broken.text) == (True, "plan p.toml fixes them; this differs: depths: 7 is used.")
+    assert (broken.heed, broken.text) == (
+        True,
+        "plan p.toml fixes them, and this evaluation differs: depths: 7 is used.",
+    )
 
 
 def test_the_form_of_truncation_and_the_command_are_told() -> None:
@@ -181,4 +184,4 @@ def test_a_run_without_a_value_neither_leads_nor_counts_as_least_assessed() -> N
 def test_depths_that_could_not_be_tested_have_no_range_of_pairs_told_apart() -> None:
     ap = named(["AP"])
     found = guidelines.fixed_beforehand(ap, {"AP": (np.nan, np.nan)}, None)
-    assert found.text == "no plan file (--preregistered) fixes them, and AP depends on k."
+    assert found.text == "no plan file (--preregistered) fixes them. AP depends on the depth k."

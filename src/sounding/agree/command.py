@@ -34,7 +34,8 @@ class AgreeOptions(declare.PolicyOptions, declare.FileOptions):
     )
     outside: Outside = declare.choice(
         get_args(Outside),
-        "Compare only common documents, or fill gaps with the primary's relevant grades or with grade 0.",
+        "Compare only documents that all judged (common), or give documents that an assessor did not judge"
+        " the primary's grade if it is relevant (primary), or grade 0 (nonrelevant).",
         default="common",
     )
     assessors: By | None = declare.choice(
@@ -82,13 +83,15 @@ class AgreeOptions(declare.PolicyOptions, declare.FileOptions):
     priority: tuple[str, ...] = declare.texts(
         "Prefer the grades of NAME in --combine priority; repeatable.", metavar="NAME"
     )
-    adjudicate: Path | None = declare.file("Write the documents on which assessors disagree.")
-    secondary_pool: Path | None = declare.file("Write the documents to show a second assessor.")
+    adjudicate: Path | None = declare.file("Write to FILE the documents on which assessors disagree.")
+    secondary_pool: Path | None = declare.file(
+        "Write to FILE the documents that a second assessor should judge."
+    )
     pool_relevant: int = declare.count(
-        "Limit the relevant documents per topic in --secondary-pool.", least=0, default=200
+        "Write at most N relevant documents per topic to --secondary-pool.", least=0, default=200
     )
     pool_nonrelevant: int = declare.count(
-        "Limit the other documents per topic in --secondary-pool.", least=0, default=200
+        "Write at most N nonrelevant documents per topic to --secondary-pool.", least=0, default=200
     )
     simulated: str | None = declare.choice(
         ("independent", "correlated"), "Add two simulated assessors to a single QRELS."

@@ -225,23 +225,28 @@ def reasons(estimates: Mapping[str, Estimate], names: Sequence[str]) -> str:
 # -- legends of tables ----------------------------------------------------------------------------
 
 RELEVANCE = (
-    "Overlap: documents relevant to all, out of those relevant to any (mean over topics). Kappa: {kappa}."
-    " Alpha: Krippendorff's."
+    "Overlap: the documents that all assessors found relevant, as a share of those that at least one found"
+    " relevant (mean over topics). Kappa is {kappa}. Alpha is Krippendorff's."
 )
 GRADES = (
-    "Kappa: {kappa}. Alpha: Krippendorff's. The weighted and ordinal forms count near grades as less wrong."
+    "Kappa is {kappa}. Alpha is Krippendorff's. The weighted and ordinal forms count near grades as less"
+    " wrong."
 )
-SHARED = "Shared: documents to which both gave the grade, divided by the mean number to which one gave it."
-CONFUSIONS = "Documents that both judged, by the grade that each gave."
+SHARED = (
+    "Shared: the number of documents to which both assessors gave the grade, divided by the mean number to"
+    " which one of them gave it."
+)
+CONFUSIONS = "The table counts the documents that both assessors judged, by the grade that each gave."
 REJECTED = (
-    "Relevant: documents that the assessor found relevant and all others judged. Rejected: those that no"
-    " other"
-    " found relevant."
+    "Relevant: how many documents the assessor found relevant, among the documents that all assessors judged."
+    " Rejected: how many of these no other assessor found relevant."
 )
-BIAS = "Bias: how often the assessor gives the grade, minus how often others do on the same documents."
+BIAS = (
+    "Bias: how often the assessor gives the grade, minus how often the others give it to the same documents."
+)
 TOPICS = (
-    "Relevant: documents relevant to {assessors}, among those that all judged. Contested: relevant to one,"
-    " not to another."
+    "Relevant: how many documents {assessors} found relevant, among the documents that all of them judged."
+    " Contested: how many documents one assessor found relevant and another did not."
 )
 SWAPS = "In brackets: the number of swaps of neighbors that would give this value."
 TOP = (

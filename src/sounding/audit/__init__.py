@@ -1,4 +1,4 @@
-"""Check whether a collection can evaluate its runs, and new ones, and to what depth."""
+"""Check whether a collection can evaluate its runs and new runs, and down to what depth."""
 
 from sounding.core.verbs import make_verb
 

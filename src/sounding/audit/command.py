@@ -97,7 +97,7 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
 
 
 @click.command(
-    "audit", cls=GroupedCommand, short_help="Check whether a collection can evaluate its runs and new ones."
+    "audit", cls=GroupedCommand, short_help="Check whether a collection can evaluate its runs and new runs."
 )
 @declare.taking(AuditOptions)
 @declare.formats
@@ -105,7 +105,7 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
 @declare.plain_policies
 @declare.output_options()
 def command(options: AuditOptions) -> None:
-    """Check whether QRELS can evaluate the RUNs, and new ones, and to what depth.
+    """Check whether QRELS can evaluate the RUNs and new runs, and down to what depth.
 
     Begins with a verdict and the figure behind each statement. --section shows the details: the pool,
     judged shares, growth, unique relevant documents, leaving out runs and groups, ties, and rankings

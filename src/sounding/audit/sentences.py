@@ -78,7 +78,7 @@ def few_relevant(topics: Sequence[str], few: int) -> Claim:
     """Warn of topics with few relevant documents."""
     return (
         f"{plural(len(topics), 'topic')} {_have(len(topics))} fewer than {few} relevant documents",
-        f"A single document can change their values much: {first_few(topics, NAMED)}.",
+        f"On these topics a single document can change the values much: {first_few(topics, NAMED)}.",
     )
 
 
@@ -87,7 +87,7 @@ def many_relevant(topics: Sequence[str], depth: int) -> Claim:
     return (
         f"{plural(len(topics), 'topic')} {_have(len(topics))} more relevant documents than the pool is deep"
         f" ({depth})",
-        f"More relevant documents are likely to be unjudged: {first_few(topics, NAMED)}.",
+        f"On these topics more relevant documents are probably unjudged: {first_few(topics, NAMED)}.",
     )
 
 
@@ -96,7 +96,7 @@ def short_runs(runs: Sequence[tuple[str, float]], median: float) -> Claim:
     names = [f"{run} {length:.0f}" for run, length in runs]
     return (
         f"{plural(len(runs), 'run')} {_have(len(runs))} short lists",
-        f"Their values do not change at larger k. Documents per topic: {first_few(names, NAMED)}"
+        f"The values of these runs do not change at larger k. Documents per topic: {first_few(names, NAMED)}"
         f" (median of all runs {median:.0f}).",
     )
 
@@ -239,7 +239,9 @@ def deeper_rule(well: float, most: float, times: int) -> str:
 
 def compare_deeper(k: int | None, measure: str) -> str:
     """Claim that pooled runs can be compared deeper than the pool, down to a depth if there is one."""
-    return f"Compare pooled runs below the pool, {f'down to rank {k:,}, ' if k else ''}by {measure}"
+    return (
+        f"Compare pooled runs by {measure} below the depth of the pool{f', down to rank {k:,}' if k else ''}"
+    )
 
 
 def would_stand(found: Sequence[DeeperEvaluation]) -> str:
@@ -249,8 +251,8 @@ def would_stand(found: Sequence[DeeperEvaluation]) -> str:
     first, *others = found[::-1]
     also = join_names([f"{whole_percent(one.holds)} by {one.measure}" for one in others])
     return (
-        f"If judged so deep, {whole_percent(first.holds)} of {plural(first.pairs, 'conclusion')} would stand"
-        f"{f', {also}' if others else ''} (a forecast)."
+        f"If the runs were judged to that depth, {whole_percent(first.holds)} of"
+        f" {plural(first.pairs, 'conclusion')} would stand{f', {also}' if others else ''} (a forecast)."
     )
 
 
@@ -300,13 +302,11 @@ def changes(measure: str, whole: LeaveOutSummary, kinds: Sequence[str], on_ten: 
     """Say how much leaving groups out changes; `on_ten`: also on the topics with most relevant documents."""
     ten = f" ({whole.mean_percent_on_ten:.1f}% on the ten topics with most relevant documents)"
     return (
-        f"{measure} of a pooled run changes by {whole.mean_percent:.2f}% on average{ten if on_ten else ''}"
-        " and by"
-        f" {whole.max_percent:.2f}% at most ({whole.most_changed}) without the relevant documents that only"
-        " its"
-        f" group found. The rank of a run changes by {whole.mean_places:.2f} on average, by"
-        f" {whole.max_places} at"
-        " most." + (f" By kind: {'; '.join(kinds)}." if kinds else "")
+        f"If the relevant documents that only its group found are left out, the {measure} of a pooled run"
+        f" changes by {whole.mean_percent:.2f}% on average{ten if on_ten else ''} and by at most"
+        f" {whole.max_percent:.2f}% ({whole.most_changed}). Its rank changes by {whole.mean_places:.2f} on"
+        f" average and by at most {whole.max_places}."
+        + (f" Changes by kind of run: {'; '.join(kinds)}." if kinds else "")
     )
 
 
@@ -403,30 +403,31 @@ NOTHING_GROWS = f"{LISTED_ALONE} So the growth of the pool cannot be extrapolate
 RECALL_ALONE = f"{LISTED_ALONE} Judged means relevant here, so assessment is a form of recall."
 ALL_JUDGED = "Every document of every pooled run is judged."
 POOL_COLUMNS = (
-    "Relevant documents of a pool of this depth: those that the run has down to that depth, and those that it"
-    " has below. Means over pooled runs and topics, with standard deviations."
+    "The table counts the relevant documents of a pool of this depth: those that a run has down to that"
+    " depth, and those that it has below. The numbers are means over pooled runs and topics, with standard"
+    " deviations."
 )
 RUN_COLUMNS = (
-    "@k: judged share of the run's top k, mean over topics. Other columns: mean rank of the first unjudged"
-    " document; shares of all retrieved documents, over all topics together; relevant documents not"
-    " retrieved; documents per topic."
+    "@k: the judged share of the run's top k, averaged over topics. The other columns show the mean rank of"
+    " the first unjudged document; shares of all retrieved documents, over all topics together; relevant"
+    " documents that the run did not retrieve; and documents per topic."
 )
-CHANGED_WITHOUT = "Changed without: groups without whose unique documents another run would be the best."
+CHANGED_WITHOUT = "Changed without: the groups without whose unique documents another run would be the best."
 BEYOND_COLUMNS = (
-    "Conclusions of a paired t test of each pair of pooled runs (alpha 0.05) from the judgments there are."
-    " Stand: the share expected to be the same if the top k of every pooled run were judged. Very likely: the"
-    " share with a chance of 95% or more. Forecasts of the relevance model; docs/audit.md compares such"
-    " forecasts with the truth."
+    "A conclusion is the result of a paired t test of two pooled runs (alpha 0.05) on the judgments there"
+    " are. Stand: the share of the conclusions that are expected to be the same if the top k of every pooled"
+    " run were judged. Very likely: the share of the conclusions that stand with a chance of 95% or more."
+    " Both are forecasts of the relevance model; docs/audit.md compares such forecasts with the truth."
 )
 GROWTH_COLUMNS = (
-    "Means per topic: relevant and judged documents in a pool of this depth; relevant documents that are new"
-    " at this depth; their share of all documents that are new there."
+    "The columns are means per topic: the relevant and the judged documents in a pool of this depth; the"
+    " relevant documents that are new at this depth; and their share of all documents that are new there."
 )
 UNIQUE_COLUMNS = (
-    "Unique: relevant documents of one group only, then by the kind of the runs that found them. Unique"
-    " judged: all such documents, relevant or not."
+    "Unique: the relevant documents that only one group found, then the same by kind of the runs that found"
+    " them. Unique judged: all documents that only one group found, relevant or not."
 )
-AS_DEEP = "Unique: no run of another group, pooled or not, retrieved them down to that depth."
+AS_DEEP = "A document is unique if no run of another group, pooled or not, retrieved it down to that depth."
 
 
 def size(source: str, topics: int, judgments: int, relevant: int, runs: int, groups: int) -> str:
@@ -457,13 +458,10 @@ def headline(claims: Sequence[tuple[str, str]]) -> str:
 
 
 def _either(claims: Sequence[str]) -> str:
-    """Join claims that begin with the same verb: `compare (1) a; (2) b`."""
-    verb = claims[0].partition(" ")[0]
+    """Number claims if there are several: `(1) compare a; (2) take b as final`."""
     if len(claims) == 1:
         return claims[0]
-    return f"{verb} " + "; ".join(
-        f"({number}) {text.removeprefix(f'{verb} ')}" for number, text in enumerate(claims, 1)
-    )
+    return "; ".join(f"({number}) {text}" for number, text in enumerate(claims, 1))
 
 
 def policies_note(policies: str) -> str:
@@ -502,8 +500,8 @@ def unjudged_in_pool(named: Sequence[str], most: int, count: int) -> str:
 def judged_of_runs(depth: int, median: float, run: str, least: float) -> str:
     """Say how much of the runs was judged, and name the run that was judged least."""
     return (
-        f"{whole_percent(median)} of the top {depth} is judged in the median run; {whole_percent(least)} in"
-        f" {run}, the least."
+        f"In the median run, {whole_percent(median)} of the top {depth} is judged; the lowest share is"
+        f" {whole_percent(least)}, in {run}."
     )
 
 
@@ -517,18 +515,18 @@ def relevant_of_topics(median: float, fewest: tuple[str, int], most: tuple[str, 
 
 def best_run_by(measure: str) -> str:
     """Name the measure that decides which run is the best of a topic."""
-    return f"Best run by {measure}."
+    return f"The best run of a topic is the best by {measure}."
 
 
 def topic_columns(end: int) -> str:
     """Explain the columns of topics that were pooled; `end` is the last rank of the lists."""
     return (
-        "Pool depth: rank to which the runs were pooled, ignoring single holes. Judged depth: rank to which"
-        " all"
-        " of them are judged (a dash: completely). Second half: relevant documents from below half of the"
-        " depth. To come: relevant documents expected at twice the depth by Zobel's extrapolation. Likely to"
-        " come: the same by a Poisson fit. Remaining: relevant documents that Zobel's law expects down to the"
-        f" depth at which it ends (a dash: it does not end), or to the end of the lists at {end:,}."
+        "Pool depth: the rank to which the runs were pooled, ignoring single holes. Judged depth: the rank to"
+        " which all of them are judged (a dash: to the end). Second half: the relevant documents from below"
+        " half of the depth. To come: the relevant documents that Zobel's extrapolation expects at twice the"
+        " depth. Likely to come: the same by a Poisson fit. Remaining: the relevant documents that Zobel's"
+        " law expects down to the depth at which it ends (a dash: it does not end), or to the end of the"
+        f" lists at {end:,}."
     )
 
 
@@ -572,9 +570,9 @@ def largest_part(part: str, pool: float, relevant: float) -> str:
 def part_columns(contributing: int, reach: int) -> str:
     """Explain the columns of parts of the collection."""
     return (
-        f"Pooled: documents that the {contributing} pooled runs brought into the pool. Judged share: of the"
-        f" documents in the top {reach} of any run. Relevant rate: of the judged documents. Runs: pooled runs"
-        " that brought at least one."
+        f"Pooled: the documents that the {contributing} pooled runs brought into the pool. Judged share: how"
+        f" much of the top {reach} of all runs is judged. Relevant rate: the share of the judged documents"
+        " that are relevant. Runs: the pooled runs that brought at least one document."
     )
 
 
@@ -605,7 +603,10 @@ def title_words_overall(overall: float) -> str:
 def title_words(*, pooled: bool) -> str:
     """Explain the shares of title words."""
     where = "a pooled run" if pooled else "any run (no run is known to have been pooled)"
-    return f"Mean share of a title's words that judged documents contain, by their best rank in {where}."
+    return (
+        "The table shows the mean share of a title's words that judged documents contain, by their best rank"
+        f" in {where}."
+    )
 
 
 def without_words(texts: int, titles: int) -> str:
@@ -631,11 +632,11 @@ def leave_out_columns(remove: str, among: str) -> str:
         "no other run or group contributed" if among == "pooled" else "no other run retrieved, pooled or not"
     )
     return (
-        f"Removed: {lost} that {others}. A change is the value without them minus the value with them, so a"
-        " run that loses has a minus. %: mean and largest absolute change of the pooled runs, and the run"
-        " that changes most; signed: mean change with its sign; change: mean absolute change of the measure."
-        " Places: mean and largest change of rank among pooled runs by the remaining judgments. On ten: % on"
-        " the ten topics with most relevant documents."
+        f"Removed: the {lost} that {others}. A change is the value without them minus the value with them,"
+        ' so a run that loses has a minus. "%": the mean and the largest absolute change of the pooled runs'
+        ' in percent, and the run that changes most. "signed": the mean change with its sign. "change": the'
+        ' mean absolute change of the measure. "places": the mean and the largest change of rank among pooled'
+        ' runs by the remaining judgments. "on ten": the "%" on the ten topics with most relevant documents.'
     )
 
 
@@ -650,9 +651,9 @@ def reinforced(k: int, tau: float, group_tau: float) -> str:
 def overlap_columns(depth: int, k: int) -> str:
     """Explain overlap and assessment."""
     return (
-        f"Overlap: mean share of a run's top {depth} that another pooled run has in its top {depth}; group"
-        " overlap: the same for pooled runs of other groups; assessment:"
-        f" A_p@{k}, the judged documents in the top {k} divided by {k}, even for shorter lists."
+        f"Overlap: the mean share of a run's top {depth} that another pooled run has in its top {depth}."
+        f" Group overlap: the same for pooled runs of other groups. Assessment: A_p@{k}, the judged documents"
+        f" in the top {k} divided by {k}, even for shorter lists."
     )
 
 
@@ -664,10 +665,12 @@ ADDED = {
 def added_columns(depth: int) -> str:
     """Explain what is added to the pool, and the rises of the judged share."""
     return (
-        "Means over the added runs. A pooled run: A_p@k now, minus A_p@k without the documents that only this"
-        f" run contributed. A run not pooled: A_p@k with its top {depth} judged, minus A_p@k now. Documents:"
-        " judged for its sake, for each topic; itself, its group, other groups: the rise of A_p@k of the run,"
-        " of the other runs of its group, and of the runs of other groups; times: its group by other groups."
+        "The numbers are means over the added runs. A pooled run: A_p@k now, minus A_p@k without the"
+        f" documents that only this run contributed. A run not pooled: A_p@k with its top {depth} judged,"
+        " minus A_p@k"
+        ' now. "documents": the documents per topic that are judged for its sake. "itself", "its group" and'
+        ' "other groups": the rise of A_p@k of the run, of the other runs of its group, and of the runs of'
+        ' other groups. "times": the rise of its group divided by that of other groups.'
         " A copy of a pooled run adds nothing, because it brings no new document."
     )
 
@@ -702,8 +705,8 @@ def tie_rules(measure: str) -> str:
     """Explain the tie policies that are compared."""
     return (
         f"Tau by {measure} between the rankings of the runs under three tie policies: trec (by document id),"
-        " file (lines as they stand) and average (mean over tied documents). RBP without a level counts"
-        " grades."
+        " file (lines as they stand) and average (mean over tied documents). RBP without a level uses"
+        " the grades as gains."
     )
 
 
@@ -719,8 +722,9 @@ def lists_with_ties(share: float, top: int, median: float) -> str:
 def ranked_by_assessment(k: int, tau: float) -> str:
     """Say how far the judged share alone ranks the runs as MAP does."""
     return (
-        f"The judged share of the top {k} ranks the runs like MAP with tau {_coefficient(tau)}. The higher"
-        " tau is, the more MAP may only show who was judged."
+        f"If the runs are ranked by the judged share of their top {k}, this ranking agrees with that by MAP"
+        f" with a tau of {_coefficient(tau)}. The closer tau is to 1, the more likely it is that MAP only"
+        " shows which runs were judged."
     )
 
 
@@ -728,9 +732,8 @@ def assessment_columns(draws: int, seed: int) -> str:
     """Explain the columns beside MAP that need no judgments."""
     return (
         "Assessment: A_p@k, the judged documents in the top k divided by k, even for shorter lists. Random:"
-        " MAP with pseudo-judgments drawn from the pool (Soboroff et al. 2001),"
-        f" mean of {draws} draws, seed {seed}. Popularity: overlap with the other runs (Aslam &"
-        " Savell 2003)."
+        " MAP with pseudo-judgments that are drawn from the pool (Soboroff et al. 2001), mean of"
+        f" {draws} draws, seed {seed}. Popularity: the overlap with the other runs (Aslam & Savell 2003)."
     )
 
 

@@ -21,12 +21,14 @@ class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
     measures: tuple[str, ...] = declare.measures("Check results by measure M; repeatable.", default=("AP",))
     scenarios: tuple[str, ...] = declare.texts(
         "Hide judgments by pool:D, groups:R, sample:R, mtc:N, rank:N, draw:N, runs:N, or several joined by +;"
-        " repeatable; default: four of these, or three draws.",
+        " repeatable; default: pool:10, pool:5, pool:10+groups:0.5 and sample:0.1 (to check only estimate:"
+        " draw:150, draw:300 and draw:600).",
         metavar="H",
         spelled="--hide",
     )
     claims: tuple[str, ...] = declare.texts(
-        "Check only this claim, such as holds, sign, strong, p-value, settled, mtc or estimate; repeatable.",
+        "Check only the claim of this name, such as holds, sign, strong, p-value, settled, mtc or estimate;"
+        " repeatable.",
         metavar="C",
         spelled="--claim",
     )
@@ -36,7 +38,7 @@ class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
         default="pool:100",
     )
     labels: tuple[str, ...] = declare.texts(
-        "Read labels by machines from FILE, for the claim estimate; repeatable.",
+        "Read machine labels from FILE, to check the claim named estimate; repeatable.",
         metavar="FILE",
         spelled="--labels",
     )

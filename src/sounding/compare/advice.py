@@ -238,9 +238,8 @@ def _weak_otherwise(s: Situation) -> str | None:
         return None
     condensed = "" if s.condensed_as is None else f"-m '{s.condensed_as}' or "
     return (
-        f"Use a condensed measure: {condensed}-m Bpref, which ignore unjudged documents; one run was"
-        f" judged more"
-        f" completely at every depth ({_shares(s)})."
+        f"Use a condensed measure: {condensed}-m Bpref, which ignore unjudged documents; one run was judged"
+        f" more completely at every depth ({_shares(s)})."
     )
 
 

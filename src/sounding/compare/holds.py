@@ -104,7 +104,8 @@ class Holds:
         return (
             f"Holds: the chance that an uncorrected paired t test ({self.alpha:g}) concludes the same once"
             f" {self.until_in_words} are judged ({self.open_documents:,} of these are unjudged). Sign: the"
-            f" chance that the same run is ahead then. {self.draws} draws, seed {self.seed}."
+            " chance that the run that is ahead now is also ahead after that judging. The chances come from"
+            f" {self.draws} draws, seed {self.seed}."
             f"{MORE_RUNS * self.few_runs}{beyond}{self._describe_shallow()}"
         )
 

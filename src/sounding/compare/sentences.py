@@ -26,14 +26,13 @@ NAMED = 5  # runs that a note names before it counts the others
 EFFECT = "Effect size: Cohen's d_z, mean over standard deviation of the differences by topic."
 LONG_NAMES = "Long run names are shortened here; other formats have them whole."
 ONLY_RELEVANT = (
-    "The qrels list only relevant documents, so nobody knows what else was judged. No case is stated, and"
-    " documents that are not listed may be relevant."
+    "The qrels list only relevant documents, so nobody knows what else was judged. Documents that are not"
+    " listed may be relevant, and nobody can say whether two runs were judged equally well."
 )
 NO_CASE = "not stated: nobody knows what was judged besides the relevant documents"
 LEGEND = (
     "Each row is compared with each column, in the same order: > better, < worse, = no significant"
-    " difference;"
-    " › ‹ ~ the same where the case is weak; ? not tested."
+    " difference; › ‹ ~ the same where the case is weak; ? not tested."
 )
 EXAMPLES = (
     "The clearest pair of each case: its tests of performance and of assessment are farthest from the"
@@ -66,9 +65,8 @@ def topic_notes(scores: Scores, values: NDArray[np.float64]) -> Iterator[str]:
     known = ~np.isnan(values)
     if (known != known[:1]).any():
         yield (
-            "Values over different topic sets: some runs lack topics that others have. Each pair is"
-            " compared on"
-            " the topics that both have, so the means of different pairs cannot be compared."
+            "Values over different topic sets: some runs lack topics that others have. Each pair is compared"
+            " on the topics that both have, so the means of different pairs cannot be compared."
         )
     elif scores.missing.any():
         counts = np.count_nonzero(scores.missing, axis=1).tolist()
@@ -151,8 +149,7 @@ def _uneven(comparison: Comparison) -> Iterator[str]:
     if parts and len(comparison.pairs) > 1:  # of one pair the headline says so
         yield (
             f"Weak pairs: {', '.join(parts)}. In a weak pair, one run was judged significantly more"
-            " completely"
-            " than the other."
+            " completely than the other."
         )
 
 
@@ -179,8 +176,10 @@ def _methods(comparison: Comparison, *, intervals: bool) -> list[str]:
     first = comparison.performance_tests[0]
     lines = [f"Test: {how_tested(comparison)}."]
     if intervals:
+        alone = " Each holds for its own pair only, not for all pairs together."
         lines.append(
-            f"The {100 * (1 - first.alpha):g}% intervals are {first.interval}. Each is for its pair alone."
+            f"The {100 * (1 - first.alpha):g}% intervals are intervals {first.interval}."
+            + alone * ("at once" not in first.interval and len(comparison.pairs) > 1)
         )
         lines.append(EFFECT)
     if first.equivalence is not None and intervals:
@@ -223,8 +222,7 @@ def how_valued(comparison: Comparison) -> list[str]:
         limited = which_completions(policies)
         lines.append(
             "Settled: the order stays the same, whatever the grades of the unjudged documents of these"
-            f" runs{more}"
-            f"{f', {limited}' if limited else ''}."
+            f" runs{more}{f', {limited}' if limited else ''}."
         )
     return lines
 
@@ -239,9 +237,9 @@ def cases_in_words(comparison: Comparison) -> str:
             f"{count:,} in case {case}" for case, count in zip(CASES, counts, strict=True) if count
         )
         without = len(comparison.pairs) - sum(counts)
-        text += f"{', ' * bool(text)}{without:,} without a case" * bool(without)
+        text += f"{', ' * bool(text)}{without:,} in no case" * bool(without)
         rest = "" if bounds is None else f"; {np.count_nonzero(bounds.final):,} settled"
-        parts.append(f"{measure}: {plural(len(comparison.pairs), 'pair')}, {text}{rest}.")
+        parts.append(f"{measure}: of {plural(len(comparison.pairs), 'pair')}, {text}{rest}.")
     return " ".join(parts)
 
 
@@ -251,8 +249,9 @@ def advice_notes(comparison: Comparison) -> list[str]:
     if not other:
         return []
     return [
-        "Advice is about each pair alone, without correction."
-        f" {other:,} of {comparison.cases.size:,} rows have another case then, and name it."
+        "Advice is about each pair alone, without correction for other pairs."
+        f" In {other:,} of {comparison.cases.size:,} rows the pair alone is in another case of the decision"
+        " matrix than the corrected test puts it in; the advice names that case."
     ]
 
 
@@ -434,8 +433,7 @@ def judged(depth: int, a: tuple[str, float], b: tuple[str, float], compared: str
     (run_a, share_a), (run_b, share_b) = a, b
     return (
         f"{whole_percent(share_a)} of {run_a}'s and {whole_percent(share_b)} of {run_b}'s first {depth}"
-        " documents:"
-        f" {compared}"
+        f" documents: {compared}"
     )
 
 

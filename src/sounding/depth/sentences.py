@@ -66,18 +66,22 @@ def fixed_beforehand(
     """
     recall, name = _by_basis(measures, "recall"), "depths fixed beforehand"
     if plan is not None:
-        outcome = f"this differs: {'; '.join(deviations)}" if deviations else "this follows it"
-        return Finding(guideline=name, heed=bool(deviations), text=f"{plan} fixes them; {outcome}.")
+        outcome = (
+            f"this evaluation differs: {'; '.join(deviations)}"
+            if deviations
+            else "this evaluation follows it"
+        )
+        return Finding(guideline=name, heed=bool(deviations), text=f"{plan} fixes them, and {outcome}.")
     if not recall:
         text = "no measure here is based on recall."
         return Finding(guideline=name, heed=False, text=text)
     low, high = discrimination[recall[0]]
     depend = "depends" if len(recall) == 1 else "depend"
-    text = f"no plan file (--preregistered) fixes them, and {join_names(recall)} {depend} on k"
+    text = f"no plan file (--preregistered) fixes them. {join_names(recall)} {depend} on the depth k"
     if percent(low) != percent(high):
         text += (
-            f": {percent(low)} to {percent(high)} of the pairs differ significantly by {recall[0]}, depending"
-            " on the depth"
+            f": by {recall[0]}, from {percent(low)} to {percent(high)} of the pairs differ significantly,"
+            " depending on k"
         )
     return Finding(guideline=name, heed=True, text=f"{text}.")
 
@@ -174,7 +178,7 @@ def utility_beside_recall(measures: Named) -> Finding:
         text = f"{join_names(utility)} beside {join_names(recall)}."
     else:
         text = f"{join_names(utility)}, and no recall-based measure."
-    return Finding(guideline="utility beside recall", heed=alone, text=text)
+    return Finding(guideline="utility measures beside recall-based ones", heed=alone, text=text)
 
 
 def unpooled_runs(found: Sequence[UnjudgedDocuments], pool: Pool, depth: int) -> Finding:
@@ -219,7 +223,7 @@ def early_leaders(
     least = _least_assessed(assessment, max(1, int(LEAST * count)))
     both = sorted(leading & least, key=lambda run: -early[1][run])
     places = {k: _places_of(means) for k, means in (early, deep)}
-    name = "early leaders"
+    name = "runs that lead early"
     first = f"among the first {len(leading)} by {measure}@{early[0]}"
     if not both or count < 4:
         text = f"no run {first} is assessed clearly less than the others at {deep[0]}."
@@ -259,7 +263,12 @@ def _places_of(means: Floats) -> NDArray[np.int64]:
     return places
 
 
-URGENT = ("early leaders", "extended evaluation", "runs outside the pool", "tie rule")  # the first cautions
+URGENT = (
+    "runs that lead early",
+    "extended evaluation",
+    "runs outside the pool",
+    "tie rule",
+)  # the first cautions
 
 
 def cautions(findings: Sequence[Finding]) -> list[str]:
@@ -275,7 +284,7 @@ def other_findings(findings: Sequence[Finding]) -> Iterator[str]:
     yield from map(_titled, exact)
     met = [finding.guideline for finding in findings if not finding.heed and finding not in exact]
     if met:
-        yield f"Guidelines met (Lu, Moffat & Culpepper 2016): {', '.join(met)}."
+        yield f"These guidelines are met (Lu, Moffat & Culpepper 2016): {join_names(met)}."
 
 
 def _titled(finding: Finding) -> str:
@@ -363,8 +372,10 @@ def stable(begins: Mapping[str, int | None], how: Agreeing, runs: int, deepest: 
 
 # -- below the tables -------------------------------------------------------------------------------
 
-ERROR_BARS = "Error bars (±) are disjoint if a paired t test finds a significant difference between the two."
-NO_CASE = "–: too few common topics, or a difference that is equal on all topics."
+ERROR_BARS = (
+    "Error bars (±) of two runs are disjoint if a paired t test finds a significant difference between them."
+)
+NO_CASE = "A dash marks pairs with too few common topics, or with the same difference on every topic."
 
 
 NO_PAIR_TESTED = "No pair could be tested: two runs need at least 2 topics in common."
@@ -372,14 +383,15 @@ NO_PAIR_TESTED = "No pair could be tested: two runs need at least 2 topics in co
 
 def columns_explained(references: Sequence[str], p: float, residual: bool) -> str:
     """Explain the columns of the table of measures by depth; `p` is that of RBO."""
-    missing = " open: the most that unjudged documents and deeper ranks could add." if residual else ""
+    missing = ' "open": the most that unjudged documents and deeper ranks could add.' if residual else ""
     return (
-        "means: of the worst and the best run. differ: share of the pairs that differ significantly. p:"
-        " median"
-        f" over pairs. confirmed, reversed: shares of the pairs that differ at the reference"
-        f" ({', '.join(references)}). tau, tau_ap_b, RBO (p {p:g}) and r (Pearson's): agreement of the"
-        " runs' means"
-        f" with the reference.{missing} A_p: judged share of the first k."
+        '"means": the means of the worst and the best run. "differ": the share of the pairs that differ'
+        ' significantly. "p": the median p-value over pairs. "confirmed": of the pairs that differ'
+        f" at the reference ({', '.join(references)}), the share that differs here in the same order."
+        ' "reversed": of the same pairs, the share whose order here is the opposite one, significant or not.'
+        f' "tau", "tau_ap_b", "RBO" (p {p:g}) and "r" (Pearson\'s): how well the'
+        f" means of the runs agree with the reference.{missing}"
+        ' "A_p": the judged share of the first k documents.'
     )
 
 
@@ -427,34 +439,34 @@ def case_changes(ks: Sequence[int], steps: Sequence[str]) -> str:
     """Say between which of the depths the case of a pair changes."""
     looked = f"{len(ks)} depths from {ks[0]} to {ks[-1]:,} were checked"
     if not steps:
-        return f"{looked}; the case is the same at all of them."
-    return f"{looked}; the case changes from {', from '.join(steps)}."
+        return f"{looked}. The pair is in the same case at all of them."
+    return f"{looked}. The case of the pair changes from {', from '.join(steps)}."
 
 
 def pool_columns(pairs: int) -> str:
     """Explain the columns of the table of shallower pools."""
     return (
-        f"Counts of {plural(pairs, 'pair')}. reversed: opposite order in the whole pool. differ:"
-        " significant in this"
-        " pool (a claim). Claims reversed or lost: opposite order, or not significant, in the whole pool;"
-        " missed: significant only there. places: the largest move of a run."
+        f'The table counts {plural(pairs, "pair")}. "reversed": pairs in the opposite order in the whole'
+        ' pool. "differ": pairs that differ significantly in this pool (claims). "claims reversed": claims in'
+        ' the opposite order in the whole pool. "lost": claims that are not significant there.'
+        ' "missed": pairs that differ significantly only there. "places": the largest move of a run.'
     )
 
 
 def subset_columns(draws: int, seed: int) -> str:
     """Explain the columns of the table of random parts of the judgments."""
     return (
-        f"tau between the rankings under a subset and under all judgments: mean and range of {draws} draws"
-        f" (seed {seed}; Buckley & Voorhees 2004)."
+        '"tau": how well the ranking under a subset of the judgments agrees with the ranking under all of'
+        f" them, mean and range of {draws} draws (seed {seed}; Buckley & Voorhees 2004)."
     )
 
 
 def ordering_columns(p: float) -> str:
     """Explain the columns of the table of orderings."""
     return (
-        "Rankings at each depth compared with the reference, the other tie rule, and other measures. tau:"
-        f" variant b. rho: Spearman's. RBO: p {p:g}, extrapolated, with its possible range. places: the most"
-        " that a run moves, and which."
+        "Each ranking is compared with the reference, with that under the other tie rule, and with those by"
+        f' other measures. "tau" is variant b; "rho" is Spearman\'s; "RBO" has p {p:g} and is extrapolated,'
+        ' with its possible range. "places": the largest move of a run, and which run it is.'
     )
 
 

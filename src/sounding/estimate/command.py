@@ -15,7 +15,7 @@ class EstimateOptions(declare.RankingAndGradeOptions, declare.FileOptions):
     qrels: str = declare.qrels
     runs: tuple[str, ...] = declare.runs
     labels: tuple[str, ...] = declare.texts(
-        "Read labels by machines from FILE; repeatable.", metavar="FILE", spelled="--labels"
+        "Read machine labels from FILE; repeatable.", metavar="FILE", spelled="--labels"
     )
     judges: tuple[str, ...] = declare.texts(
         "Name the machines of label files that name none (such as qrels), in the order of the files; without"

@@ -46,7 +46,8 @@ class EvaluateOptions(declare.PolicyOptions, declare.ReadingOptions):
     participant_files: Path | None = declare.option(
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
-        help="Write a file for each run, or group of --info: its values beside best, median and worst.",
+        help="Write one file for each run (or for each group named in --info) with its values beside the"
+        " best, median and worst.",
     )
     _formats: ClassVar[declare.Declaration] = declare.formats
     into: Path | None = declare.option(

@@ -408,9 +408,8 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         title="The pool: documents, cost and coverage",
         always="headline next notes rows",
         sometimes=(
-            "depth contributing chosen policies strategy parameters seed topics remarks p pools"
-            " groups overlap"
-            " runs least_residual"
+            "depth contributing chosen policies strategy parameters seed topics remarks p pools groups"
+            " overlap runs least_residual"
         ),
         rows=(
             "topic doc order pool_rank weight run group kind pooled judged rank depth documents hours stratum"
@@ -568,9 +567,8 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         always=("headline next runs topics judgments until test alpha repeats draws seed notes rows"),
         rows=(
             "scenario budget claim pairs share_claimed share_right auc ece brier measure part right"
-            " reliability"
-            " resolution uncertainty share_claimed_low share_claimed_high share_right_low share_right_high"
-            " auc_low auc_high ece_low ece_high brier_low brier_high"
+            " reliability resolution uncertainty share_claimed_low share_claimed_high share_right_low"
+            " share_right_high auc_low auc_high ece_low ece_high brier_low brier_high"
         ),
         own={
             "until": "s What full judging means.",
@@ -595,9 +593,8 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
     "agree": JsonOutput(
         title="Agreement of assessors",
         always=(
-            "headline next assessors scale choices policies repeats logs filled by_topic pairs"
-            " grades confusions"
-            " rejected bias topics effects notes rows"
+            "headline next assessors scale choices policies repeats logs filled by_topic pairs grades"
+            " confusions rejected bias topics effects notes rows"
         ),
         sometimes="taus systems swaps top",
         rows=" ".join(AGREE_TABLES.values()),
@@ -666,13 +663,10 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
         ),
         sometimes="each_run volatility pools subsets",
         rows=(
-            "collection "
-            f"{RANKINGS} {EACH_RUN} {VOLATILITY} {POOLS} {SUBSETS} reference lowest highest discrimination"
-            " median_p coverage inversion tau residual_unjudged residual_tail assessment plain"
-            " condensed run_a"
-            " run_b mean_a mean_b half_width p assessment_a assessment_b assessment_half_width"
-            " assessment_p case"
-            " rank weight"
+            f"collection {RANKINGS} {EACH_RUN} {VOLATILITY} {POOLS} {SUBSETS} reference lowest highest"
+            " discrimination median_p coverage inversion tau residual_unjudged residual_tail assessment plain"
+            " condensed run_a run_b mean_a mean_b half_width p assessment_a assessment_b"
+            " assessment_half_width assessment_p case rank weight"
         ),
         tables={
             "each_run": EACH_RUN,

@@ -25,7 +25,8 @@ class LabelOptions(declare.OutputOptions):
     model: str = declare.option(required=True, metavar="M", help="Ask this model.")
     judge: str | None = declare.text("Name the judge in the label file; default: the model.", metavar="NAME")
     prompt: str | None = declare.text(
-        "Use the prompt of FILE; default: grades from 0 to 3 in our words.", metavar="FILE"
+        "Use the prompt in FILE; default: a prompt of our own, which asks for grades from 0 to 3.",
+        metavar="FILE",
     )
     temperature: float = declare.number("Set the temperature of the model.", default=0, metavar="X")
     repeat: int = declare.count("Ask N times, to see how consistent the model is.", default=1, metavar="N")

@@ -219,17 +219,16 @@ def forecast_expectation(forecasts: Sequence[JudgingForecast]) -> list[str]:
     span = f"{low:,.0f} to {high:,.0f} judgments" if np.isfinite(high) else f"{low:,.0f} judgments or more"
     return [
         f"Expect {span}, from half of the fewest to twice the most in the simulations. In trials this range"
-        " held"
-        f" the truth {TRIALS}."
+        f" held the truth {TRIALS}."
     ]
 
 
 def some_pairs_note(shown: int, pairs: int, *, stated: bool) -> str:
     """Say that the table shows only some of the pairs."""
     which = "least certain" if stated else "closest"
-    return f"The {shown} {which} of {plural(pairs, 'pair')}; --view pairs shows all."
+    return f"These are the {shown} {which} of {plural(pairs, 'pair')}; --view pairs shows all."
 
 
 def some_documents_note(shown: int, documents: int, file: str = "next.qrels") -> str:
     """Say that the table shows only some of the documents."""
-    return f"The first {shown} of {plural(documents, 'document')}; -o {file} has all."
+    return f"These are the first {shown} of {plural(documents, 'document')}; -o {file} writes all of them."

@@ -25,8 +25,8 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
     depth: int = declare.count("Pool each run down to this depth.", default=100)
     runs_per_group: int | None = declare.count("Pool at most N runs per group, by priority.", metavar="N")
     strategy: str | None = declare.text(
-        "Choose documents by strategy S, listed below (S,S with --simulate).  [default: depth; rank with"
-        " --budget or --batches]",
+        "Choose documents by strategy S, listed below; with --simulate, several separated by commas."
+        "  [default: depth; rank with --budget or --batches]",
         metavar="S",
     )
     method: str | None = declare.choice(
@@ -37,10 +37,11 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
     )
     batches: int | None = declare.count("List the next N documents of each topic, shuffled.", metavar="N")
     rate: float | None = declare.number(
-        "Sample this share of each pool (for uniform-sample, weighted-sample).  [default: 0.1]", metavar="R"
+        "Sample this share of each pool (with --strategy uniform-sample or weighted-sample).  [default: 0.1]",
+        metavar="R",
     )
     strata: str | None = declare.text(
-        "Set the last pool rank and the sampling rate of each stratum (for stratified-sample).",
+        "Set the last pool rank and the sampling rate of each stratum (with --strategy stratified-sample).",
         metavar="K:R,...",
     )
     p: float | None = declare.number(
@@ -50,16 +51,19 @@ class PoolingOptions(declare.RankingOptions, declare.FileOptions):
         "Count grades from G up as relevant.  [default: 1]", metavar="G", spelled="-l --level"
     )
     labels: tuple[str, ...] = declare.texts(
-        "Draw only documents that have a label in FILE (for for-estimate); repeatable.",
+        "Draw only documents that have a label in FILE (with --strategy for-estimate); repeatable.",
         metavar="FILE",
         spelled="--labels",
     )
     judges: tuple[str, ...] = declare.judges
     measures: tuple[str, ...] = declare.measures(
-        "Aim the sample at measure M (for for-estimate); repeatable.  [default: P@10, RBP, DCG@10]"
+        "Aim the sample at measure M (with --strategy for-estimate); repeatable.  [default: P@10, RBP,"
+        " DCG@10]"
     )
     pair: tuple[str, str] | None = declare.option(
-        nargs=2, metavar="A B", help="Aim the sample at the difference of runs A and B (for for-estimate)."
+        nargs=2,
+        metavar="A B",
+        help="Aim the sample at the difference of runs A and B (with --strategy for-estimate).",
     )
     seed: int = declare.seed()
     qrels: str | None = declare.text("Read existing judgments from FILE.", metavar="FILE")

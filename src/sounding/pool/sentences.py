@@ -229,9 +229,9 @@ def coverage_notes(foresight: Foresight, seconds: float) -> list[str]:
 def overlap_note(foresight: Foresight, shown: int, groups: int) -> str:
     """Say how many groups are shown, and what two runs share; empty if all are and nothing is known."""
     medians = [
-        f"{whole_percent(value)} {where}"
-        for value, where in zip(foresight.pair_overlap(), ("in one group", "between groups"), strict=True)
+        f"two runs of {whose} share {whole_percent(value)} of their documents"
+        for value, whose in zip(foresight.pair_overlap(), ("one group", "different groups"), strict=True)
         if not np.isnan(value)
     ]
-    rest = f"{shown} of {groups} groups. " if shown < groups else ""
-    return rest + (f"Documents that two runs share, median pair: {', '.join(medians)}." if medians else "")
+    rest = f"{shown} of {groups} groups are shown. " if shown < groups else ""
+    return rest + (f"In the median pair, {', and '.join(medians)}." if medians else "")

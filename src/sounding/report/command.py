@@ -28,7 +28,7 @@ class ReportOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
     )
     baselines: tuple[str, ...] = declare.baselines
     labels: tuple[str, ...] = declare.texts(
-        "Show estimates from QRELS and the labels by machines in FILE; repeatable.",
+        "Show estimates from QRELS and from the machine labels in FILE; repeatable.",
         metavar="FILE",
         spelled="--labels",
     )
@@ -47,7 +47,7 @@ class ReportOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
         default="runs:100",
     )
     sections: str | None = declare.text(
-        "Write only these: summary, pairs, topics, slices, measures, depth, collection, methods.",
+        "Write only these sections: summary, pairs, topics, slices, measures, depth, collection, methods.",
         metavar="A,B...",
     )
     test: str = declare.test("randomization", "Choose the significance test (see docs/tests.md).")

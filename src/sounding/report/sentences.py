@@ -419,7 +419,7 @@ def about(number: float) -> str:
 def topics_to_separate(alone: float, corrected: float, present: int) -> str:
     """Give the topics that would separate two runs if all pairs are tested, or else if only these two are."""
     one = present < alone <= 1000 < corrected
-    return f"{about(alone)} if no other is tested" if one else about(corrected)
+    return f"{about(alone)} if no other pair is tested" if one else about(corrected)
 
 
 def judge(documents: int) -> str:
@@ -510,8 +510,8 @@ def how_to_read(
         how = f"{test}, {correction} over {plural(pairs, 'pair')}"
         parts.append(
             "A line at the left joins a run with all lower runs that do not differ significantly from it"
-            f" ({how}). It begins at the best run that has no line yet, so runs of two lines may be tied too."
-            f"{' Beside a run that differs, a line is dotted.' if dotted else ''}"
+            f" ({how}). Each line begins at the best run that has no line yet, so runs on different lines may"
+            f" be tied too.{' Beside a run that differs, a line is dotted.' if dotted else ''}"
         )
     if intervals:
         parts.append("Ranks and means have 95% intervals over topics.")

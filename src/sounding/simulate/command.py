@@ -40,7 +40,9 @@ class SimulateOptions(declare.SessionOptions):
     pairs: int | None = declare.count(
         "Count the judgments that decide the order of two rankings, for N random pairs.", metavar="N"
     )
-    leave_out: bool = declare.flag("Choose documents without each run in turn, then rank it with the others.")
+    leave_out: bool = declare.flag(
+        "Leave out each run in turn when documents are chosen, then rank it with the others."
+    )
     histogram: tuple[str, str] | None = declare.option(
         nargs=2,
         metavar="A B",

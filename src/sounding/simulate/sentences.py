@@ -118,11 +118,11 @@ def curve_notes(found: Simulation, means: Sequence[dict[str, Any]]) -> list[str]
 def columns_note(sure: float) -> str:
     """Explain the columns of the curves."""
     return (
-        "tau: agreement with the true ranking, by expected values, plain values (unjudged nonrelevant) and"
-        " bpref."
-        f" claimed: pairs whose order is {100 * sure:g}% certain. proven: pairs whose order no"
-        " judgment can reverse (Eq. 3). in bin: runs that are in their true bin."
-        " as pool: share of the judged documents that are also in a pool of the same size."
+        '"tau": how well the ranking by expected values, by plain values (unjudged documents count as not'
+        ' relevant) and by bpref agrees with the true ranking. "claimed": the share of the pairs whose order'
+        f' is {100 * sure:g}% certain. "proven": the share of the pairs whose order no judgment can reverse'
+        ' (Eq. 3). "in bin": the share of the runs that are in their true bin. "as pool": the share of the'
+        " judged documents that are also in a pool of the same size."
     )
 
 
@@ -136,10 +136,17 @@ def _cost_note(found: Simulation, rows: Sequence[dict[str, Any]]) -> str:
     text += f" {shown['judgments']:,} judgments, {percent(shown['cost'])} of a pool of {pool:,}"
     bins, pairs = _right_from(rows, "bins"), _right_from(rows, "accuracy")
     if not np.isnan(last["bins"]):
-        text += "; not all bins are right" if bins is None else f"; all bins are right from {bins:,} on"
+        text += _right("bins", bins)
     if not np.isnan(last["accuracy"]):
-        text += "; not all pairs are right" if pairs is None else f"; all pairs are right from {pairs:,} on"
+        text += _right("pairs", pairs)
     return f"{text}."
+
+
+def _right(what: str, first: int | None) -> str:
+    """Say from which judgment on all bins or pairs are right; None: from none."""
+    if first is None:
+        return f"; not all {what} are right at the end"
+    return f"; from {plural(first, 'judgment')} on, all {what} are right"
 
 
 def _right_from(rows: Sequence[dict[str, Any]], name: str) -> int | None:

@@ -292,7 +292,8 @@ qrels = argument()
 runs = argument(nargs=-1, required=True, metavar="RUN...")
 baselines = texts("Compare the other runs with RUN; repeatable.", metavar="RUN", spelled="--baseline")
 judges = texts(
-    "Name the machines of label files that name none (such as qrels), in the order of the files.",
+    "Give the names of the machines of label files that name none (such as qrels), in the order of the"
+    " files.",
     metavar="NAME", spelled="--judge",
 )  # fmt: skip
 seconds = number("Estimate the work at this many seconds per document.", default=30)
@@ -367,7 +368,8 @@ _OPTIONS: Mapping[str, Any] = {  # the policies that have an option of their own
         metavar="N",
     ),
     "prior": text(
-        "Set the chance that an unjudged document is relevant: a number, rate, rank, runs or a file.",
+        "Set the chance that an unjudged document is relevant: a number, a file, or one of rate, rank and"
+        " runs.",
         metavar="P", default=DEFAULT.prior,
     ),
     "draws": count(
@@ -621,7 +623,8 @@ session = joined(
             "Use the prior, selection and confidence of Carterette et al. (2006): 0.5, faithful, paper.",
         ),
         prior=text(
-            "Set the chance that an unjudged document is relevant: a number, rate, rank, runs or a file.",
+            "Set the chance that an unjudged document is relevant: a number, a file, or one of rate, rank and"
+            " runs.",
             metavar="P", default="runs",
         ),
         selection=text(

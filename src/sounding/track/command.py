@@ -18,7 +18,8 @@ class TrackOptions(declare.PlainPolicyOptions, declare.FormatOptions, declare.Ou
     qrels: str | None = declare.argument(required=False)
     runs: tuple[str, ...] = declare.argument(nargs=-1, metavar="[RUN]...")
     measures: tuple[str, ...] = declare.measures(
-        "Compute, or show, measure M; repeatable; default: those of `sounding evaluate`, or all."
+        "Use measure M; repeatable; default: the measures of `sounding evaluate` when values are added, and"
+        " all measures of HISTORY when it is shown."
     )
     commit: str | None = declare.text(
         "Name the state of the software; default: the commit that git has checked out.", metavar="NAME"
@@ -41,8 +42,8 @@ class TrackOptions(declare.PlainPolicyOptions, declare.FormatOptions, declare.Ou
 def command(options: TrackOptions) -> None:
     """Keep the values of RUNs per commit in the file HISTORY, and test whether they changed.
 
-    With QRELS and RUNs, evaluates them and adds their values under a commit. Without them, shows the history.
-    HISTORY is a Parquet or SQLite file; it is made if it does not exist.
+    With QRELS and RUNs, the command evaluates the RUNs and adds their values under a commit. Without them, it
+    shows the history. HISTORY is a Parquet or SQLite file; it is made if it does not exist.
 
     \b
     sounding track history.parquet qrels.txt runs/ -m nDCG@10

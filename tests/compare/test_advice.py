@@ -215,3 +215,22 @@ def test_beyond_a_thousand_topics_no_figure_is_given() -> None:
     )
     assert "; about 1,000 would be needed" in few
     assert "; more than 1,000 would be needed" in many
+
+
+@pytest.mark.parametrize("case", [1, 2])
+def test_an_undecided_pair_whose_leader_stays_ahead_needs_topics_and_not_judgments(case: int) -> None:
+    """One rule for compare and for the report: from 0.95 on, judging would very likely change nothing."""
+    undecided = replace(WEAK, case=case, p=0.2)
+    assert advise(replace(undecided, stays=0.95)).action == "add topics"
+    assert "will very likely not reverse the order (0.95)" in str(advise(replace(undecided, stays=0.95)))
+    assert advise(replace(undecided, stays=0.94)).action == "judge documents"
+    assert "a chance of only 0.60 to stay ahead" in str(advise(replace(undecided, stays=0.6)))
+
+
+def test_the_chance_to_stay_ahead_changes_no_advice_on_pairs_that_are_decided() -> None:
+    known = [
+        replace(WEAK, case=3), replace(WEAK, case=4), replace(WEAK, case=1, settled=True),
+        replace(WEAK, case=2, settled=True), replace(WEAK, case=1, equal=True), replace(WEAK, case=0),
+    ]  # fmt: skip
+    for one in known:
+        assert {str(advise(replace(one, stays=stays))) for stays in (0.2, 0.99)} == {str(advise(one))}

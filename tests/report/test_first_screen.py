@@ -13,7 +13,9 @@ from click.testing import CliRunner
 from tests.report.conftest import Gather, gathered
 
 from sounding.cli import cli
+from sounding.compare.comparison import compare
 from sounding.compare.result import Comparison
+from sounding.compare.sentences import what_would_decide
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.data.run_info import read_run_info
@@ -39,6 +41,26 @@ def two(gather_files: Gather) -> FirstScreen:
     """`good` has the relevant document first on every topic, `bad` third, behind two that nobody judged."""
     runs = {"good": same("rel", "non"), "bad": same("u1", "u2", "rel")}
     return first_screens(gather_files(runs, JUDGED, measures=("RR@10", "P@10")))[0]
+
+
+def test_a_page_about_a_run_says_what_compare_says_of_every_undecided_pair(trial: Path) -> None:
+    """One function decides: `compare --for` and `report --for` name the same remedies for the same runs."""
+    info = read_run_info(str(trial / "info.tsv"))
+    said = 0
+    for run in sorted(info):
+        page = gathered(trial / "qrels.txt", [trial / "runs"], info=info, about=run, parts=("comparison",))
+        known = compare(trial / "qrels.txt", trial / "runs", ["P@5", "AP"], focus=run, info=info)
+        for number, screen in enumerate(first_screens(page)):
+            for pair in np.flatnonzero(~known.performance_tests[number].significant).tolist():
+                if known.performance_tests[number].reasons[pair] or not known.cases[number, pair]:
+                    continue
+                _, other = known.names(pair)
+                remedy = what_would_decide(known, number, pair)
+                named = re.search(rf"[;:] ([^;(]*) \({re.escape(remedy)}\)", screen.caution)
+                assert named
+                assert other in named[1] or " more" in named[1]
+                said += 1
+    assert said > 10
 
 
 def test_every_measure_has_a_screen_in_the_order_asked_for(found: Report) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import nan
 from typing import Literal
 
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
-from sounding.core.text import p_phrase, plural, whole_percent
+from sounding.core.text import format_chance, p_phrase, plural, whole_percent
+from sounding.statistics.forecasts import SURE
 
 LOW = 0.5  # a share of judged documents below which more is unknown than known
 
@@ -53,6 +55,7 @@ class Situation:
     settled: bool | None  # no completion of the judgments reverses the order; None: not known
     limited: str = ""  # which completions were looked at, where not all: `if at most 3 ...`
     undecided: bool = False  # the documents of the two runs would tell whether it is settled
+    stays: float = nan  # the chance that the run that is ahead stays ahead if more is judged; NaN: not stated
     only_relevant: bool = False  # nobody knows what was judged
     shares: Shares  # at the depth of the measure
     shallower: tuple[Shares, ...] = ()
@@ -76,6 +79,11 @@ class Situation:
     def closed(self) -> bool:
         """No judgment can reverse the order."""
         return bool(self.settled)
+
+    @property
+    def firm(self) -> bool:
+        """Judging will not, or will very likely not, change which run is ahead."""
+        return self.closed or (self.stays >= SURE and not self.equal)
 
     @property
     def significant(self) -> bool:
@@ -141,8 +149,8 @@ def _too_few_draws(s: Situation) -> str | None:
 
 
 def _undecided(s: Situation) -> str | None:
-    if not s.undecided:
-        return None
+    if not s.undecided or (s.stays >= 0 and not s.significant):
+        return None  # the chance says what judging would do
     return (
         "Look at this pair: the bounds of each run leave the order open, but a comparison document by"
         f" document, too slow for all pairs, may settle it (--pair {s.run_a} {s.run_b})."
@@ -153,8 +161,8 @@ def _settled_and_significant(s: Situation) -> str | None:
     if not (s.closed and s.significant):
         return None
     return (
-        f"Nothing to judge: tested alone the difference is significant ({_p(s.p)}), and no further judgment"
-        f" can reverse the order{_limited(s)}."
+        f"Nothing to judge: when this pair is tested alone, its difference is significant ({_p(s.p)}), and no"
+        f" further judgment can reverse the order{_limited(s)}."
     )
 
 
@@ -167,6 +175,7 @@ def _equal_for_good(s: Situation) -> str | None:
 def _low_everywhere(s: Situation) -> str | None:
     if (
         s.closed
+        or (s.firm and not s.significant)
         or s.only_relevant
         or not s.shallower
         or any(max(one.a, one.b) >= LOW for one in (s.shares, *s.shallower))
@@ -178,21 +187,33 @@ def _low_everywhere(s: Situation) -> str | None:
     )
 
 
+def _lead_may_be_lost(s: Situation) -> str | None:
+    if s.significant or s.equal or s.closed or not s.stays < SURE:
+        return None
+    return (
+        "Judge documents: the run that is ahead has a chance of only"
+        f" {format_chance(s.stays)} to stay ahead if more is judged ({_shares(s)});"
+        f" --pair {s.run_a} {s.run_b} --documents FILE lists them."
+    )
+
+
 def _only_significance_lacks(s: Situation) -> str | None:
-    if s.significant or ((s.weak or s.equal) and not s.closed):
+    if s.significant or ((s.weak or s.equal) and not s.firm):
         return None
     if s.closed:
         why = f"no judgment can reverse the order{_limited(s)}, but "
+    elif s.firm:
+        why = f"more judging will very likely not reverse the order ({format_chance(s.stays)}), but "
     elif s.only_relevant:
         why = ""
     else:
         why = f"both runs are judged equally well in the top {s.shares.depth:,}, but "
     topics = plural(s.topics, "topic")
-    lacks = f"{why}tested alone the difference is not significant ({_p(s.p)}, {topics})"
+    lacks = f"{why}when this pair is tested alone, its difference is not significant ({_p(s.p)}, {topics})"
     if s.topics_needed is None or s.topics_needed <= s.topics:
         return f"Add topics: {lacks}."
     many = f"about {s.topics_needed:,}" if s.topics_needed <= MANY_TOPICS else f"more than {MANY_TOPICS:,}"
-    return f"Add topics: {lacks}; {many} would be needed for a difference of this size."
+    return f"Add topics: {lacks}; {many} topics would be needed for a difference of this size."
 
 
 def _even_above(s: Situation) -> str | None:
@@ -255,11 +276,10 @@ def _weak_and_condensed(s: Situation) -> str | None:
 
 def _strong(s: Situation) -> str | None:
     if s.only_relevant:
-        return f"Nothing to judge: tested alone the difference is significant ({_p(s.p)})."
+        return f"Nothing to judge: when this pair is tested alone, its difference is significant ({_p(s.p)})."
     return (
-        f"Nothing to judge: tested alone the difference is significant ({_p(s.p)}), and the better"
-        f" run was not"
-        " judged more completely."
+        f"Nothing to judge: when this pair is tested alone, its difference is significant ({_p(s.p)}), and"
+        " the better run was not judged more completely."
     )
 
 
@@ -271,6 +291,7 @@ RULES: tuple[tuple[Action, Callable[[Situation], str | None]], ...] = (
     ("nothing to judge", _settled_and_significant),
     ("nothing to judge", _equal_for_good),
     ("judge documents or use another collection", _low_everywhere),
+    ("judge documents", _lead_may_be_lost),
     ("add topics", _only_significance_lacks),
     ("compare at a shallower depth", _even_above),
     ("put the run into the pool", _novel),

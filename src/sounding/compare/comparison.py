@@ -122,10 +122,11 @@ def compare(
     all runs: whatever one of them retrieved, and the N further documents of the universe `+N`.
 
     `until` asks for the chance that each conclusion is what full judging would give, and says what that
-    means: `runs:100` or `pool:100`, as for `holds`. With `pool_depth` only those judgments count that a pool
-    of this depth would have had; `info` lists the runs that were pooled. `bars` show the progress of each
-    step. `scores` are what `scores_to_compare` gave for the same runs, `pool` is the one that the judgments
-    were cut to, and `retrieved` are the runs' lists for the judged topics, where these are there already.
+    means: `runs:100` or `pool:100`, as for `holds` (with `focus` it is asked for anyway). With
+    `pool_depth` only those judgments count that a pool of this depth would have had; `info` lists the
+    runs that were pooled. `bars` show the progress of each step. `scores` are what `scores_to_compare`
+    gave for the same runs, `pool` is the one that the judgments were cut to, and `retrieved` are the
+    runs' lists for the judged topics, where these are there already.
     """
     chosen = parse_measures(measures)
     check_comparable(chosen, policies)
@@ -145,7 +146,9 @@ def compare(
     if scores is None:
         check_names([*(pair or baselines), *([focus] if focus else []), *against], places, run_format)
     ranked = info is not None and judgments.pool_ranks is None and needs_pool_ranks(chosen)
-    more = (bounded or until is not None or pool_depth is not None or ranked) and retrieved is None
+    more = (
+        bounded or until is not None or focus is not None or pool_depth is not None or ranked
+    ) and retrieved is None
     passes = len(evaluations(chosen, whole, assessment=assessment)) + more
     sources = _Sources(places, whole, reading, again=passes > 1, retrieved=retrieved)
     notes: list[str] = []
@@ -188,9 +191,16 @@ def compare(
     found = replace(found, policies=policies, notes=(*notes, *found.notes))
     if pair is not None and listings is not None:
         found = replace(found, accounts=tuple(_accounts(found, listings)))
-    if wanted is None:
+    if wanted is None and focus is None:
         return found
-    return replace(found, holds=sources.holds(judgments, found, places_of[pairs], wanted, info))
+    try:
+        until_then = parse_until(DEFAULT_UNTIL) if wanted is None else wanted
+        held = sources.holds(judgments, found, places_of[pairs], until_then, info)
+    except DataError:
+        if wanted is not None:
+            raise
+        return found  # the chances were not asked for by name, and nobody can state them
+    return replace(found, holds=held) if wanted is not None or held.open_documents else found
 
 
 class _Sources:

@@ -311,7 +311,7 @@ def _check_view(request: CompareRequest, given: Collection[str]) -> None:
         raise click.UsageError("--each-pair changes nothing without --depths; every pair is shown anyway")
     if "permutations" in given and not find_test(test).draws:
         raise click.UsageError(f"--permutations changes nothing with --test {test}, which makes no draws")
-    if options.until is not None and not options.holds:
+    if options.until is not None and not (options.holds or options.focus):
         raise click.UsageError("--until says what --holds is about; give --holds as well")
     if request.counts_only:
         _check_counts(options, given)
@@ -398,7 +398,7 @@ def _compare(collection: Source, request: CompareRequest, info: dict[str, RunInf
             pair=options.pair, focus=options.focus, against=options.against, only=options.only,
             procedure=procedure,
             assessment=options.assessment, settled=not counts or bool(options.fail_on),
-            until=(options.until or DEFAULT_UNTIL) if options.holds else None,
+            until=options.until or (DEFAULT_UNTIL if options.holds else None),
             pool_depth=options.pool_depth, info=info, policies=request.policies,
             qrels_format=options.qrels_format, run_format=options.run_format, jobs=options.jobs,
             bars=request.bar,
@@ -502,7 +502,9 @@ def _notes(found: Results, request: CompareRequest) -> list[str]:
     """Return what a reader should know, the most important first."""
     shown, every = not (request.counts_only or request.options.matrix), request.options.notes
     if len(found) == 1:
-        return sentences.notes(found[0][1], intervals=shown, every=every)
+        chances = request.options.holds or every  # with --for they are there without having been asked for
+        comparison = found[0][1] if chances else replace(found[0][1], holds=None)
+        return sentences.notes(comparison, intervals=shown, every=every)
     own = [f"{name}: {note}" for name, one in found for note in (*one.limits, *one.notes)]
     return [*own, *sentences.notes(replace(found[0][1], notes=()), intervals=shown, every=every)]
 
@@ -570,7 +572,7 @@ def _tables(found: Results, request: CompareRequest) -> list[Table]:
     if not request.people:
         return tables.tidy_pairs_of(found, options.top)
     if options.focus is not None:
-        return [tables.focus_table(comparison, options.top, widest)]
+        return [tables.focus_table(comparison, options.top, widest, chances=options.holds)]
     if options.baselines and options.format_name == "md" and not options.holds and options.margin is None:
         return [tables.summary_table(comparison, options.top)]
     return [

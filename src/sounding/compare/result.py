@@ -369,6 +369,7 @@ class Comparison(Displayed):
         return Situation(
             **common, run_a=self.runs[a], run_b=self.runs[b],
             case=int(self.own_cases[measure, pair]), settled=settled,
+            stays=float("nan") if self.holds is None else float(self.holds.sign[measure, pair]),
             # The documents of the two runs, which were not looked at, might settle the pair.
             undecided=bounds is not None and not bounds.closest and not settled,
             shares=here, shallower=tuple(shallower),

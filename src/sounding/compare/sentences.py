@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sounding.compare.advice import which_completions
+from sounding.compare.advice import MANY_TOPICS, advise, which_completions
 from sounding.compare.result import Comparison
 from sounding.compare.slices import SlicedPairs
 from sounding.core.arrays import NDArray
@@ -34,6 +34,8 @@ LEGEND = (
     "Each row is compared with each column, in the same order: > better, < worse, = no significant"
     " difference; › ‹ ~ the same where the case is weak; ? not tested."
 )
+ONLY_ALONE = "significant alone, but not after correction"
+TOO_SMALL = "even 1,000 topics would hardly show a difference this small"
 EXAMPLES = (
     "The clearest pair of each case: its tests of performance and of assessment are farthest from the"
     " opposite result."
@@ -352,16 +354,32 @@ def result_in_words(comparison: Comparison, measure: int, pair: int) -> str:
 def why_in_words(comparison: Comparison, measure: int, pair: int) -> str:
     """Say why a result is undecided or weak, and what to do about it."""
     tests, case = comparison.performance_tests[measure], int(comparison.cases[measure, pair])
-    advice = comparison.advice(measure, pair).partition(":")[0].removesuffix(".")
     if tests.reasons[pair]:
         return f"not tested: {tests.reasons[pair]}"
-    if not tests.significant[pair] and comparison.own_cases[measure, pair] in (3, 4):
-        return "significant alone, but not after correction"
     if not tests.significant[pair]:
-        why = "too few topics or draws" if tests.limit else "the difference is within chance"
-    else:
-        why = "the better run was judged more completely" if case == 4 else "significant"
-    return why if case == 3 else f"{why}; {advice[0].lower()}{advice[1:]}"
+        remedy = what_would_decide(comparison, measure, pair)
+        limited = "too few topics or draws" if tests.limit else "the difference is within chance"
+        return remedy if remedy == ONLY_ALONE else f"{limited}; {remedy}"
+    if case == 3:
+        return "significant"
+    return f"the better run was judged more completely; {_remedy(comparison.advice(measure, pair))}"
+
+
+def what_would_decide(comparison: Comparison, measure: int, pair: int) -> str:
+    """Say in a few words what would decide an undecided pair, or why nothing would."""
+    if comparison.own_cases[measure, pair] in (3, 4):
+        return ONLY_ALONE
+    (situation,) = comparison.situations([(measure, pair)])
+    if situation.equal:
+        return "the runs are equal on every topic"
+    advice = advise(situation)
+    beyond = situation.topics_needed is not None and situation.topics_needed > MANY_TOPICS
+    return TOO_SMALL if advice.action == "add topics" and beyond else _remedy(advice.head)
+
+
+def _remedy(advice: str) -> str:
+    head = advice.partition(":")[0].removesuffix(".")
+    return f"{head[0].lower()}{head[1:]}"
 
 
 def slice_remark(sliced: SlicedPairs, part: int, measure: int, pair: int) -> str:

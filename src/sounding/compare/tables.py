@@ -260,17 +260,22 @@ def _trust_columns(comparison: Comparison, found: Cells) -> Iterator[Column]:
     if not comparison.only_relevant:
         yield from _case_columns(found)
     yield Column("settled", [yes_or_no(cell) for cell in found["settled"]], optional=3)
-    if comparison.holds is not None:
-        yield Column("holds", list(map(format_chance, found["holds"])), right=True)
-        yield Column("sign", list(map(format_chance, found["sign_holds"])), right=True, joined=True)
-        if comparison.holds.differs_when_shallow:
-            yield Column("holds@10", list(map(format_chance, found["holds_top10"])), right=True)
-            yield Column(
-                "sign@10", list(map(format_chance, found["sign_holds_top10"])), right=True, joined=True
-            )
+    yield from _chance_columns(comparison, found)
     for name, shown_name in zip(MARGIN_COLUMNS, ("equivalence p", "non-inferiority p"), strict=True):
         if name in found:
             yield Column(shown_name, [format_p(p) for p in found[name]])
+
+
+def _chance_columns(comparison: Comparison, found: Cells) -> Iterator[Column]:
+    """Yield the chances that conclusions and signs hold, if they were asked for."""
+    if comparison.holds is None:
+        return
+    names = {"holds": "holds", "sign": "sign_holds"}
+    if comparison.holds.differs_when_shallow:
+        names |= {"holds@10": "holds_top10", "sign@10": "sign_holds_top10"}
+    for title, name in names.items():
+        shown = list(map(format_chance, found[name]))
+        yield Column(title, shown, right=True, joined=title.startswith("sign"))
 
 
 def _case_columns(found: Cells) -> Iterator[Column]:
@@ -306,7 +311,9 @@ def summary_table(comparison: Comparison, top: int | None = None) -> Table:
     return Table(columns, keys=2, summary=left_out)
 
 
-def focus_table(comparison: Comparison, top: int | None = None, widest: int | None = None) -> Table:
+def focus_table(
+    comparison: Comparison, top: int | None = None, widest: int | None = None, *, chances: bool = False
+) -> Table:
     """Return one row for each run that a run was compared with: won, lost or undecided, and why."""
     order = comparison.by_rank()
     rows = order if top is None else order[:top]
@@ -327,6 +334,7 @@ def focus_table(comparison: Comparison, top: int | None = None, widest: int | No
         Column("difference", found["difference"], tones=good),
         Column("interval", intervals, optional=3),
         Column(p_name(tests[0]), list(map(format_p, found["p_adjusted"], floors)), tones=good),
+        *(_chance_columns(comparison, found) if chances else ()),
         Column("why", [sentences.why_in_words(comparison, *row) for row in rows], folds=True),
     ]
     return Table(columns, keys=len(keys))

@@ -12,7 +12,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from sounding.compare.advice import advise
 from sounding.compare.result import Comparison
+from sounding.compare.sentences import what_would_decide
 from sounding.core.arrays import NDArray
 from sounding.core.policies import DEFAULT_POLICIES
 from sounding.core.text import whole_percent
@@ -424,21 +426,25 @@ class _Screen:
 
     def _undecided(self) -> str:
         """Return why runs are tied with the one that the page is about."""
-        reasons: dict[str, list[str]] = {"judging": [], "topics": [], "close": []}
+        reasons: dict[str, list[str]] = {}
         for run in self.outcomes["tied"]:
-            reasons[self._tie(run)[0]].append(self.scores.runs[run])
-        return sentences.undecided(**reasons)
+            if self.comparison is not None:
+                why = what_would_decide(self.comparison, self.row, self.pair_of[run, self.focus or 0])
+                reasons.setdefault(why, []).append(self.scores.runs[run])
+        return sentences.undecided(reasons)
 
     def _tie(self, run: int) -> tuple[str, float]:
         """Return what would decide a tie with the run of the page, and how many topics that takes."""
         own = self.focus or 0
-        known, needed = self.lead_of(run, own), self._topics_needed((run, own))
+        needed, pair = self._topics_needed((run, own)), self.pair_of.get((run, own))
         topics = needed.alone if needed is not None else 0.0
-        if known is None or known.equal:
+        if self.comparison is None or pair is None:
             return "close", np.inf
-        if not known.settled and known.stays < SURE:
-            return "judging", topics
-        return ("topics" if topics <= MANY_TOPICS else "close"), topics
+        (situation,) = self.comparison.situations([(self.row, pair)])
+        if situation.equal or (not situation.significant and topics > MANY_TOPICS):
+            return "close", np.inf
+        more_topics = situation.significant or advise(situation).action in ("add topics", "nothing to judge")
+        return "topics" if more_topics else "judging", topics
 
     def _uneven(self) -> str:
         """Name the runs whose significant difference may be due to uneven judging."""
@@ -655,7 +661,10 @@ class _Screen:
         shaky = self.shaky if self.separated else []
         if known is None or self.in_question is None:
             return None
-        if (known.settled or known.stays >= SURE) and not shaky:
+        if self.focus is not None and not self.separated:
+            if self._tie(next(run for run in self.in_question if run != self.focus))[0] != "judging":
+                return None
+        elif (known.settled or known.stays >= SURE) and not shaky:
             return None
         pair = runs = [self.order[0], shaky[0]] if shaky else list(self.in_question)
         if self.reference is None:

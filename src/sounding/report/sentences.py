@@ -170,14 +170,9 @@ def beats(beaten: int, better: int, tied: int) -> str:
     return sentence("; ".join(filter(None, parts)))
 
 
-def undecided(judging: Sequence[str], topics: Sequence[str], close: Sequence[str]) -> str:
-    """Say why runs are tied: unjudged documents, too few topics, or a difference too small to matter."""
-    reasons = (
-        (judging, "more judgments may still reverse the order"),
-        (topics, "more topics would show which is better"),
-        (close, "the difference is too small to show"),
-    )
-    parts = [f"{names_of(runs)} ({why})" for runs, why in reasons if runs]
+def undecided(reasons: Mapping[str, Sequence[str]]) -> str:
+    """Name the runs that are tied with another one, by what would decide each comparison."""
+    parts = [f"{names_of(runs)} ({why})" for why, runs in reasons.items()]
     return f"Undecided: {'; '.join(parts)}." if parts else ""
 
 
@@ -293,8 +288,10 @@ def _after_judging(known: Lead, *, significant: bool) -> str:
         likely, chance = likelihood(1 - known.stays), _chance(1 - known.stays)
         return f"But {known.second} would {likely} lead {condition} (a chance of {chance})."
     if known.stays >= SURE:
-        where = "It" if significant else "On these topics it"
-        return f"{where} would very likely stay ahead {condition} (a chance of {_chance(known.stays)})."
+        chance = f"(a chance of {_chance(known.stays)})"
+        if significant:
+            return f"It would very likely stay ahead {condition} {chance}."
+        return f"More judging will very likely not change who is ahead {chance}, but more topics might."
     return f"It may lose that lead {condition}: its chance to stay ahead is {_chance(known.stays)}."
 
 

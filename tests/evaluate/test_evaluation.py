@@ -15,7 +15,9 @@ import pytest
 import sounding
 from sounding import Policies, evaluate
 from sounding.core.errors import DataError, FormatError
+from sounding.data.tables import Qrels, Run
 from sounding.evaluate.result import Scores
+from sounding.evaluate.sentences import notes_on
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 1}, "3": {"x": 0}}
 RUN = {"1": {"a": 3.0, "u": 2.0, "c": 1.0}, "2": {"b": 1.0, "a": 0.5}, "9": {"z": 1.0}}
@@ -329,3 +331,19 @@ def test_a_frame_of_scores_refuses_names_that_are_not_utf_8(tmp_path: Path) -> N
     run.write_bytes(b"1 Q0 a 1 3 t\n")
     with pytest.raises(DataError, match=r"^run 'caf\\xe9' is not UTF-8"):
         _ = evaluate({"1": {"a": 1}}, [run], ["RR"]).frame
+
+
+@pytest.mark.parametrize(("lengths", "said"), [((10, 5), True), ((5, 5), False), ((10, 10), False)])
+def test_the_judged_share_of_short_lists_is_told_from_that_of_compare(
+    lengths: tuple[int, int], said: bool
+) -> None:
+    """All that the runs returned is judged; A_p@10, which `compare` shows, is 0.5 for a list of five."""
+    judged = {"1": {f"d{rank}": rank % 2 for rank in range(10)}}
+    runs = [
+        Run.from_dict({"1": {f"d{rank}": -rank for rank in range(length)}}, name=name)
+        for name, length in zip("ab", lengths, strict=True)
+    ]
+    scores = evaluate(Qrels.from_dict(judged), runs, ["P@10"])
+    assert scores.judged_share().tolist() == [[1.0], [1.0]]
+    assert any("divides by 10" in note for note in notes_on(scores)) == said
+    assert any("divides by 10" in note for note in notes_on(scores, every=True)) == (5 in lengths)

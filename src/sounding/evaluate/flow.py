@@ -212,7 +212,7 @@ def _write(
     make = tables.wide_table if options.format_name in PEOPLE else tables.tidy_table
     first, *others = [make(part, layout, label) for label, part in parts]
     whole = replace(shown, remarks=parts[0][1].remarks)
-    notes = sentences.notes_on(replace(scores, remarks=whole.remarks))
+    notes = sentences.notes_on(replace(scores, remarks=whole.remarks), every=options.notes)
     sliced = [] if options.by is None else [part for _, part in parts]
     answer = Answer(
         sentences.headline(scores, standardized=layout.standardized, parts=sliced, tests=tests),
@@ -225,7 +225,7 @@ def _write(
 
 def _trec_remarks(scores: Scores, shown: Scores, options: EvaluateOptions) -> Iterator[str]:
     """Yield what trec_eval's layout has no room for; not all runs may be shown."""
-    yield from shown_notes(sentences.notes_on(scores), all_notes=options.notes)
+    yield from shown_notes(sentences.notes_on(scores, every=options.notes), all_notes=options.notes)
     named = "RunID" in {measure.name for measure in scores.measures}
     if len(shown.runs) > 1 and not named:
         yield f"runs, in this order: {', '.join(shown.runs)}"

@@ -13,6 +13,7 @@ from sounding.data.tables import Qrels
 from sounding.evaluate.result import FEW_TOPICS, NOISE, Scores
 from sounding.measures.assessment import is_about_judging
 from sounding.measures.registry import Measure
+from sounding.measures.summaries import mean_over_topics
 
 if TYPE_CHECKING:
     from sounding.evaluate.baseline import BaselineTests
@@ -33,6 +34,7 @@ MODELED = (
     "Expected: means over drawn complete judgments of the first 100 documents of every run. The draws follow"
     " what the judgments show of each run and topic."
 )
+VISIBLE = 0.005  # shares that differ by less are shown alike
 MOST_NAMED = 2  # runs that share the first place and are named
 
 
@@ -121,8 +123,8 @@ def baseline_caption(scores: Scores, tests: BaselineTests) -> str:
     limits = [_reason(limit) for limit in tests.limits if limit]
     return " ".join(
         [
-            f"Means over {plural(len(scores.topics), 'topic')}; judged: share of the documents down to the"
-            f" cut-off that was judged.",
+            f"Means over {plural(len(scores.topics), 'topic')}; judged: share of the retrieved documents down"
+            " to the cut-off that was judged.",
             f"{HIGHER} ({LOWER}): significantly higher (lower) than {scores.runs[tests.baseline]}, by a"
             f" paired {tests.test} test with {tests.correction} correction over {tests.comparisons:,}"
             f" comparison{'s' * (tests.comparisons != 1)} per measure, alpha = {tests.alpha:g}.",
@@ -199,7 +201,7 @@ def _leads(parts: Sequence[Scores], number: int, run: str) -> str:
 # -- notes -----------------------------------------------------------------------------------------
 
 
-def notes_on(scores: Scores) -> list[str]:
+def notes_on(scores: Scores, *, every: bool = False) -> list[str]:
     """Return what can mislead a reader about the values, the most important first."""
     notes = [sentence(remark) for remark in scores.remarks]
     if scores.only_relevant:
@@ -228,11 +230,33 @@ def notes_on(scores: Scores) -> list[str]:
         )
     if changed := scores.policies.changed():
         notes.append(f"Policies that differ from the defaults: {changed}.")
+    if text := judged_divides(scores, every=every):
+        notes.append(text)
     more = [count for count in scores.ignored if count]
     if more:
         having = f"{plural(len(more), 'run')} {'has' if len(more) == 1 else 'have'}"
         notes.append(f"{having} topics that nobody judged (up to {max(more)}); these are ignored.")
     return notes
+
+
+def judged_divides(scores: Scores, *, every: bool = False) -> str:
+    """Say that the judged share is of the retrieved documents, if `compare` shows another one; "" if not.
+
+    By default only where that may mislead: where some lists are too short and others are not.
+    """
+    share = scores.judged_share()
+    for number, measure in enumerate(scores.measures):
+        if measure.k is None or scores.only_relevant or is_about_judging(measure):
+            continue
+        of_cutoff = mean_over_topics(scores.judged[:, number] * np.minimum(scores.lengths / measure.k, 1))
+        short = share[:, number] - of_cutoff >= VISIBLE
+        if short.any() and (every or not short.all()):
+            some = "all runs" if short.all() else plural(int(np.count_nonzero(short)), "run")
+            return (
+                f"Judged: a share of the documents that a run retrieved. The lists of {some} end before rank"
+                f" {measure.k:,}; sounding compare divides by {measure.k:,} (A_p) and shows a lower share."
+            )
+    return ""
 
 
 def all_policies(scores: Scores) -> str:

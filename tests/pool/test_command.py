@@ -675,6 +675,7 @@ def test_charts_of_a_summary_and_of_a_replay(call: Call, tmp_path: Path) -> None
         assert call(*HEAD, *more, "--chart", str(path))[0] == 0
         assert path.read_text().startswith("<svg")
     assert "move-to-front" in (tmp_path / "5.svg").read_text()
+    assert len(list(tmp_path.iterdir())) == 2  # one figure each
 
 
 def test_an_info_file_needs_run_group_and_pooled_alone(call: Call, tmp_path: Path) -> None:

@@ -14,21 +14,20 @@ from sounding.render.style import needs, titled
 FEW = 5  # judgments up to which the axis of a forecast, which begins at 0, is nearly linear
 
 
-def plan_charts(plan: JudgingPlan) -> dict[str, style.Chart]:
-    """Return the chart of the ranking and, if one was asked for, that of the forecast."""
-    confidence = plan.confidence
-    ranking = {
-        "run": [confidence.runs[run] for run in confidence.order],
-        "expected": confidence.values[confidence.order],
-    }
-    drawn = {"ranking": expected_values(polars.DataFrame(ranking), measure=plan.form.name)}
+def plan_chart(plan: JudgingPlan) -> style.Chart:
+    """Return the chart of the forecast if one was asked for, or else that of the ranking."""
     if plan.forecasts is not None and plan.wanted is not None:
         rows = forecast_rows(plan.forecasts)
         if rows[-1]["judgments"] == 0:
             raise DataError(f"the confidence is {plan.wanted:g} already: there is no forecast to draw")
         frame = polars.DataFrame(rows)
-        drawn["forecast"] = confidence_forecast(frame, wanted=plan.wanted, completions=len(plan.forecasts))
-    return drawn
+        return confidence_forecast(frame, wanted=plan.wanted, completions=len(plan.forecasts))
+    confidence = plan.confidence
+    ranking = {
+        "run": [confidence.runs[run] for run in confidence.order],
+        "expected": confidence.values[confidence.order],
+    }
+    return expected_values(polars.DataFrame(ranking), measure=plan.form.name)
 
 
 @needs("judgments", "confidence", "lower", "upper")

@@ -11,12 +11,12 @@ from sounding.data.finding import find_runs
 from sounding.data.formats import read_qrels
 from sounding.data.writing import qrels_template
 from sounding.plan import sentences, tables
-from sounding.plan.charts import plan_charts
+from sounding.plan.charts import plan_chart
 from sounding.plan.command import NOTHING, QRELS, PlanOptions
 from sounding.plan.planning import VIEWS, View, plan
 from sounding.plan.result import JudgingPlan
 from sounding.relevance.priors import DEFAULT
-from sounding.render.save import require_suffix, save_each
+from sounding.render.save import require_suffix, save
 from sounding.render.tables import Answer, Table
 from sounding.selection.mtc.sentences import how_note, missing_notes
 from sounding.selection.mtc.session import session_parameters
@@ -78,8 +78,8 @@ def run(options: PlanOptions) -> None:
     )  # fmt: skip
     _write(result, options, begun=begun)
     if options.chart is not None:
-        for path in save_each(plan_charts(result), options.chart):
-            remark(f"chart: {path}", quiet=options.quiet)
+        save(plan_chart(result), options.chart)
+        remark(f"chart: {options.chart}", quiet=options.quiet)
 
 
 def _begin(result: JudgingPlan, options: PlanOptions) -> bool:

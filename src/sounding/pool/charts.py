@@ -85,19 +85,11 @@ def group_overlap(frame: polars.DataFrame) -> style.Chart:
     )
 
 
-def summary_charts(foresight: Foresight) -> dict[str, style.Chart]:
-    """Return the sizes by depth and, if there are several groups, their overlap."""
+def size_chart(foresight: Foresight) -> style.Chart:
+    """Return the sizes of the pool by depth."""
     depths = list(range(1, foresight.depth + 1))
-    sizes = {"depth": depths, "size": [foresight.documents_at(depth) for depth in depths]}
-    drawn = {"size": pool_size_by_depth(polars.DataFrame(sizes))}
-    groups = list(foresight.group_documents)
-    if len(groups) > 1:
-        overlap = {
-            "group": [group for group in groups for _ in groups], "other": groups * len(groups),
-            "overlap": foresight.group_overlap.ravel(),
-        }  # fmt: skip
-        drawn["groups"] = group_overlap(polars.DataFrame(overlap))
-    return drawn
+    sizes = [foresight.documents_at(depth) for depth in depths]
+    return pool_size_by_depth(polars.DataFrame({"depth": depths, "size": sizes}))
 
 
 def replay_chart(replays: Mapping[str, Replay]) -> style.Chart:

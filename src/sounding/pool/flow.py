@@ -14,12 +14,12 @@ from sounding.data.writing import qrels_template
 from sounding.measures import parse_measures
 from sounding.pool import aimed_tables, sentences, tables
 from sounding.pool.aimed import AIMED
-from sounding.pool.charts import replay_chart, summary_charts
+from sounding.pool.charts import replay_chart, size_chart
 from sounding.pool.command import LINES, QRELS, PoolingOptions
 from sounding.pool.foresight import Foresight
 from sounding.pool.pooling import find_kind, pool
 from sounding.pool.result import Pooling
-from sounding.render.save import require_suffix, save, save_each
+from sounding.render.save import require_suffix, save
 from sounding.render.tables import Answer
 from sounding.selection.samples import check_rate, parse_strata
 from sounding.selection.strategies import Kind
@@ -265,8 +265,8 @@ def _write_foresight(result: Pooling, foresight: Foresight, options: PoolingOpti
         shown = [tables.run_table(foresight)]
     _write(Answer(headline, shown, notes, following), options)
     if options.chart is not None:
-        for path in save_each(summary_charts(foresight), options.chart):
-            remark(f"chart: {path}", quiet=options.quiet)
+        save(size_chart(foresight), options.chart)
+        remark(f"chart: {options.chart}", quiet=options.quiet)
 
 
 def _write_aimed(result: Pooling, options: PoolingOptions) -> None:

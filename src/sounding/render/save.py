@@ -53,18 +53,6 @@ def save(chart: Chart, path: str | Path) -> None:
     write_file(target, _encoded(chart.to_dict(), target.suffix.lower()))
 
 
-def save_each(charts: Mapping[str, Chart], path: Path) -> list[Path]:
-    """Write each chart to its own file and return the paths.
-
-    The first chart goes to the path itself; the name of every other chart is added to its file:
-    pool.pdf, pool-groups.pdf.
-    """
-    paths = [path, *(path.with_stem(f"{path.stem}-{name}") for name in list(charts)[1:])]
-    for chart, target in zip(charts.values(), paths, strict=True):
-        save(chart, target)
-    return paths
-
-
 def svg_of(chart: Chart) -> str:
     """Return a chart as SVG to embed in a page."""
     require_charts("vl_convert", "drawing a chart")

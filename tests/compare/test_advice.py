@@ -42,8 +42,8 @@ def test_settled_and_significant_is_done_even_where_the_case_is_weak(case: int) 
     advice = advise(replace(WEAK, case=case, settled=True, p=1e-6))
     assert advice.action == "nothing to judge"
     assert str(advice) == (
-        "Nothing to judge: tested alone the difference is significant (p < 0.001), and no further judgment can"
-        " reverse the order."
+        "Nothing to judge: when this pair is tested alone, its difference is significant (p < 0.001), and no"
+        " further judgment can reverse the order."
     )
 
 
@@ -83,8 +83,9 @@ def test_an_even_comparison_without_significance_needs_topics() -> None:
     advice = advise(replace(STRONG, case=1, p=0.2, topics_needed=900))
     assert advice.action == "add topics"
     assert str(advice) == (
-        "Add topics: both runs are judged equally well in the top 100, but tested alone the difference is not"
-        " significant (p = 0.2000, 50 topics); about 900 would be needed for a difference of this size."
+        "Add topics: both runs are judged equally well in the top 100, but when this pair is tested alone,"
+        " its difference is not significant (p = 0.2000, 50 topics); about 900 topics would be needed for a"
+        " difference of this size."
     )
     assert str(advise(replace(STRONG, case=1, p=0.2))).endswith("(p = 0.2000, 50 topics).")
 
@@ -169,7 +170,7 @@ def test_a_strong_difference_that_nothing_more_is_known_of_is_left_alone() -> No
 
 def test_topics_are_counted_only_where_more_are_needed_than_there_are() -> None:
     lacking = replace(STRONG, case=1, p=0.2, topics=50)
-    assert "about 51 would be needed" in str(advise(replace(lacking, topics_needed=51)))
+    assert "about 51 topics would be needed" in str(advise(replace(lacking, topics_needed=51)))
     assert str(advise(replace(lacking, topics_needed=50))).endswith("50 topics).")
 
 
@@ -213,8 +214,8 @@ def test_beyond_a_thousand_topics_no_figure_is_given() -> None:
         str(advise(replace(STRONG, case=1, settled=True, topics=50, topics_needed=needed)))
         for needed in (1_000, 26_545)
     )
-    assert "; about 1,000 would be needed" in few
-    assert "; more than 1,000 would be needed" in many
+    assert "; about 1,000 topics would be needed" in few
+    assert "; more than 1,000 topics would be needed" in many
 
 
 @pytest.mark.parametrize("case", [1, 2])

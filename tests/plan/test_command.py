@@ -376,7 +376,9 @@ def test_only_open_pairs_are_judged_for_and_all_of_them_are_shown(call: Call) ->
 
 
 @pytest.mark.parametrize("suffix", ["html", "png"])
-def test_one_chart_is_drawn_of_the_ranking_or_of_the_forecast(call: Call, tmp_path: Path, suffix: str) -> None:
+def test_one_chart_is_drawn_of_the_ranking_or_of_the_forecast(
+    call: Call, tmp_path: Path, suffix: str
+) -> None:
     require("vl_convert")
     for options, forecast in (((), False), (("--to", "0.97"), True)):
         target = tmp_path / f"plan{len(options)}.{suffix}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 from tests.selection.small import draw_grades, draw_runs
 
 from sounding.core.executors import run_on
+from sounding.plan import forecast
 from sounding.plan.forecast import JudgingForecast, expected_range, forecast_to, outlook
-from sounding.plan.sentences import forecast_expectation
+from sounding.plan.sentences import forecast_expectation, forecast_range
 from sounding.runs.retrieved import Retrieved, read_retrieved
 from sounding.selection.mtc.session import Session
 
@@ -143,6 +145,23 @@ def test_a_course_is_judging_in_one_world_until_it_is_sure() -> None:
     assert course.needed == course.judgments[-1]
     steps = np.diff(course.judgments)
     assert (steps[1:] <= np.maximum(1, np.array(course.judgments[1:-1]) * 0.1 + 1)).all()
+
+
+def test_where_topics_are_many_looks_are_rare(monkeypatch: pytest.MonkeyPatch) -> None:
+    retrieved = draw_runs(8, topics=40)
+    few = forecast_to(Session(retrieved, prior="0.5", confidence="normal"), 0.9999, [2], most=20)[0]
+    monkeypatch.setattr(forecast, "MANY_TOPICS", 39)
+    many = forecast_to(Session(retrieved, prior="0.5", confidence="normal"), 0.9999, [2], most=20)[0]
+    assert few.judgments[:4] == (0, 8, 9, 10)
+    assert many.judgments == (0, 4, 6, 9, 13, 19, 20)
+    # the same documents are judged: at 9 judgments both know the same
+    assert many.confidence[3] == pytest.approx(few.confidence[2])
+    assert forecast_range([replace(many, reached=True)]) == [
+        "1 of 1 simulation reached it, after 20 judgments."
+    ]
+    assert forecast_range([JudgingForecast((0, 4), (0.5, 1.0), True, False, 4)])[0].endswith(
+        "check, after 4."
+    )
 
 
 def test_the_prior_is_fitted_anew_at_every_look() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from sounding.measures import Measure
 from sounding.measures.summaries import summaries
 from sounding.runs.align import hold_judgments, prepare, treat_unjudged
 from sounding.runs.ranking import Counts, Judgments, Ranking, Values
-from sounding.runs.retrieved import NONE, Retrieved, read_retrieved
+from sounding.runs.retrieved import NONE, Numbers, Retrieved, read_retrieved
 
 GONE, POOLED, JUDGED = 0, 1, 2  # states of a judgment: never pooled, pooled but not judged, kept
 States = NDArray[np.int8]  # (qrels row,)
@@ -66,6 +66,15 @@ class View:
     def judged(self) -> Flags:
         """(document + 1,): whether it is judged."""
         return self.states == JUDGED
+
+
+class _Listed(NamedTuple):
+    """Where some documents stand in the lists: run by run, topic by topic, best rank first."""
+
+    run: Numbers
+    topic: Numbers
+    rank: Numbers  # from 1
+    document: Counts
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -228,33 +237,40 @@ class Regrading:
         relevant, among = view.grades > 0, view.among
         if among is None:
             among = self._remember("ever relevant", self._ever_relevant)
-        where, every = self._remember("places", lambda: self._places(among), among)
-        topics, depth = self.retrieved.lists.shape[1:]
+        listed = self._remember("places", lambda: self._places(among), among)
+        chosen = relevant[listed.document]
+        if len(view.topics) < len(self.topics):
+            of_view = np.zeros(len(self.topics), np.bool_)
+            of_view[view.topics] = True
+            chosen &= of_view[listed.topic]
         if np.array_equal(runs, np.arange(len(self.runs))):
-            rows = relevant[every].nonzero()[0]
-            row = where[rows] // max(topics * depth, 1)
+            rows = chosen.nonzero()[0]
+            row = listed.run[rows].astype(np.int64)
         else:
-            ends = np.searchsorted(where, np.array([runs, runs + 1]) * (topics * depth)).T.tolist()
-            parts = [begin + relevant[every[begin:end]].nonzero()[0] for begin, end in ends]
+            ends = np.searchsorted(listed.run, np.array([runs, runs + 1])).T.tolist()
+            parts = [begin + chosen[begin:end].nonzero()[0] for begin, end in ends]
             rows = np.concatenate(parts)
             row = np.repeat(np.arange(len(runs)), [len(part) for part in parts])
-        line, rank = np.divmod(where[rows], max(depth, 1))
-        place = np.full(topics, -1)
+        place = np.full(len(self.topics), -1)
         place[view.topics] = np.arange(len(view.topics))
-        topic, document = place[line % max(topics, 1)], every[rows]
-        kept = (topic >= 0).nonzero()[0]
-        return row[kept], topic[kept], rank[kept] + 1, document[kept]
+        return row, place[listed.topic[rows]], listed.rank[rows].astype(np.int64), listed.document[rows]
 
-    def _places(self, among: Flags) -> tuple[Counts, Counts]:
-        """Return where all lists, one after the other, have some documents, and the number of each."""
+    def _places(self, among: Flags) -> _Listed:
+        """Return where some documents stand in the lists, run by run."""
         flags, lists = np.append(among, False), self.retrieved.lists
+        topics, depth = lists.shape[1:]
         step = max(1, CELLS_AT_ONCE // max(lists[0].size, 1))
         parts = [
             flags[lists[begin : begin + step]].ravel().nonzero()[0] + begin * lists[0].size
             for begin in range(0, len(lists), step)
         ]
         where = np.concatenate(parts)
-        return where, lists.ravel()[where].astype(np.int64)
+        line, rank = np.divmod(where, max(depth, 1))
+        run, topic = np.divmod(line, max(topics, 1))
+        return _Listed(
+            run.astype(np.int32), topic.astype(np.int32), (rank + 1).astype(np.int32),
+            lists.ravel()[where].astype(np.int64),
+        )  # fmt: skip
 
     def _ever_relevant(self) -> Flags:
         """(document,): Return whether it is relevant in the qrels."""

@@ -17,6 +17,8 @@ from sounding.selection.mtc.session import Session
 
 FIRST_CHECK = 8  # judgments before the first check of a simulation
 CHECK_STEP = 1.1  # factor from one check to the next
+# Where topics are many, a check takes seconds and a few judgments change nothing.
+MANY_TOPICS, MANY_STEP = 1000, 1.5
 WIDER = 2.0  # factor by which the simulations understate how few, or how many, judgments are needed
 
 
@@ -36,6 +38,7 @@ class JudgingForecast:
     confidence: tuple[float, ...]  # mean over the pairs that matter, at each check
     reached: bool
     all_judged: bool
+    first_check: int = FIRST_CHECK  # judgments before the first check
 
     @property
     def needed(self) -> float:
@@ -84,7 +87,9 @@ def forecast_to(
     """Simulate judging, once per seed, until the mean confidence of the pairs is as wanted.
 
     The confidence is checked, and the prior refitted, after 8 judgments and whenever there are a tenth
-    more, so the number found is at most a tenth too large. A simulation ends after `most` judgments.
+    more, so the number found is at most a tenth too large. With more than 1,000 topics it is checked after
+    a judgment for every tenth of them, and whenever there are half more. A simulation ends after `most`
+    judgments.
     """
     return map_items(
         lambda seed: _forecast(session, wanted, seed, most), seeds, processes=processes, progress=progress
@@ -94,7 +99,9 @@ def forecast_to(
 def _forecast(session: Session, wanted: float, seed: int, most: int) -> JudgingForecast:
     grades, ahead = _grades(session, seed), session.knowing([], seed)
     at, sure = [0], [ahead.confidence().of_these(ahead.pairs())]
-    number, check, left = 0, FIRST_CHECK, True
+    topics = len(session.retrieved.topics)
+    first, step = (FIRST_CHECK, CHECK_STEP) if topics <= MANY_TOPICS else (topics // 10, MANY_STEP)
+    number, check, left = 0, first, True
     while sure[-1] < wanted and number < most and left:
         due = ahead.next()
         left = bool(due)
@@ -105,8 +112,8 @@ def _forecast(session: Session, wanted: float, seed: int, most: int) -> JudgingF
             ahead.refit()
             at.append(number)
             sure.append(ahead.confidence().of_these(ahead.pairs()))
-            check = max(check + 1, int(check * CHECK_STEP))
-    return JudgingForecast(tuple(at), tuple(sure), sure[-1] >= wanted, not left)
+            check = max(check + 1, int(check * step))
+    return JudgingForecast(tuple(at), tuple(sure), sure[-1] >= wanted, not left, first)
 
 
 def _grades(session: Session, seed: int) -> Values:

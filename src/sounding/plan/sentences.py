@@ -8,7 +8,7 @@ import numpy as np
 
 from sounding.compare.holds import Holds
 from sounding.core.text import format_chance, judging_time, plural
-from sounding.plan.forecast import FIRST_CHECK, JudgingForecast, expected_range
+from sounding.plan.forecast import JudgingForecast, expected_range
 from sounding.plan.result import JudgingPlan, Proof
 from sounding.runs.ranking import Values
 from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN, binary_notes
@@ -170,8 +170,9 @@ def forecast_answer(forecasts: Sequence[JudgingForecast], wanted: float, seconds
     middle = needed[(len(needed) - 1) // 2]
     if not np.isfinite(middle):
         return f"Fewer than half of {plural(len(needed), 'simulation')} reached a confidence of {goal}."
-    early = 0 < middle <= FIRST_CHECK  # no simulation is checked before
-    about = "At most" if early and needed[-1] <= FIRST_CHECK else "About"
+    first = forecasts[0].first_check  # no simulation is checked before
+    early = 0 < middle <= first
+    about = "At most" if early and needed[-1] <= first else "About"
     perhaps = " or fewer" if early and about == "About" else ""
     time = judging_time(int(middle), seconds).removeprefix("about ")
     return f"{about} {middle:,.0f} more judgments{perhaps} ({time}) bring the confidence to {goal}."
@@ -186,9 +187,10 @@ def forecast_range(forecasts: Sequence[JudgingForecast]) -> list[str]:
     count = plural(len(needed), "simulation")
     who = f"All {count}" if reached == len(needed) > 1 else f"{reached} of {count}"
     least, most = needed[0], needed[reached - 1]
-    if most <= FIRST_CHECK:
-        return [f"{who} reached it at the first check, after {FIRST_CHECK}."]
-    fewer = " or fewer" if 0 < least <= FIRST_CHECK else ""
+    first = forecasts[0].first_check
+    if most <= first:
+        return [f"{who} reached it at the first check, after {first:,}."]
+    fewer = " or fewer" if 0 < least <= first else ""
     span = f"{most:,.0f}" if least == most else f"{least:,.0f}{fewer} to {most:,.0f}"
     return [f"{who} reached it, after {span} judgments."]
 

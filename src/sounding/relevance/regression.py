@@ -150,17 +150,22 @@ class Regression:
     def solved(self, spreads: Spreads, near: Solution | None = None) -> Solution:
         """Return the best weights by Newton's method; `near` solves nearly the same judgments.
 
-        Second derivatives, which cost most, are used again for as long as the steps they give pay.
+        Second derivatives, which cost most, are used again for as long as the steps they give pay. In single
+        precision they serve for all steps but the last.
         """
         point = self._point(*self._begin(near))
         is_exact, last = near is None or not np.array_equal(self.topics, near.topics), np.inf
-        curve = self._curve(point, spreads) if near is None or is_exact else near.curve
+        is_rough = is_exact
+        curve = self._curve(point, spreads, rough=True) if near is None or is_exact else near.curve
         for _ in range(STEPS):
             move = self._move(point, spreads, curve)
             if not is_exact and move.gain > PAYS * last:
-                curve, is_exact = self._curve(point, spreads), True
+                curve, is_exact, is_rough = self._curve(point, spreads, rough=True), True, True
                 move = self._move(point, spreads, curve)
             enough = ENOUGH * (1 + self._cost(point, spreads))
+            if is_exact and is_rough and move.gain < enough:
+                curve, is_rough = self._curve(point, spreads), False
+                move = self._move(point, spreads, curve)
             if move.gain >= enough:
                 point, is_exact, last = self._better(point, spreads, move), False, move.gain
                 continue
@@ -168,7 +173,7 @@ class Regression:
             if is_exact:
                 break
             point = self._point(weights, added)
-            curve, is_exact = self._curve(point, spreads), True
+            curve, is_exact, is_rough = self._curve(point, spreads), True, False
         else:
             weights, added = point.weights, point.added
         return self._solution(weights, added, spreads, curve)
@@ -239,15 +244,16 @@ class Regression:
         away = common @ (point.weights - self._center) ** 2 + (point.added**2 @ by_topic).sum()
         return point.misfit + float(away) / 2
 
-    def _curve(self, point: _Point, spreads: Spreads) -> _Curve:
+    def _curve(self, point: _Point, spreads: Spreads, *, rough: bool = False) -> _Curve:
+        """Return the second derivatives; `rough`: in single precision."""
         common, by_topic = self._precisions(spreads)
         core = np.empty((len(self.topics), self.features, self.features))
         curvature = np.empty(len(self.topics))
         for chunk, chance in zip(self.chunks, point.chances, strict=True):
-            rows = chunk.rows.astype(np.float64)
             weight = chunk.real * chance * (1 - chance)
             curvature[chunk.topics] = weight.sum(axis=1)
-            rows *= np.sqrt(weight)[:, :, np.newaxis]
+            scale = np.sqrt(weight)[:, :, np.newaxis]
+            rows = chunk.rows * (scale.astype(np.float32) if rough else scale)
             core[chunk.topics] = _core(rows, by_topic)
         return _Curve(by_topic, core.sum(axis=0) + np.diag(common), core, curvature)
 
@@ -283,7 +289,7 @@ class Regression:
         )
 
 
-def _core(rows: Stack, by_topic: Values) -> Stack:
+def _core(rows: NDArray[np.floating], by_topic: Values) -> Stack:
     """(topic, feature, feature): Return what weighted rows contribute to the precision of the weights."""
     turned = rows.transpose(0, 2, 1)
     if rows.shape[1] < rows.shape[2]:  # the same by Woodbury's identity

@@ -36,6 +36,7 @@ from sounding.selection.mtc.topic_state import (
     NOTHING_DUE,
     NOTHING_LEFT,
     DrawnTopic,
+    Due,
     KeptDraws,
     Moments,
     TopicState,
@@ -204,6 +205,7 @@ class Session:
         self._scope = self._fixed_scope()
         self._stale: set[int] = set()  # topics that do not yet have the probabilities of the current fit
         self._due = [NOTHING_DUE] * len(lists)
+        self._due_weights, self._due_turns = np.full(len(lists), NOTHING_LEFT), np.zeros(len(lists), np.int64)
         self._means = np.zeros((len(lists), len(retrieved.runs)))
         self._covariances = np.zeros((len(lists), *(len(retrieved.runs),) * 2) if self._keeps else 0)
         self._moved: set[int] = set()  # topics whose covariances are outdated
@@ -267,24 +269,27 @@ class Session:
 
         Several at once are those that would follow if none of them were relevant, with the same prior.
         """
-        chosen = list(range(len(self._topics)) if topics is None else topics)
-        for topic in chosen:
-            self._bring_up(self._topics[topic])
-        due = [self._due[topic] for topic in chosen]
+        for number in sorted(self._stale) if topics is None else topics:
+            self._bring_up(self._topics[number])
+        chosen = np.arange(len(self._topics)) if topics is None else np.array(topics, np.int64)
+        weights, turns = self._due_weights[chosen], self._due_turns[chosen]
+        due: dict[int, Due] = {}  # of the topics that were picked from
         ahead: dict[int, Beliefs] = {}
         picks: list[Pick] = []
-        while any(one.weight != NOTHING_LEFT for one in due) and len(picks) < count:
-            at = heaviest(np.array([one.weight for one in due]), np.array([one.turn for one in due]))
+        while len(picks) < count and (weights != NOTHING_LEFT).any():
+            at = heaviest(weights, turns)
             own = self._topics[chosen[at]]
-            document = int(own.lists.documents[due[at].place])
+            best = due.get(at, self._due[own.number])
+            document = int(own.lists.documents[best.place])
             pick = Pick(
                 document=document, topic=own.number, order=len(self._grades) + len(picks) + 1,
-                pool_rank=int(self._best_rank[document]), weight=due[at].weight,
+                pool_rank=int(self._best_rank[document]), weight=best.weight,
             )  # fmt: skip
             picks.append(pick)
             if len(picks) < count:
-                ahead[at] = if_not_relevant(ahead.get(at, own.beliefs), due[at].place)
+                ahead[at] = if_not_relevant(ahead.get(at, own.beliefs), best.place)
                 due[at] = own.due(self._scope, ahead[at])
+                weights[at], turns[at] = due[at].weight, due[at].turn
         return picks
 
     def judge(self, document: int, grade: float | None) -> None:
@@ -527,7 +532,8 @@ class Session:
         if not scope.same_as(self._scope):
             self._scope = scope
             self._expected()
-            self._due = [topic.due(scope) for topic in self._topics]
+            for topic in self._topics:
+                self._put_due(topic)
 
     def _checked(self, document: int) -> int:
         if not 0 <= document < len(self._place):
@@ -653,7 +659,12 @@ class Session:
         self._give_chances(topic)
         self._means[topic.number] = topic.add_up()
         self._moved.add(topic.number)
-        self._due[topic.number] = topic.due(self._scope)
+        self._put_due(topic)
+
+    def _put_due(self, topic: TopicState) -> None:
+        """Find the document of a topic to judge next."""
+        due = self._due[topic.number] = topic.due(self._scope)
+        self._due_weights[topic.number], self._due_turns[topic.number] = due.weight, due.turn
 
     def _drawing(self) -> Callable[[], DrawnTopic]:
         return self._draws.drawing(self._fits[-1], self._topics, (self.seed, self.version))

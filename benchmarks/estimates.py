@@ -45,8 +45,8 @@ from sounding.audit.fitness import favors_of
 from sounding.core.policies import DEFAULT_POLICIES
 from sounding.data.finding import find_runs
 from sounding.estimate.design import FLOOR, aimed_chances
+from sounding.estimate.estimable import form_of
 from sounding.estimate.estimators import Lists, Sample
-from sounding.estimate.forms import form_of
 from sounding.estimate.frame import Frame, build_frame, lists_of
 from sounding.measures import parse
 from sounding.runs.align import prepare

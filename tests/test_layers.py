@@ -47,7 +47,7 @@ def test_every_folder_has_a_layer() -> None:
 
 
 def test_measures_and_readers_of_text_do_not_need_polars() -> None:
-    for name in ("measures", "data/fast", "runs/align", "runs/ranking", "data/trec"):
+    for name in ("measures", "data/fast", "runs/align", "runs/ranking", "data/trec_text"):
         paths = (SOURCE / name).glob("*.py") if (SOURCE / name).is_dir() else [SOURCE / f"{name}.py"]
         for path in paths:
             assert "import polars" not in path.read_text(), path

@@ -107,6 +107,34 @@ def test_no_class_name_stands_for_two_things() -> None:
     assert not twice
 
 
+# File names that name a role, so that the same role has the same name in every room; and the rooms whose files mirror another's.
+ROLES = {
+    "__init__",
+    "charts",
+    "command",
+    "display",
+    "flow",
+    "registry",
+    "result",
+    "sentences",
+    "study",
+    "tables",
+}
+MIRRORS = {"measures/bounds": "measures", "measures/expected": "measures"}
+
+
+def test_a_file_name_repeats_only_where_it_names_a_role() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in TREES:
+        room = str(path.parent.relative_to(SOURCE))
+        mirrored = MIRRORS.get(room)
+        if path.stem not in ROLES and not (mirrored and SOURCE / mirrored / path.name in TREES):
+            homes[path.stem].append(room)
+    twice = {name: rooms for name, rooms in homes.items() if len(rooms) > 1}
+
+    assert not twice
+
+
 def module_name(path: Path) -> str:
     return ".".join(("sounding", *path.relative_to(SOURCE).with_suffix("").parts)).removesuffix(".__init__")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 # The module of each public name. A verb is a callable package: `sounding.evaluate(...)`.
 _NAMES = {
-    "agree.reading": ("read_panel",),
+    "agree.assessors": ("read_panel",),
     "agree.result": ("Study",),
     "audit.result": ("Audit",),
     "calibrate.result": ("Calibration",),
@@ -53,7 +53,7 @@ _VERBS = (
 _HOME = {name: home for home, names in _NAMES.items() for name in names} | {verb: verb for verb in _VERBS}
 
 if TYPE_CHECKING:  # the same names for type checkers; a test compares the two lists
-    from sounding.agree.reading import read_panel as read_panel
+    from sounding.agree.assessors import read_panel as read_panel
     from sounding.agree.result import Study as Study
     from sounding.agree.study import agree as agree
     from sounding.audit.auditing import audit as audit
@@ -105,7 +105,7 @@ if TYPE_CHECKING:  # the same names for type checkers; a test compares the two l
     from sounding.sample.result import Collection as Collection
     from sounding.sample.simulation import sample as sample
     from sounding.simulate.result import Simulation as Simulation
-    from sounding.simulate.simulation import simulate as simulate
+    from sounding.simulate.study import simulate as simulate
     from sounding.statistics.pairwise import Procedure as Procedure
     from sounding.statistics.rank_correlation import agreement_matrix as agreement_matrix
     from sounding.statistics.rank_correlation import kendall_tau as kendall_tau

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sounding.agree.assessors import read_panel
 from sounding.agree.panel import Panel
-from sounding.agree.reading import read_panel
 from sounding.agree.resampling import COMBINED, AssessorValues
 from sounding.core.policies import Policies
 from sounding.data.tables import Qrels, Run

@@ -15,8 +15,8 @@ import pytest
 from tests.e2e.calling import Call, caller, sampled
 
 from sounding.agree import command as options
+from sounding.agree.assessors import SETTLING
 from sounding.agree.combining import COMBINATIONS, NONRELEVANT, RELEVANT
-from sounding.agree.reading import SETTLING
 from sounding.agree.result import StudyChoices
 from sounding.agree.study import agree
 from sounding.agree.tables import OF_RUNS, SECTIONS

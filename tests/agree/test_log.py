@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.judge.small import begin
 
+from sounding.agree.assessors import read_panel
 from sounding.agree.panel import FOLLOWED
-from sounding.agree.reading import read_panel
 from sounding.core.errors import FormatError
 from sounding.judge.exports import EXPORTS
 from sounding.judge.records import Kind

@@ -9,8 +9,8 @@ import polars
 import pytest
 from tests.agree.panels import NONE, panel_of
 
+from sounding.agree.assessors import SETTLING, read_panel
 from sounding.agree.panel import fill_outside
-from sounding.agree.reading import SETTLING, read_panel
 from sounding.agree.sentences import repeated
 from sounding.core.errors import DataError, FormatError, UnknownNameError
 from sounding.core.policies import Policies

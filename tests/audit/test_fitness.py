@@ -16,7 +16,7 @@ from sounding.audit.fitness import Fitness, audit_labels, favors_of
 from sounding.audit.fitness_tables import verdict
 from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES
-from sounding.estimate.forms import form_of
+from sounding.estimate.estimable import form_of
 from sounding.measures import parse
 from sounding.runs.align import prepare
 

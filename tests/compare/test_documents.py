@@ -14,7 +14,7 @@ from sounding.compare.documents import what_would_settle
 from sounding.core.errors import DataError
 from sounding.core.policies import Policies
 from sounding.measures import parse
-from sounding.measures.bounds.pairs import pair_bounds
+from sounding.measures.bounds.order import pair_bounds
 from sounding.measures.listings import Listings
 from sounding.runs.ranking import Ranking
 

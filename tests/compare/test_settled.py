@@ -19,7 +19,7 @@ from sounding.data.formats import read_qrels, read_run
 from sounding.data.tables import Qrels, Run
 from sounding.measures import Measure, definitions, parse
 from sounding.measures.bounds.margins import Gains
-from sounding.measures.bounds.pairs import PairBounds, has_closer_bounds, own_bounds, pair_bounds
+from sounding.measures.bounds.order import PairBounds, has_closer_bounds, own_bounds, pair_bounds
 from sounding.measures.listings import Listings
 from sounding.runs.align import align, matches, order_documents, prepare
 from sounding.runs.pairs import Pairs, all_pairs

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sounding.core.errors import DataError, FormatError, MissingPartError, SoundingError, UnknownNameError
-from sounding.data.fast.text import split_fields
+from sounding.data.fast.fields import split_fields
 from sounding.data.formats import detect, parse_qrels, parse_run, read_qrels, read_run, read_runs
 from sounding.data.problems import Problems
 from sounding.data.sources import Content

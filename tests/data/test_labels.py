@@ -7,7 +7,7 @@ from pathlib import Path
 import polars
 import pytest
 
-from sounding.agree.reading import read_panel
+from sounding.agree.assessors import read_panel
 from sounding.check.checking import check
 from sounding.core.errors import DataError, FormatError, UnknownNameError
 from sounding.data.formats import read_qrels

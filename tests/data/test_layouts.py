@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import sounding
-from sounding.agree.reading import read_panel
+from sounding.agree.assessors import read_panel
 from sounding.check.checking import check
 from sounding.convert.converting import TARGETS, convert
 from sounding.core.errors import DataError, FormatError

@@ -11,7 +11,7 @@ import pytest
 
 from sounding.check.checking import check
 from sounding.core.errors import FormatError
-from sounding.data import trec
+from sounding.data import trec_text
 from sounding.data.formats import read_run
 from sounding.data.problems import LISTED, Problems
 from sounding.data.sources import Content
@@ -113,9 +113,9 @@ def test_a_file_whose_tags_hold_blanks_is_not_copied() -> None:
     line = f"401 Q0 {'d' * 4000} 1 3.5 my tag\n".encode()
     content = Content.from_bytes("run.txt", line * 4000)
     problems = Problems(content.source)
-    second, rank = trec._run_fields(content, (1, 3), problems).columns
+    second, rank = trec_text._run_fields(content, (1, 3), problems).columns
     tracemalloc.start()
-    trec._note_wrong_lengths(content, second, rank, problems)
+    trec_text._note_wrong_lengths(content, second, rank, problems)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < content.size / 4
@@ -125,7 +125,7 @@ def test_a_file_whose_tags_hold_blanks_is_not_copied() -> None:
 def test_a_line_of_two_records_is_found_wherever_blocks_end(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trec, "BLOCK", block)
+    monkeypatch.setattr(trec_text, "BLOCK", block)
     file = tmp_path / "run.txt"
     file.write_text("1 Q0 a 1 5 t\n1 Q0 b 2 4 t1 Q0 c 3 3 t\n1 Q0 d 4 2 t\n")
     with pytest.raises(FormatError) as raised:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sounding.core.errors import FormatError
-from sounding.data.fast.text import _close_last_line, _plain_fields, _quick_fields, split_fields
+from sounding.data.fast.fields import _close_last_line, _plain_fields, _quick_fields, split_fields
 from sounding.data.fast.tokens import MARGIN
 from sounding.data.problems import Problems
 

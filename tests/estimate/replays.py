@@ -18,9 +18,9 @@ from sounding.data.formats import read_qrels, read_runs
 from sounding.data.labels import read_labels
 from sounding.estimate.by_topic import TopicEstimates, estimate_topics, face_value, freedom, varies
 from sounding.estimate.design import aimed_chances
+from sounding.estimate.estimable import GainForm, form_of
 from sounding.estimate.estimating import estimate_measure
 from sounding.estimate.estimators import Lists, Sample, cascade, linear
-from sounding.estimate.forms import GainForm, form_of
 from sounding.estimate.frame import Frame, build_frame, lists_of
 from sounding.measures import parse
 from sounding.runs.align import prepare

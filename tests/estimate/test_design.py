@@ -15,7 +15,7 @@ import sounding
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.policies import DEFAULT_POLICIES
 from sounding.estimate.design import aimed_chances, design_sample, expected_variance, influences
-from sounding.estimate.forms import GainForm, form_of
+from sounding.estimate.estimable import GainForm, form_of
 from sounding.measures import parse
 from sounding.runs.align import prepare
 

@@ -14,7 +14,7 @@ from tests.conftest import require
 
 from sounding import compare, evaluate, sample
 from sounding.core.errors import DataError
-from sounding.integrations.experiments import kept_of, plain_names
+from sounding.integrations.trackers import kept_of, plain_names
 
 mlflow = require("mlflow")
 wandb = require("wandb")

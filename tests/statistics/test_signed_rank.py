@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from sounding.statistics import paired as signed_rank
+from sounding.statistics import paired_tests as signed_rank
 from sounding.statistics.pairwise import PairTests, pairwise_tests
 
 ZERO_RULES = {"wilcoxon": "wilcox", "wilcoxon-pratt": "pratt"}

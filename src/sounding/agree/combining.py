@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sounding.agree.assessors import read_panel
 from sounding.agree.panel import Panel
-from sounding.agree.reading import read_panel
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.data.tables import Qrels

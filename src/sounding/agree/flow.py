@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from sounding.agree import sentences, tables
+from sounding.agree.assessors import read_panel
 from sounding.agree.charts import FIGURES, figures
 from sounding.agree.combining import (
     COMBINATIONS,
@@ -21,7 +22,6 @@ from sounding.agree.combining import (
 )
 from sounding.agree.command import AgreeOptions
 from sounding.agree.panel import Panel
-from sounding.agree.reading import read_panel
 from sounding.agree.resampling import TOP
 from sounding.agree.result import Study
 from sounding.agree.study import DEFAULT_MEASURES, agree

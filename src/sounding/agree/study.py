@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from sounding.agree.agreement import assessor_agreements, grade_biases
+from sounding.agree.assessors import read_panel
 from sounding.agree.command import By, Outside, Repeated
 from sounding.agree.panel import Panel, fill_outside
-from sounding.agree.reading import read_panel
 from sounding.agree.resampling import SAMPLES, TOP, Effect, evaluate_assessors, resample, top_effects
 from sounding.agree.result import Study, StudyChoices
 from sounding.core.errors import DataError

@@ -19,9 +19,9 @@ from sounding.data.reading import Reading, map_runs
 from sounding.data.tables import Qrels, Run
 from sounding.estimate.by_topic import face_value
 from sounding.estimate.calibration import MOST_LEVELS
+from sounding.estimate.estimable import LINEAR, GainForm, form_of
 from sounding.estimate.estimating import estimate
 from sounding.estimate.estimators import Lists
-from sounding.estimate.forms import LINEAR, GainForm, form_of
 from sounding.estimate.frame import Frame, build_frame, lists_of, pairs_of
 from sounding.evaluate.evaluation import evaluate
 from sounding.measures import Measure, parse_measures

@@ -18,7 +18,7 @@ from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.workers import Progress, map_items, processes_for
 from sounding.data.labels import read_labels
 from sounding.data.run_info import RunInfo, groups_of, listed_rows, reported_runs
-from sounding.estimate.forms import form_of, has_form
+from sounding.estimate.estimable import form_of, has_form
 from sounding.measures import Measure, parse_measures
 from sounding.measures.completions import DRAWS
 from sounding.measures.regrading import JUDGED, Regrading, read_regrading

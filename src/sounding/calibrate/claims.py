@@ -19,7 +19,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.measures import Measure
 from sounding.measures.assessed import assessment_depth, assessment_measure
-from sounding.measures.bounds.pairs import has_bounds, own_bounds, pair_bounds
+from sounding.measures.bounds.order import has_bounds, own_bounds, pair_bounds
 from sounding.measures.completions import draw_completions
 from sounding.measures.forms import form_of
 from sounding.measures.listings import Listings

@@ -10,9 +10,9 @@ from sounding.core.arrays import NDArray
 from sounding.data.labels import Labels
 from sounding.data.tables import Qrels
 from sounding.estimate.design import aimed_chances
+from sounding.estimate.estimable import form_of, has_form
 from sounding.estimate.estimating import FEWEST, estimate_measure
 from sounding.estimate.estimators import Lists, Sample
-from sounding.estimate.forms import form_of, has_form
 from sounding.estimate.frame import Frame, pairs_of
 from sounding.estimate.result import MeasureEstimate
 from sounding.measures import Measure, parse

@@ -14,7 +14,7 @@ from sounding.core.errors import FormatError
 from sounding.core.text import plural, quote_list, shorten
 from sounding.data.columns import NAMES, fold_name, promises_judgments
 from sounding.data.delimited import first_fields
-from sounding.data.fast.text import split_fields
+from sounding.data.fast.fields import split_fields
 from sounding.data.formats import detect, is_number, parse_qrels, parse_run
 from sounding.data.labels import looks_like_labels, parse_labels
 from sounding.data.problems import Problem, Problems

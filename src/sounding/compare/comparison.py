@@ -43,7 +43,7 @@ from sounding.measures.assessed import (
     assessment_measures,
     chosen_assessment,
 )
-from sounding.measures.bounds.pairs import (
+from sounding.measures.bounds.order import (
     PairBounds,
     counted_topics,
     has_bounds,

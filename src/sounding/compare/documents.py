@@ -12,7 +12,7 @@ from sounding.core.arrays import NDArray, spread
 from sounding.core.errors import DataError
 from sounding.core.text import plural
 from sounding.measures import Measure
-from sounding.measures.bounds.pairs import (
+from sounding.measures.bounds.order import (
     CLOSE,
     as_asked,
     has_bounds,

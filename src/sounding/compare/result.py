@@ -18,7 +18,7 @@ from sounding.core.lazy import LazyList, polars
 from sounding.core.policies import Policies
 from sounding.core.text import plural, sentence
 from sounding.measures import Measure
-from sounding.measures.bounds.pairs import PairBounds
+from sounding.measures.bounds.order import PairBounds
 from sounding.measures.summaries import mean_in_order
 from sounding.runs.pairs import Pairs
 from sounding.runs.pool import Pool

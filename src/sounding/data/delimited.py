@@ -12,8 +12,8 @@ import numpy as np
 
 from sounding.core.text import quote, quote_list
 from sounding.data.columns import VALUE, Kind, Records, is_header, recognize
+from sounding.data.fast.fields import LONE_RETURN, line_at, note_lone_returns
 from sounding.data.fast.numbers import is_too_large, parse_numbers
-from sounding.data.fast.text import LONE_RETURN, line_at, note_lone_returns
 from sounding.data.fast.tokens import Bytes, Places, Tokens
 from sounding.data.problems import Problems
 from sounding.data.sources import Content

@@ -44,7 +44,7 @@ from sounding.data.sources import (
     unpacker,
 )
 from sounding.data.tables import Qrels, Run
-from sounding.data.trec import read_preferences, read_prels, read_strata, read_trec_qrels, read_trec_run
+from sounding.data.trec_text import read_preferences, read_prels, read_strata, read_trec_qrels, read_trec_run
 
 TABLES = ("csv", "tsv", "json", "jsonl", "parquet")  # formats whose columns are recognized by name
 FORMATS = ("trec", "prels", "strata", "prefs", *TABLES)

@@ -22,7 +22,7 @@ from sounding.core.policies import Duplicates
 from sounding.core.workers import Progress, run_in_child
 from sounding.data.assembly import run_of
 from sounding.data.columns import Records, recognize
-from sounding.data.fast.text import split_fields
+from sounding.data.fast.fields import split_fields
 from sounding.data.fast.tokens import MARGIN, Places, Tokens
 from sounding.data.formats import detect
 from sounding.data.parquet import check_polars, readable, records_of_table
@@ -38,7 +38,7 @@ from sounding.data.sources import (
     unpacker,
 )
 from sounding.data.tables import Run, byte_order
-from sounding.data.trec import RUN_SHAPE, read_trec_run
+from sounding.data.trec_text import RUN_SHAPE, read_trec_run
 
 LARGE = 256 << 20  # size in bytes above which a file is read in parts
 PART = 32 << 20  # approximate bytes of text in a part

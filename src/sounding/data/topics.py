@@ -17,7 +17,7 @@ from sounding.core.lazy import polars
 from sounding.core.text import quote, quote_list
 from sounding.data.columns import NAMES, NumberText, describe_value, fold_name
 from sounding.data.delimited import COMMA, TAB, first_record, split_grid
-from sounding.data.fast.text import NEWLINE, note_lone_returns
+from sounding.data.fast.fields import NEWLINE, note_lone_returns
 from sounding.data.finding import part_of_collection
 from sounding.data.problems import Problems
 from sounding.data.sources import Content, extension, read_content

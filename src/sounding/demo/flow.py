@@ -30,7 +30,7 @@ from sounding.report.page import render_report
 from sounding.report.result import MissingPart, Report
 from sounding.sample.result import Collection
 from sounding.sample.simulation import sample
-from sounding.simulate.simulation import simulate
+from sounding.simulate.study import simulate
 from sounding.simulate.trial import Checkpoint
 from sounding.terminal.options import PARAGRAPH_WIDTH, write_tables
 

@@ -21,7 +21,7 @@ from sounding.core.text import plural, quote
 from sounding.data.labels import Labels
 from sounding.data.tables import Qrels, Run
 from sounding.estimate.calibration import Floats, Places
-from sounding.estimate.forms import fewest_topics
+from sounding.estimate.estimable import fewest_topics
 from sounding.estimate.frame import Frame
 from sounding.estimate.result import MeasureEstimate, interval, possible
 from sounding.evaluate.evaluation import evaluate

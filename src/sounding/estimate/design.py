@@ -10,8 +10,8 @@ import numpy as np
 from scipy import special
 
 from sounding.estimate.calibration import MOST_LEVELS, Floats
+from sounding.estimate.estimable import GainForm
 from sounding.estimate.estimators import Lists
-from sounding.estimate.forms import GainForm
 from sounding.selection.samples import capped_chances
 
 FLOOR = 0.1  # the least a document counts for, as a share of the mean

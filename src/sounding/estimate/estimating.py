@@ -16,6 +16,7 @@ from sounding.data.labels import read_labels, split_judges
 from sounding.data.reading import Reading, map_runs
 from sounding.estimate.by_topic import estimate_by_topic, face_value, pair_variances
 from sounding.estimate.calibration import Floats, label_indicators, predict
+from sounding.estimate.estimable import GainForm, form_of
 from sounding.estimate.estimators import (
     Estimates,
     Lists,
@@ -25,7 +26,6 @@ from sounding.estimate.estimators import (
     linear,
     unbiased_gains,
 )
-from sounding.estimate.forms import GainForm, form_of
 from sounding.estimate.frame import Frame, build_frame, lists_of, remark_on_coverage
 from sounding.estimate.result import Estimation, MeasureEstimate, interval, possible
 from sounding.measures import Measure, parse_measures

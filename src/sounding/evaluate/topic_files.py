@@ -12,7 +12,7 @@ from sounding.core.text import plural
 from sounding.data.assembly import checked_numbers
 from sounding.data.columns import line_numbers
 from sounding.data.delimited import guess_separator, split_grid
-from sounding.data.fast.text import Fields, split_fields
+from sounding.data.fast.fields import Fields, split_fields
 from sounding.data.problems import Problems
 from sounding.data.sources import read_content
 from sounding.evaluate import sentences

@@ -8,7 +8,7 @@ from typing import Any
 
 import mlflow
 
-from sounding.integrations.experiments import kept_of, plain_names
+from sounding.integrations.trackers import kept_of, plain_names
 
 
 def log(result: Any, *, prefix: str = "", step: int | None = None) -> None:

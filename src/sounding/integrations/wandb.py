@@ -7,7 +7,7 @@ from typing import Any
 import wandb
 
 from sounding.core.errors import DataError
-from sounding.integrations.experiments import kept_of
+from sounding.integrations.trackers import kept_of
 
 
 def log(result: Any, *, prefix: str = "", step: int | None = None, run: Any = None) -> None:

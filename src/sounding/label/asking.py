@@ -20,8 +20,8 @@ from urllib.parse import urlsplit
 from sounding.core.errors import DataError, MissingPartError
 from sounding.core.text import plural, shorten
 from sounding.core.workers import Progress
+from sounding.label.answers import AnswerLog, LoggedAnswer
 from sounding.label.budget import Budget, Spent, most_tokens
-from sounding.label.log import AnswerLog, LoggedAnswer
 from sounding.label.prompts import REFUSAL, UNPARSABLE, Prompt
 
 OWN_KEY = "SOUNDING_API_KEY"

@@ -13,9 +13,9 @@ from sounding.core.errors import FormatError
 from sounding.core.files import atomic_path
 from sounding.core.text import quote
 from sounding.data.sources import read_content
+from sounding.label.answers import AnswerLog
 from sounding.label.asking import LabelRequest, logged, message_of, used_by
 from sounding.label.budget import BudgetLimits, Spent, most_tokens
-from sounding.label.log import AnswerLog
 from sounding.label.prompts import REFUSAL, Prompt
 
 URL = "/v1/chat/completions"

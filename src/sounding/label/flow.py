@@ -14,10 +14,10 @@ import click
 from sounding.core.errors import DataError
 from sounding.core.workers import Progress, Stopped
 from sounding.label import sentences, tables
+from sounding.label.answers import open_log
 from sounding.label.budget import Budget
 from sounding.label.command import LabelOptions
 from sounding.label.labeling import label
-from sounding.label.log import open_log
 from sounding.label.result import Labeling
 from sounding.render.tables import Answer
 from sounding.terminal.declare import typed

@@ -17,10 +17,10 @@ from sounding.core.workers import Bars, no_bars
 from sounding.data.corpus import read_corpus
 from sounding.data.topics import Topics, read_topics
 from sounding.data.wanted import Documents, read_wanted
+from sounding.label.answers import AnswerLog, open_log
 from sounding.label.asking import BACKOFF, Asked, Endpoint, LabelRequest, ask_all, make_endpoint
 from sounding.label.batches import BatchRead, read_batch, write_batch
 from sounding.label.budget import Budget, BudgetLimits, Prices, Spent
-from sounding.label.log import AnswerLog, open_log
 from sounding.label.prompts import Prompt, TopicText, body_of, read_prompt
 from sounding.label.result import Labeling, LabelRow
 

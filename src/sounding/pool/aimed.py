@@ -13,9 +13,9 @@ from sounding.core.text import plural
 from sounding.data.formats import read_qrels
 from sounding.data.labels import Labels, read_labels
 from sounding.estimate.design import aimed_chances, design_sample, influences
+from sounding.estimate.estimable import form_of
 from sounding.estimate.estimating import DEFAULT_MEASURES, FEWEST
 from sounding.estimate.estimators import Lists
-from sounding.estimate.forms import form_of
 from sounding.measures import parse_measures
 from sounding.runs.align import hold_judgments, prepare
 from sounding.runs.ranking import Values

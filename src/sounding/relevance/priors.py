@@ -21,8 +21,8 @@ from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.policies import ANY_GRADES, DEFAULT_POLICIES, Policies
 from sounding.data.assembly import checked_numbers, qrels_of
 from sounding.data.columns import Records, line_numbers
+from sounding.data.fast.fields import split_fields
 from sounding.data.fast.keys import PairTable
-from sounding.data.fast.text import split_fields
 from sounding.data.problems import Problems
 from sounding.data.sources import Content, read_content
 from sounding.data.tables import Places, Qrels, Run

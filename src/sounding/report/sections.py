@@ -34,7 +34,7 @@ from sounding.report import sentences
 from sounding.report.estimated import estimated_screens, label_sentences, label_tables
 from sounding.report.first_screen import FirstScreen, first_screens
 from sounding.report.result import LABEL_SECTIONS, SECTIONS, MissingPart, Report
-from sounding.report.topics import explorer_data, slice_table, topic_table
+from sounding.report.topic_values import explorer_data, slice_table, topic_table
 
 if TYPE_CHECKING:
     from sounding.render.style import Chart

@@ -15,7 +15,7 @@ from sounding.simulate import sentences, tables
 from sounding.simulate.charts import simulation_chart
 from sounding.simulate.command import SimulateOptions
 from sounding.simulate.result import Simulation
-from sounding.simulate.simulation import simulate, strategy_kind
+from sounding.simulate.study import simulate, strategy_kind
 from sounding.terminal.options import (
     PEOPLE,
     bars_for,

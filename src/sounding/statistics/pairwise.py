@@ -14,7 +14,7 @@ from sounding.core.errors import DataError, UnknownNameError, expect
 from sounding.core.limits import check_count
 from sounding.core.text import plural
 from sounding.runs.pairs import KnownLimits, Limits, Pairs, grid_decimals, lead_over_nobody
-from sounding.statistics import anova, bootstrap, paired, randomization
+from sounding.statistics import anova, bootstrap, paired_tests, randomization
 from sounding.statistics.testing import (
     CORRECTIONS,
     MAX_T,
@@ -63,10 +63,10 @@ TESTS = {
             name="randomization", function=randomization.randomization, correction="max-t", draws=True,
             by_signs=True,
         ),
-        PairTest(name="t", function=paired.paired_t, needs_spread=True),
-        PairTest(name="sign", function=paired.sign, by_signs=True),
-        PairTest(name="wilcoxon", function=paired.wilcoxon, by_signs=True),
-        PairTest(name="wilcoxon-pratt", function=paired.wilcoxon_pratt, by_signs=True),
+        PairTest(name="t", function=paired_tests.paired_t, needs_spread=True),
+        PairTest(name="sign", function=paired_tests.sign, by_signs=True),
+        PairTest(name="wilcoxon", function=paired_tests.wilcoxon, by_signs=True),
+        PairTest(name="wilcoxon-pratt", function=paired_tests.wilcoxon_pratt, by_signs=True),
     )
 }  # fmt: skip
 

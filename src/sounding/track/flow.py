@@ -28,8 +28,8 @@ from sounding.terminal.options import (
 )
 from sounding.track import charts, sentences, tables
 from sounding.track.command import TrackOptions
+from sounding.track.history import check_name
 from sounding.track.result import History
-from sounding.track.store import check_name
 from sounding.track.tracking import track
 
 # Options that have an effect only while values are added.

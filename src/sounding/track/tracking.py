@@ -21,8 +21,8 @@ from sounding.evaluate.evaluation import DEFAULT_MEASURES, evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
 from sounding.measures.summaries import check_comparable
-from sounding.track import store
 from sounding.track.commits import Commit, identify
+from sounding.track.history import COLUMNS, EXPECTED, add_rows, check_name, read_rows
 from sounding.track.result import ABSENT, History
 
 DIGITS = 16  # of the digest of judgments: enough for no two to be equal by chance
@@ -52,12 +52,12 @@ def track(
     history.
     """
     path = Path(history)
-    store.check_name(path)
+    check_name(path)
     wanted = None if measures is None else parse_measures(measures)
     if (qrels is None) != (runs is None):
         raise DataError("give qrels and runs to add values, or neither to read the history")
     if qrels is None:
-        rows = store.read_rows(path)
+        rows = read_rows(path)
     else:
         asked = parse_measures(DEFAULT_MEASURES) if wanted is None else wanted
         check_comparable(asked, policies)
@@ -68,7 +68,7 @@ def track(
         scores = evaluate(
             judgments, runs, asked, policies=policies, run_format=run_format, jobs=jobs, progress=progress
         )
-        rows = store.add_rows(path, _rows_of(scores, at, judgments))
+        rows = add_rows(path, _rows_of(scores, at, judgments))
     whole = _history_of(rows, str(path))
     return whole if wanted is None else whole.of_measures(_known(wanted, whole))
 
@@ -91,7 +91,7 @@ def _rows_of(scores: Scores, at: Commit, qrels: Qrels) -> polars.DataFrame:
     }  # fmt: skip
     named = {name: polars.lit(text) for name, text in texts.items()}
     judged = polars.Series(scores.judged.ravel()).fill_nan(None)
-    return frame.with_columns(**named, judged=judged).select(store.COLUMNS)
+    return frame.with_columns(**named, judged=judged).select(COLUMNS)
 
 
 def _digest(qrels: Qrels) -> str:
@@ -105,7 +105,7 @@ def _digest(qrels: Qrels) -> str:
 def _history_of(rows: polars.DataFrame, source: str) -> History:
     """Return rows as arrays; commits are in the order of their times, and then of their last rows."""
     if rows.is_empty():
-        raise FormatError(source, None, f"no rows; {store.EXPECTED}")
+        raise FormatError(source, None, f"no rows; {EXPECTED}")
     last = rows.with_row_index("row").group_by("commit").agg(polars.col("time", "row").max())
     commits = tuple(Commit(*row) for row in last.sort("time", "row").select("commit", "time").rows())
     measure_names = list(rows["measure"].unique(maintain_order=True))

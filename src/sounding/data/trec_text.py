@@ -10,8 +10,8 @@ import numpy as np
 from sounding.core.text import quote
 from sounding.data.assembly import checked_numbers
 from sounding.data.columns import Records
+from sounding.data.fast.fields import BLOCK, Fields, Stretch, line_at, split_fields, stretches
 from sounding.data.fast.numbers import parse_numbers
-from sounding.data.fast.text import BLOCK, Fields, Stretch, line_at, split_fields, stretches
 from sounding.data.fast.tokens import Bytes, Places, Tokens, same_texts
 from sounding.data.problems import Problems
 from sounding.data.sources import Content

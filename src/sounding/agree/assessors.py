@@ -38,7 +38,7 @@ from sounding.data.problems import Problems
 from sounding.data.sources import Content, plain_name, read_content
 from sounding.data.structured import read_json, read_jsonl
 from sounding.data.tables import Places, Qrels, byte_order
-from sounding.data.trec import read_trec_qrels
+from sounding.data.trec_text import read_trec_qrels
 from sounding.runs.align import apply_negative_policy
 
 Grades = NDArray[np.float64]

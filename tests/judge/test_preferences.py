@@ -18,7 +18,7 @@ from sounding import evaluate
 from sounding.core.errors import DataError
 from sounding.judge.engine import Engine, first_settings
 from sounding.judge.exports import EXPORTS, Omitted
-from sounding.judge.preferences import (
+from sounding.judge.merge_sort import (
     BOTH_BAD,
     EQUAL,
     LEFT,

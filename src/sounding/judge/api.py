@@ -20,8 +20,8 @@ from sounding.judge import messages, web
 from sounding.judge.auth import RefusedError, too_soon
 from sounding.judge.export_kinds import EXPORT_KINDS, JSON_LINES, TEXT
 from sounding.judge.exports import EXPORTS
+from sounding.judge.merge_sort import pair_for, sides_of
 from sounding.judge.organizing import guide_of
-from sounding.judge.preferences import pair_for, sides_of
 from sounding.judge.project import digest_of
 from sounding.judge.records import AssessorProgress, Receipt, Seen, StandingJudgment, Topic, User
 from sounding.judge.store import Store

@@ -22,7 +22,7 @@ from sounding.core.workers import Progress
 from sounding.judge.agenda import run_content
 from sounding.judge.ids import MOST_DOC, check_run_names, check_table
 from sounding.judge.log import Last
-from sounding.judge.preferences import check_docs
+from sounding.judge.merge_sort import check_docs
 from sounding.judge.progress import Counts, Live, counts_of, live_work
 from sounding.judge.records import Ahead, Event, Lease, Receipt, Seen, Submission, Topic, TopicStatus
 from sounding.judge.search import Corpus, missing_from

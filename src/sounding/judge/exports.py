@@ -21,7 +21,7 @@ from sounding.data.tables import byte_order
 from sounding.judge.agenda import Agenda, SampledDocument
 from sounding.judge.engine import Engine
 from sounding.judge.export_kinds import EXPORT_KINDS
-from sounding.judge.preferences import LEVELS, common_levels, levels, sound_answers
+from sounding.judge.merge_sort import LEVELS, common_levels, levels, sound_answers
 from sounding.judge.records import IN_USE, SearchEntry, Topic
 from sounding.judge.settings import Feed
 from sounding.judge.state import JudgingState, Opinions, opinions_of

@@ -25,7 +25,7 @@ from sounding.data.topics import Topics, read_topics
 from sounding.judge.database import POSTGRESQL, readable, shown_url
 from sounding.judge.engine import Engine, first_settings, none_of_the_topics
 from sounding.judge.ids import MOST_ASSESSOR, FileJudgment, check_table, check_topics, judgments_in
-from sounding.judge.preferences import sides_of
+from sounding.judge.merge_sort import sides_of
 from sounding.judge.records import (
     IN_USE,
     DamagedError,

@@ -20,7 +20,7 @@ from sounding.selection.strategies import find_strategy, make_strategy
 Feed = Literal["first", "majority", "adjudicated"]
 Judged = Literal["grades", "preferences"]
 MTC = "mtc"
-MERGE_SORT = "merge-sort"  # the order of pairs, see `sounding.judge.preferences`
+MERGE_SORT = "merge-sort"  # the order of pairs, see `sounding.judge.merge_sort`
 MTC_PARAMETERS = ("method", "prior", "selection", "pair", "baseline", "top")  # of the order mtc
 ANY_NUMBER = 2**31  # of assessors
 MOST_ASSESSORS = 20  # per document

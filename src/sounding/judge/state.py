@@ -20,7 +20,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.data.judgment_log import StandingJudgments
 from sounding.judge.agenda import Agenda, InForce
-from sounding.judge.preferences import Preferences, Sort, compare_by, pair_for, sort, start_of
+from sounding.judge.merge_sort import Preferences, Sort, compare_by, pair_for, sort, start_of
 from sounding.judge.records import (
     AUDIT,
     FREE,

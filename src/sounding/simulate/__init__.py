@@ -2,4 +2,4 @@
 
 from sounding.core.verbs import make_verb
 
-make_verb(__name__, "simulation")
+make_verb(__name__, "study")

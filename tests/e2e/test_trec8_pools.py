@@ -166,7 +166,9 @@ def test_batches_find_the_less_the_larger_they_are(pool: Retrieved, qrels: Qrels
         for size in (10, 20, 50, 100)
     ]
     told = [f"{share:.2f}".lstrip("0") for share in shares]
-    assert f"{told[0]} in batches of 10, {told[1]} of 20, {told[2]} of 50 and {told[3]} of 100" in page
+    assert (
+        f"{told[0]} with batches of 10, {told[1]} with 20, {told[2]} with 50 and {told[3]} with 100" in page
+    )
     seeds = [
         replay(make_strategy("move-to-front", pool, seed=seed), pool.grades(qrels), budget=8683).found_at(
             8683

@@ -29,8 +29,9 @@ def _block(row: dict[str, Any]) -> list[str]:
     return [
         f"**{row['id']}. {row['result'][0].upper()}{row['result'][1:]}** ([{row['more'].removesuffix('.md')}]({row['more']}))",
         "",
-        f"- The paper: {row['paper']}",
-        f"- Here ({_runs(row)}): {row['here']}",
+        f"| the paper | sounding ({_runs(row)}) |",
+        "|---|---|",
+        f"| {row['paper']} | {row['here']} |",
         "",
         "```sh",
         row["command"],

@@ -21,12 +21,12 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PARTS = ("Formula", "Source", "What it assumes", "When it misleads")
 METHODS = (
-    "assessment", "bounds", "expected", "sampled", "settled", "holds", "agreement", "pool-quality", "ties",
+    "assessment", "bounds", "expected", "sampled-judgments", "settled", "holds", "rank-agreement", "pool-quality", "ties",
     "strategies", "mtc", "design", "tests",
 )  # fmt: skip
 EXAMPLES = (
     "tutorial", "organizers", "settled", "pool-quality", "python", "bounds", "charts", "evaluate", "sample",
-    "sampled",
+    "sampled-judgments",
 )  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def test_the_examples_of_a_page_do_what_it_shows(
     run_page(DOCS / f"{name}.md")
 
 
-@pytest.mark.parametrize("name", ["expected", "agreement"])
+@pytest.mark.parametrize("name", ["expected", "rank-agreement"])
 def test_examples_that_speak_of_the_readers_own_files_run_on_a_small_collection(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -189,7 +189,7 @@ def test_a_pool_of_depth_10_has_the_figures_of_the_docs(
     assert found.notes[0] == (
         "Pool cut to depth 10 (of 71 contributing runs, listed): 10,134 of 86,830 judgments kept."
     )
-    table = numbers_below("depth.md", "The same with the pool cut to depth 10")
+    table = numbers_below("depth.md", "The next table is for the pool cut to depth 10")
     for column, name in enumerate(IN_DOCS):
         figures = (percentages(found, name, part) for part in ("discrimination", "coverage", "inversion"))
         assert [row[column] for row in table.values()] == [list(row) for row in zip(*figures, strict=True)], (
@@ -215,14 +215,14 @@ def test_pools_and_parts_of_the_129_runs_have_the_figures_of_the_docs(collection
         "pool_depth", "judgments", polars.col("tau_b", "tau_ap_b").round(3), "most_places", "reversed",
         "claims_reversed", "claims_lost", "claims_missed",
     )  # fmt: skip
-    table = numbers_below("agreement.md", "TREC-8, AP of 129 runs")
+    table = numbers_below("rank-agreement.md", "TREC-8, AP of 129 runs")
     assert [[float(first), *(cell[0] for cell in row)] for first, row in table.items()] == [
         list(map(float, row)) for row in shown.rows()
     ]
     parts = judgment_subsets(
         regrading, ["AP", "bpref", "P@10"], shares=[0.5, 0.2, 0.1, 0.05, 0.01], jobs=None
     )
-    table = numbers_below("agreement.md", "TREC-8, 129 runs, tau-b with the full ordering")
+    table = numbers_below("rank-agreement.md", "TREC-8, 129 runs, tau-b with the full ordering")
     means = np.round(parts.agreement[0].mean(axis=1), 3)
     assert [[cell[0] for cell in row] for row in table.values()] == means.tolist()
 

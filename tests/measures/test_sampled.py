@@ -29,7 +29,7 @@ from sounding.measures.sampled import interval, standard_error
 from sounding.runs.align import align, prepare
 from sounding.runs.ranking import Ranking
 
-DOCS = (Path(__file__).parents[2] / "docs" / "sampled.md").read_text("utf-8")
+DOCS = (Path(__file__).parents[2] / "docs" / "sampled-judgments.md").read_text("utf-8")
 E = 1e-5
 
 

@@ -17,7 +17,7 @@ from sounding.statistics.pairwise import TESTS
 from sounding.statistics.testing import CORRECTION_NAMES
 from sounding.terminal.plan_file import KEYS, Plan, PlanChoices, read_plan, write_plan
 
-PAGE = Path(__file__).parents[2] / "docs" / "plan-file.md"
+PAGE = Path(__file__).parents[2] / "docs" / "preregistration.md"
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 measures = st.sampled_from(["AP", "P", "map", "nDCG@10", "RBP(p=0.9)", "R", "A_p@10", "ndcg_cut.5", "recall"])

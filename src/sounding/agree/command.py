@@ -53,7 +53,7 @@ class AgreeOptions(declare.PolicyOptions, declare.FileOptions):
         "Draw this many qrels, each with a random assessor per topic.", default=100_000
     )
     tau: str = declare.text(
-        "Compare rankings by this coefficient (see docs/agreement.md).", metavar="T", default="tau_b"
+        "Compare rankings by this coefficient (see docs/rank-agreement.md).", metavar="T", default="tau_b"
     )
     resamples: int = declare.count(
         "Resample the topics this many times for confidence intervals.", least=2, default=2000

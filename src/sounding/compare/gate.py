@@ -1,6 +1,6 @@
 """A gate for builds: conditions that make a comparison fail, and the exit status that says which.
 
-docs/plan-file.md says how to use it.
+docs/preregistration.md says how to use it.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class DepthOptions(declare.PolicyOptions, declare.ReadingOptions):
     )
     volatility: bool = declare.flag("Show how far the rankings at any two depths agree.")
     coefficient: str = declare.text(
-        "Measure agreement by this coefficient (see docs/agreement.md).", metavar="C", default="tau_b"
+        "Measure agreement by this coefficient (see docs/rank-agreement.md).", metavar="C", default="tau_b"
     )
     threshold: float = declare.number("Call rankings stable if they agree at least this much.", default=0.9)
     rbo_p: float = declare.number("Set the persistence of RBO.", default=0.9, metavar="P")

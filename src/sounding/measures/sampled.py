@@ -2,8 +2,8 @@
 
 The qrels say how many documents a judged one represents: by strata of the pool (size / judged documents of
 its stratum), or by the probability with which each document was selected (1 / probability). Documents outside
-the pool count as not relevant. docs/sampled.md has the formulas, the differences from the papers' scripts,
-and how good the estimates are.
+the pool count as not relevant. docs/sampled-judgments.md has the formulas,
+how they differ from the papers' scripts, and how good the estimates are.
 """
 
 from __future__ import annotations

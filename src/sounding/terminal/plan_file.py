@@ -1,6 +1,6 @@
 """Read, write and check a plan: the choices of a comparison, fixed in a file before any value is known.
 
-docs/plan-file.md lists the keys. A plan leaves open what it does not mention.
+docs/preregistration.md lists the keys. A plan leaves open what it does not mention.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class OneMorePooled:
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row an added run and k: documents, A_p, the mean rises, and who of other groups gains most."""
+        """Return one row per added run and k: documents, A_p, mean rises, who of other groups gains most."""
         raised, (who_most, most) = self.raised(), self.most_raised()
         rows = self.chosen.nonzero()[0]
         who = {

@@ -106,7 +106,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def frame_of(found: Sequence[DeeperEvaluation]) -> polars.DataFrame:
-    """One row a depth and measure."""
+    """Return one row per depth and measure."""
     columns = ("k", "times", "unjudged", "pairs", "significant", "holds", "very_likely")
     rows = {name: [getattr(one, name) for one in found] for name in columns}
     return polars.DataFrame(

@@ -40,7 +40,7 @@ class JudgedCoverage:
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a run: shares judged relevant, judged not relevant and unjudged, and what was missed."""
+        """Return one row per run: shares judged relevant, not relevant and unjudged, and what was missed."""
         total = self.relevant + self.nonrelevant + self.unjudged
         return polars.DataFrame(
             {
@@ -66,7 +66,7 @@ class PoolOutcomes:
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a depth."""
+        """Return one row per depth."""
         columns = {"depth": np.array(self.depths), "relevant": self.relevant}
         for name in ("in_pool", "past", "first_unjudged"):
             table = getattr(self, name)
@@ -159,7 +159,7 @@ class Growth:
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a depth, means for a topic: relevant, judged, new_relevant; share_relevant of new ones."""
+        """Return one row per depth: means per topic of relevant, judged and of new documents."""
         new, judged = self.relevant.sum(axis=0), self.judged.sum(axis=0)
         topics = max(len(self.topics), 1)
         return polars.DataFrame(
@@ -213,7 +213,7 @@ class DeeperPool:
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a run, the one with most new relevant documents first."""
+        """Return one row per run, the one with most new relevant documents first."""
         columns = {
             "run": self.runs, "group": self.groups, "kind": self.kinds, "new_documents": self.documents,
             "new_judged": self.judged, "new_relevant": self.relevant,

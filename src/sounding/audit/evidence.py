@@ -160,7 +160,7 @@ class AuditEvidence:
         return self._once("added", lambda: added_runs(self.runs))
 
     def ties(self) -> TiedScores:
-        """Tied scores, and what each rule for them makes of the runs."""
+        """Return how many scores tie, and how the runs rank under each tie rule."""
         return self._once("ties", lambda: tied_scores(self.runs))
 
     def pseudo(self, progress: Progress | None = None) -> Pseudo:

@@ -280,7 +280,7 @@ def _next_command(found: Audit, statements: Sequence[Statement], options: AuditO
 def _tidy(
     found: Audit, made: dict[str, AuditSection], statements: Sequence[Statement], options: AuditOptions
 ) -> Table:
-    """One table for programs: the verdict, one section, or all of them in long form."""
+    """Return one table for a file: the verdict, one section, or all sections in long form."""
     if not statements:
         return tables.tidy_section(next(iter(made.values())), found)
     verdict = tables.verdict_table(found, statements)
@@ -294,7 +294,7 @@ def _tidy(
 
 
 def _draw(found: Audit, extras: Extras, folder: Path, options: AuditOptions) -> None:
-    """Every chart that there is something to show in, as a file in a folder."""
+    """Write every chart that has something to show as a file in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     drawn = []
     for name, make in audit_charts(found, extras):

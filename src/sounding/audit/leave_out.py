@@ -194,7 +194,7 @@ class LeftOut:
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a run and measure: values, change, percent, ranks, the same on ten topics."""
+        """Return one row per run and measure: values, change, percent, ranks, the same on ten topics."""
         rows, measures = len(self.runs), len(self.measures)
 
         def each(cells: Sequence[object]) -> list[object]:
@@ -254,7 +254,7 @@ def leave_out(
     among: Among = "pooled",
     progress: Progress | None = None,
 ) -> LeftOut:
-    """Every contributing run, or group, left out in turn, with the runs that this concerns evaluated anew.
+    """Leave out every contributing run, or group, in turn, and evaluate the runs that this changes.
 
     `remove` is what goes: the relevant documents that nobody else contributed, or all such judgments; with
     `among` all, only those that no other run retrieved as deep as the pool, pooled or not.

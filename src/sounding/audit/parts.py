@@ -42,7 +42,7 @@ class Parts:
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a part: counts, shares of the whole, judged share, rate of relevant documents."""
+        """Return one row per part: counts, shares of the whole, judged share, rate of relevant documents."""
         return polars.DataFrame(
             {
                 "part": self.names, "pooled": self.pooled, "pool_share": _share(self.pooled),

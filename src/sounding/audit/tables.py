@@ -301,7 +301,7 @@ def _with_pools(audit: Audit, extras: Extras) -> list[tuple[str, Audit]]:
 
 
 def growth_frame(audit: Audit, extras: Extras) -> polars.DataFrame:
-    """One row a depth; with other collections one a collection and depth, this one first."""
+    """Return one row per depth; with other collections, one per collection and depth, this one first."""
     if not extras.others:
         return audit.growth().frame
     return polars.concat(
@@ -474,7 +474,7 @@ def leave_out_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
 
 
 def _summaries(found: LeftOut, by: By) -> list[dict[str, Any]]:
-    """One row a measure and kind of run, all kinds first."""
+    """Return one row per measure and kind of run, all kinds first."""
     kinds = sorted({kind for kind, own in zip(found.kinds, found.pooled, strict=True) if own})
     chosen: list[tuple[str, Any]] = [("all", found.pooled)]
     if len(kinds) > 1:
@@ -559,7 +559,7 @@ ADDED_ORDER = {"yes": 0, "no": 1, "new": 2, FUSION: 3}
 
 
 def ties_section(audit: Audit, extras: Extras, top: int) -> AuditSection:
-    """Tied scores, and tau between the rules for them (Lu et al. 2016, Table 6)."""
+    """Return the section about tied scores, with tau between tie rules (Lu et al. 2016, Table 6)."""
     found = audit.ties().of_runs(audit.reported_names)
     frame = found.frame.sort("tied_share", "run", descending=[True, False], nulls_last=True)
     rules = {"rule": list(found.rules)} | {
@@ -675,7 +675,7 @@ def tidy_section(section: AuditSection, audit: Audit) -> Table:
 
 
 def tidy_sections(found: Mapping[str, AuditSection], verdict: Table) -> Table:
-    """All sections as one long table of section, row, column and value; json has them beside it by name."""
+    """Return all sections as one long table of section, row, column and value; json also has them by name."""
     cells: list[tuple[str, int, str, Cell]] = []
     tables = {"verdict": verdict.rows()} | {
         name: Table([Column(key, one.frame[key].to_list()) for key in one.frame.columns]).rows()

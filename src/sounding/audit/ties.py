@@ -50,7 +50,7 @@ class TiedScores:
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a run: mean share of tied documents, and its value under every rule."""
+        """Return one row per run: mean share of tied documents, and its value under every rule."""
         known = ~np.isnan(self.shares)
         count = known.sum(axis=1)
         total = np.where(known, self.shares, 0.0).sum(axis=1)

@@ -52,7 +52,7 @@ class TitleBias:
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a range of pool ranks."""
+        """Return one row per range of pool ranks."""
         names = ("first", "last", "relevant", "relevant_share", "nonrelevant", "nonrelevant_share")
         return polars.DataFrame({name: getattr(self, name) for name in names})
 

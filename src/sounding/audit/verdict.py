@@ -282,7 +282,7 @@ def _below_the_pool(audit: AuditEvidence) -> Statement:
 
 
 def _deeper(audit: AuditEvidence) -> Iterator[Statement]:
-    """Down to which depth below the pool's conclusions would stand; nothing if no list is deeper."""
+    """Say down to which depth below the pool conclusions would stand, if a list is deeper."""
     seen: list[tuple[DeeperEvaluation, Answer]] = []
     for k in reversed(depths_beyond(audit.runs)):  # the deepest first: it often answers for all
         (one,) = audit.beyond(k, audit.measures[:1])

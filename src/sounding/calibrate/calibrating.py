@@ -180,7 +180,7 @@ class _ScenarioTask(NamedTuple):
 def _scores(
     scenario: str, answers: Sequence[tuple[int, list[Forecasts]]], resamples: int, seed: int
 ) -> Iterator[ClaimScore]:
-    """Every claim of a scenario, scored over the pairs of all repeats."""
+    """Score every claim of a scenario over the pairs of all repeats."""
     budget = float(np.mean([judgments for judgments, _ in answers]))
     grouped: dict[tuple[str, str], list[Forecasts]] = {}
     for _, answer in answers:

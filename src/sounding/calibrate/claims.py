@@ -86,7 +86,7 @@ class ClaimSituation:
 
     @cached_property
     def pairs(self) -> Pairs:
-        """All pairs of runs."""
+        """Return all pairs of runs."""
         return all_pairs(len(self.regrading.runs))
 
     @cached_property

@@ -53,7 +53,7 @@ class Calibration(Displayed):
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a scenario, claim, measure and part of the pairs, as `--format csv` has it."""
+        """Return one row per scenario, claim, measure and part of the pairs, as `--format csv` has it."""
         columns = self.columns()
         types: dict[str, Any] = {
             name: polars.String if name in TEXTS else polars.Int64 if name == "pairs" else polars.Float64
@@ -78,7 +78,7 @@ class Calibration(Displayed):
 
     @property
     def reliability_frame(self) -> polars.DataFrame:
-        """One row a bin: scenario, claim, measure, part, pairs, chance, right, low, high."""
+        """Return one row per bin: scenario, claim, measure, part, pairs, chance, right, low, high."""
         rows = [
             (
                 one.scenario, one.claim, one.measure, one.part, part.units, part.chance, part.right.value,

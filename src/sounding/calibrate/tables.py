@@ -16,7 +16,7 @@ PARTS = {"all": "", "pooled": ", pooled", "unpooled": ", unpooled"}
 
 
 def tidy_calibration(calibration: Calibration) -> Table:
-    """One row a scenario, claim, measure and part of the pairs; the promised columns first."""
+    """Return one row per scenario, claim, measure and part of the pairs; the promised columns first."""
     columns = calibration.columns()
     return Table([Column(name, cells) for name, cells in columns.items()], facts=_facts(calibration), keys=3)
 

@@ -77,22 +77,22 @@ class Situation:
 
     @property
     def closed(self) -> bool:
-        """No judgment can reverse the order."""
+        """Say whether no judgment can reverse the order."""
         return bool(self.settled)
 
     @property
     def firm(self) -> bool:
-        """Judging will not, or will very likely not, change which run is ahead."""
+        """Say whether judging will surely or very likely not change which run is ahead."""
         return self.closed or (self.stays >= SURE and not self.equal)
 
     @property
     def significant(self) -> bool:
-        """One run is significantly better."""
+        """Say whether one run is significantly better."""
         return self.case in (3, 4)
 
     @property
     def weak(self) -> bool:
-        """Judging was uneven: one run was judged significantly more completely than the other."""
+        """Say whether one run was judged significantly more completely than the other."""
         return self.case in (2, 4)
 
     @property
@@ -324,7 +324,7 @@ def _p(p: float) -> str:
 
 
 def which_completions(policies: Policies) -> str:
-    """Under which condition bounds hold, as a sentence goes on; empty: whatever unjudged documents are."""
+    """Return the condition under which bounds hold, to end a sentence; empty: there is none."""
     limit = policies.at_most
     if limit is None:
         return ""

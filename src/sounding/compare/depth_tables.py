@@ -51,7 +51,7 @@ def case_tables(collections: Named) -> list[Table]:
 
 
 def tidy_cases(collections: Named, top: int | None = None) -> Table:
-    """One row a collection, measure, depth and case: for programs. `top` is for the moves that json lists."""
+    """Return one row per collection, measure, depth and case; `top` limits the moves that json lists."""
     rows: list[dict[str, Cell]] = []
     for label, comparison in collections:
         counts, shares = comparison.counts(), comparison.shares()
@@ -179,7 +179,7 @@ def _move_interest(move: Move) -> tuple[bool, bool, int]:
 
 
 def _example_table(comparison: Comparison) -> Table:
-    """One pair for each case at the deepest depth of each measure."""
+    """Return one example pair for each case, at the deepest depth of each measure."""
     rows: list[tuple[Cell, ...]] = []
     for _, places in families(comparison):
         number = places[-1]

@@ -115,7 +115,7 @@ def moves(comparison: Comparison) -> list[Moves]:
 
 
 def moved_pairs(comparison: Comparison) -> Iterator[Move]:
-    """Every pair that changes its case, step by step, in the order of the pairs."""
+    """Return every pair that changes its case, step by step, in the order of the pairs."""
     for step in moves(comparison):
         before, after = comparison.cases[step.shallow], comparison.cases[step.deep]
         changed = np.flatnonzero((before != after) & (before != UNTESTED) & (after != UNTESTED))

@@ -49,7 +49,7 @@ class Designs:
         return self.runs[a], self.runs[b]
 
     def by_measure(self) -> Iterator[tuple[Measure, Design]]:
-        """Every measure with its design."""
+        """Return the design of every measure."""
         return zip(self.measures, self.designs, strict=True)
 
 

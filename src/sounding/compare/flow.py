@@ -229,7 +229,7 @@ def _with_choices(options: CompareOptions, choices: PlanChoices, given: Collecti
 
 
 def _collections(options: CompareOptions, depths: Sequence[int]) -> list[Source]:
-    """Every collection: the arguments first, by the name of their qrels."""
+    """Return all collections by the names of their qrels, the one of the arguments first."""
     qrels, runs = options.qrels, options.runs
     stray = [name for name in (qrels, *runs) if name and name.isdigit() and not Path(name).exists()]
     if depths and stray:

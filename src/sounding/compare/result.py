@@ -125,7 +125,7 @@ class Comparison(Displayed):
 
     @property
     def same_topics(self) -> bool:
-        """Every pair was compared on the same number of topics, by every measure."""
+        """Say whether every pair was compared on the same number of topics by every measure."""
         return len({count for tests in self.performance_tests for count in tests.topics.tolist()}) == 1
 
     @property
@@ -382,7 +382,7 @@ class Comparison(Displayed):
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a measure and pair, with the columns and the order of `sounding compare --format csv`."""
+        """Return one row per measure and pair, with the columns of `sounding compare --format csv`."""
         texts = ("run_a", "run_b", "measure", "strength", "advice")
         types: dict[str, Any] = dict.fromkeys(texts, polars.String) | {"settled": polars.Boolean}
         found = {name: list(cells) for name, cells in self.columns(self.by_rank()).items()}

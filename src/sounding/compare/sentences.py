@@ -439,7 +439,7 @@ def pair_difference(a: str, b: str, tests: PairTests, shown: tuple[str, str, str
 
 
 def wins(run: str, tests: PairTests) -> str:
-    """On how many topics the first run of a pair is better, worse and equal."""
+    """Say on how many topics the first run of a pair is better, worse and equal."""
     return (
         f"{tests.topics[0]}: {run} is better on {tests.wins[0]}, worse on {tests.losses[0]},"
         f" equal on {tests.ties[0]}"

@@ -115,7 +115,7 @@ def tidy_pairs(
     *,
     found: Cells | None = None,
 ) -> Table:
-    """One row a measure and pair, for programs, in the order that people see: all, or the first ones.
+    """Return one row per measure and pair, in the order that people see: all rows, or the first ones.
 
     `found`: the columns of these rows, where they are there already.
     """
@@ -440,7 +440,7 @@ def _sign_columns(signs: Sequence[str], line: int | None) -> list[Column]:
 
 
 def tidy_matrix(comparison: Comparison) -> Table:
-    """One row a measure and run, with its signs against all runs in the order of the rows: for programs."""
+    """Return one row per measure and run, with its signs against all runs in the order of the rows."""
     rows = [
         (str(measure), *row)
         for number, measure in enumerate(comparison.measures)
@@ -570,7 +570,7 @@ def _rates(rates: Sequence[float]) -> list[str]:
 
 
 def tidy_designs(found: Designs) -> Table:
-    """One row a measure, number of topics and difference required, for programs; json has the pairs beside.
+    """Return one row per measure, number of topics and required difference; json has the pairs as well.
 
     Measures with too few topics to split have no rows.
     """
@@ -618,7 +618,7 @@ def tidy_designs(found: Designs) -> Table:
 
 
 def _pair_facts(one: Design, found: Designs) -> list[dict[str, Any]]:
-    """Every pair with its power and the topics it needs; None: not known, or without end."""
+    """Return every pair with its power and the topics that it needs; None: not known, or infinite."""
     power = one.power
     names = ("run_a", "run_b", "topics", "difference", "deviation", "power", "detectable", "topics_needed")
     numbers = [

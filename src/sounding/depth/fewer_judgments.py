@@ -73,7 +73,7 @@ class PoolDepths:
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a pool and measure: judgments, agreement with the whole pool, and pairs counted.
+        """Return one row per pool and measure: judgments, agreement with the whole pool, and pairs counted.
 
         Columns pool_depth (null: the whole pool), measure, judgments, relevant, one a coefficient,
         most_places, pairs, reversed, significant, claims_reversed, claims_lost, claims_missed.
@@ -219,7 +219,7 @@ class JudgmentSubsets:
 
     @property
     def summary_frame(self) -> polars.DataFrame:
-        """Over the draws: columns share, measure, coefficient, mean, least, most, undefined; one row each."""
+        """Return one row per share, measure and coefficient: mean, least, most, undefined over draws."""
         rows = [
             {
                 "share": share,

@@ -136,7 +136,7 @@ def pair_over_depth(
 
 
 def _tested(table: Floats, procedure: Procedure) -> PairTests | None:
-    """None: too few topics, or a difference that is the same on all of them."""
+    """Return None if there are too few topics or the difference is the same on all of them."""
     if not can_test(table, procedure):
         return None
     tests = procedure.apply(table, ONE_PAIR)

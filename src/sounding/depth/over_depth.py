@@ -244,7 +244,7 @@ class Descent:
         return self._pass(measure, self.rankings.plain, tested=False).means
 
     def _pass(self, measure: Measure, rankings: Sequence[Ranking], *, tested: bool) -> _Pass:
-        """One pass: means at every depth, tests where they are wanted, and values at the chosen depths."""
+        """Compute, in one pass, means at every depth, the wanted tests, and values at the chosen depths."""
         means, tests, chosen = [], [], []
         for ks, values in self._parts(measure, rankings):
             means.append(mean_over_topics(values))
@@ -258,7 +258,7 @@ class Descent:
     def _parts(
         self, measure: Measure, rankings: Sequence[Ranking]
     ) -> Iterator[tuple[NDArray[np.int64], Floats]]:
-        """All depths with the values there; in groups where these are too many to be held at once."""
+        """Yield all depths with their values, in groups if these are too many to be held at once."""
         width = len(rankings) * len(self.rankings.judgments.topics)
         count = max(1, -(-len(self.ks) * width // AT_ONCE))
         for ks in np.array_split(self.ks, count):

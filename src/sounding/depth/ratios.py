@@ -130,7 +130,7 @@ def same_everywhere(tests: PairTests) -> NDArray[np.bool_]:
 
 
 def _tested(table: Floats, k: int, pairs: Pairs, procedure: Procedure) -> Separation:
-    """One depth by the tests of `compare`; nothing is separated where there is nothing to test."""
+    """Test the pairs at one depth as `compare` does; if there is nothing to test, no pair differs."""
     if not can_test(table, procedure):
         nothing = np.zeros((1, len(pairs)), np.int8)
         return Separation(
@@ -149,7 +149,7 @@ def _tested(table: Floats, k: int, pairs: Pairs, procedure: Procedure) -> Separa
 
 
 def _t_tests(values: Floats, ks: Sequence[int], pairs: Pairs, procedure: Procedure) -> Separation:
-    """Paired t tests at several depths: variances of differences from the runs' covariances."""
+    """Make paired t tests at several depths; variances of differences come from the runs' covariances."""
     topics = values.shape[2]
     decimals = grid_decimals(values)
     gaps, squares = _spread(values, pairs, decimals)

@@ -83,7 +83,7 @@ class DepthStudy(Displayed):
         return int(np.searchsorted(self.ks, k))
 
     def reference_measures(self) -> tuple[Measure, ...]:
-        """Every measure cut at the depth of its reference."""
+        """Return every measure, cut at the depth of its reference."""
         return tuple(one.at_reference for one in self.measures)
 
     def names_at_reference(self) -> dict[str, str]:
@@ -109,7 +109,7 @@ class DepthStudy(Displayed):
         return guidelines.stable(self.stable_from(), self.agreeing, len(self.runs), int(self.ks[-1]), topics)
 
     def ks_to_draw(self) -> list[int]:
-        """Every depth to 20, beyond it a few dozen evenly on a log scale, and the chosen ones."""
+        """Return every depth to 20, a few dozen deeper ones evenly on a log scale, and the chosen depths."""
         far = np.geomspace(1, self.ks[-1], 60).round().astype(np.int64)
         wanted = np.unique(np.concatenate([np.arange(1, 21), far, np.array(self.depths)]))
         return np.intersect1d(wanted, self.ks).tolist()
@@ -172,7 +172,7 @@ class DepthStudy(Displayed):
         )  # fmt: skip
 
     def pools(self, depths: Sequence[int], *, progress: Progress | None = None) -> PoolDepths:
-        """Every measure at its reference depth under shallower pools, against the whole one."""
+        """Compare every measure at its reference depth under shallower pools with the whole pool."""
         regrading = self._kept_lists()
         if not self.pool.known:
             raise DataError("no run is known to have contributed to the pool; list the runs with --info")
@@ -216,7 +216,7 @@ class DepthStudy(Displayed):
         return rows
 
     def columns(self, *, every_k: bool = False) -> dict[str, list[Any]]:
-        """One row a measure and depth: the chosen depths, or every one that was tested."""
+        """Return one row per measure and depth: the chosen depths, or every one that was tested."""
         found: dict[str, list[Any]] = {}
         for one in self.measures:
             ks = one.separation.ks if every_k else self.depths
@@ -248,7 +248,7 @@ class DepthStudy(Displayed):
 
     @property
     def frame(self) -> polars.DataFrame:
-        """One row a measure and tested depth: see `columns`."""
+        """Return one row per measure and tested depth: see `columns`."""
         texts = {"measure": polars.String, "reference": polars.String}
         residuals = {"residual_unjudged": polars.Float64, "residual_tail": polars.Float64}
         return polars.DataFrame(self.columns(every_k=True), schema_overrides={**texts, **residuals})
@@ -276,7 +276,7 @@ class DepthStudy(Displayed):
 
     @property
     def run_frame(self) -> polars.DataFrame:
-        """One row a run, measure and depth: every k, of whole lists and of condensed ones.
+        """Return one row per run, measure and depth: every k, of whole lists and of condensed ones.
 
         Columns run, measure, k, plain, condensed, residual_unjudged and residual_tail (of plain; null: the
         measure has none), assessment.

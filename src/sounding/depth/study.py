@@ -222,7 +222,7 @@ def chosen_depths(asked: Sequence[int] | None, deepest: int) -> tuple[int, ...]:
 
 
 def depths_to_look_at(deepest: int, chosen: Sequence[int] = ()) -> NDArray[np.int64]:
-    """Every k down to a thousand, beyond it a hundred more evenly on a log scale; and the chosen ones."""
+    """Return every k to a thousand, a hundred deeper ones evenly on a log scale, and the chosen depths."""
     near = np.arange(1, min(deepest, EVERY_K) + 1)
     far = np.geomspace(EVERY_K, deepest, FURTHER).round() if deepest > EVERY_K else near[-1:]
     return np.unique(np.concatenate([near, far, np.asarray(chosen, np.int64)])).astype(np.int64)

@@ -210,7 +210,7 @@ def _pair_table(pair: PairOverDepth, depths: Sequence[int]) -> Table:
 
 
 def _swaps(pair: PairOverDepth) -> str:
-    """Between which depths the case changes, of those that were looked at."""
+    """Say between which of the examined depths the case changes."""
     ks, cases = pair.performance.depths, [case or UNKNOWN for case in pair.cases.tolist()]
     steps = [
         f"{cases[place]} to {cases[place + 1]} between {ks[place]} and {ks[place + 1]}"
@@ -221,7 +221,7 @@ def _swaps(pair: PairOverDepth) -> str:
 
 
 def tidy_pair(pairs: Sequence[PairOverDepth], depths: Sequence[int] | None) -> Table:
-    """One row a measure and depth, both runs side by side; None: every depth that was looked at."""
+    """Return one row per measure and depth, both runs side by side; None: every depth that was looked at."""
     names: dict[str, list[Cell]] = {}
     for pair in pairs:
         count = len(pair.performance.depths)
@@ -273,7 +273,7 @@ def _volatility_table(one: Volatility) -> Table:
 
 
 def tidy_volatility(found: DepthStudy, *, every_k: bool = False) -> Table:
-    """One row a cell, at the chosen depths or at every depth."""
+    """Return one row per cell, at the chosen depths or at every depth."""
     ks = found.ks.tolist() if every_k else found.depths
     cells = volatilities(found, found.agreeing.coefficient, ks)
     return tidy_frame(polars.concat([one.frame for one in cells]))
@@ -283,7 +283,7 @@ def tidy_volatility(found: DepthStudy, *, every_k: bool = False) -> Table:
 
 
 def pools_table(pools: PoolDepths, names: Mapping[str, str]) -> Table:
-    """One row a pool depth and measure: the ordering and the claims against those of the whole pool.
+    """Return one row per pool depth and measure: the ordering and the claims against those of the whole pool.
 
     `names` says what measures are called, by their text.
     """
@@ -317,12 +317,12 @@ def _renamed(frame: polars.DataFrame, names: Mapping[str, str]) -> polars.DataFr
 
 
 def tidy_fewer(fewer: PoolDepths | JudgmentSubsets, names: Mapping[str, str]) -> Table:
-    """One row a pool, or a share and draw, and measure."""
+    """Return one row per pool, or share and draw, and measure."""
     return tidy_frame(_renamed(fewer.frame, names))
 
 
 def subsets_table(subsets: JudgmentSubsets, names: Mapping[str, str]) -> Table:
-    """One row a share of the judgments: tau with the ordering under all of them, by measure."""
+    """Return one row per share of the judgments: tau with the ordering under all of them, by measure."""
     frame = subsets.summary_frame
     tau = frame.filter(frame["coefficient"] == "tau_b")
     columns = [
@@ -352,7 +352,7 @@ _SHOWN = {
 
 
 def ordering_table(found: DepthStudy) -> Table:
-    """One row a measure, depth and other ordering: the usual coefficients, and the run that moves most."""
+    """Return one row per measure, depth and other ordering: the coefficients, and the run that moves most."""
     rows = found.orderings()
     columns = [
         Column("measure", [row["measure"] for row in rows]),
@@ -385,7 +385,7 @@ FIRST_RANKS = 10  # rows that people see
 
 
 def weights_table(found: DepthStudy) -> Table:
-    """One row a measure and chosen depth: what each of the first ranks counts, and all the others."""
+    """Return one row per measure and chosen depth: the weights of the first ranks, and of all others."""
     frame = found.weights_frame
     if frame is None:
         return Table([Column("measure", [])], title=_WEIGHTS_TITLE, notes=[_no_weights(found)])
@@ -419,7 +419,7 @@ def _no_weights(found: DepthStudy) -> str:
 
 
 def tidy_weights(found: DepthStudy) -> Table:
-    """One row a measure, depth and rank."""
+    """Return one row per measure, depth and rank."""
     frame = found.weights_frame
     if frame is None:
         raise DataError(_no_weights(found).removesuffix("."))

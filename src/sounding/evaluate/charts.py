@@ -117,7 +117,7 @@ def leaderboard(
 
 @needs("run", "measure", "value", "lower", "upper")
 def values_with_bounds(frame: polars.DataFrame) -> Chart:
-    """Every run's value by each measure with its bounds, runs in the order of the frame, best on top.
+    """Draw every run's value by each measure with its bounds, in the order of the frame, best on top.
 
     Columns: `run`, `measure`, `value`, `lower`, `upper` (null: no bounds are known). Measures stand side by
     side, runs under each other.

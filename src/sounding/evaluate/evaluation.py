@@ -256,7 +256,7 @@ def _found(table: Run | Qrels, earlier: PairTable) -> NDArray[np.bool_]:
 
 
 def _by_group(qrels: Qrels) -> list[Qrels]:
-    """One set of judgments for each judgment group; all have the same topics."""
+    """Return one set of judgments for each judgment group; all have the same topics."""
     if qrels.groups is None:
         raise DataError(
             f"{qrels.source}: no judgment groups; expected them in the second column of TREC qrels"
@@ -273,7 +273,7 @@ def _evaluate_run(
     policies: Policies,
     shelf: Shelf,
 ) -> RunValues:
-    """All values of one run; `sides` are the judgment groups, `whole` all of them together."""
+    """Return all values of one run; `sides` are the judgment groups, and `whole` is all of them together."""
     check_topics(run, whole.judgments.topics, policies)
     found = matches(run, whole)
     ranking = align(run, whole, policies, found)

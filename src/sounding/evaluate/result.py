@@ -265,7 +265,7 @@ class ValueBounds:
         return replace(self, **tables)
 
     def pick(self, axis: int, places: list[int]) -> ValueBounds:
-        """Some runs, measures or topics."""
+        """Return the result for some runs, measures or topics."""
         kinds = tuple(self.kinds[place] for place in places) if axis == MEASURE else self.kinds
         return replace(
             self, kinds=kinds, **{name: _along(getattr(self, name), axis, places) for name in BOUNDS}
@@ -302,7 +302,7 @@ class ExpectedValues:
         )  # fmt: skip
 
     def pick(self, axis: int, places: list[int]) -> ExpectedValues:
-        """Some runs, measures or topics."""
+        """Return the result for some runs, measures or topics."""
         names = ("mean", "deviation", "error")
         methods = tuple(self.methods[place] for place in places) if axis == MEASURE else self.methods
         overall = self.overall

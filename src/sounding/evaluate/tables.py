@@ -113,7 +113,7 @@ def _measure_order(scores: Scores, layout: Layout) -> Sequence[int]:
 
 
 def _measure_rows(scores: Scores, layout: Layout) -> list[Column]:
-    """One run with many measures: a row a measure."""
+    """Return the rows of one run with many measures: one row per measure."""
     means, judged = scores.mean()[0], scores.judged_share()[0]
     numbers = [n for n in _measure_order(scores, layout) if scores.measures[n].definition.shown != "topics"]
     values: list[Cell] = []
@@ -169,7 +169,7 @@ def board_frame(scores: Scores, order: Sequence[int] | None = None) -> polars.Da
 
 
 def _topic_columns(scores: Scores, layout: Layout) -> list[Column]:
-    """One row a run and topic, then the run's summary."""
+    """Return one row per run and topic, then the run's summary."""
     order = natural_places(scores.topics)
     topics = [*(scores.topics[place] for place in order), ALL]
     columns = [
@@ -200,7 +200,7 @@ def _headed(measure: Measure, layout: Layout) -> str:
 
 
 def _statistic_columns(scores: Scores) -> list[Column]:
-    """One row a run and measure: the mean, how it spreads over topics, and over how many."""
+    """Return one row per run and measure: the mean, how it spreads over topics, and over how many."""
     numeric = [n for n, m in enumerate(scores.measures) if m.definition.aggregate != "text"]
     chosen = [(run, number) for number in numeric for run in range(len(scores.runs))]
     columns = [
@@ -327,7 +327,7 @@ def _baseline_facts(scores: Scores, tests: BaselineTests | None) -> dict[str, ob
 
 
 def _known_statistics(statistics: dict[str, float]) -> dict[str, float]:
-    """Those of a measure's statistics that have a row: some where they are known, sum or mean."""
+    """Return the statistics of a measure that have a row: those that are known, and either sum or mean."""
     known = {name: value for name, value in statistics.items() if name not in WHERE_KNOWN or value == value}
     if "sum" in known:
         del known["mean"]

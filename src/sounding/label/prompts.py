@@ -42,7 +42,7 @@ class TopicText(NamedTuple):
 
     @property
     def whole(self) -> str:
-        """All texts, one below the other."""
+        """Return all texts, one below the other."""
         return "\n".join(text for text in self if text)
 
 

@@ -247,7 +247,7 @@ class Measure:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Every parameter of the kernel with its value, given or default."""
+        """Return every parameter of the kernel with its value, given or default."""
         return dict(_arguments(self))
 
     def __call__(self, ranking: Ranking) -> Values:

@@ -714,7 +714,7 @@ class _Screen:
         )
 
     def _use(self) -> NextStep:
-        """Nothing is left to do for a significant difference."""
+        """Say what to do if the difference is significant: use it."""
         why = (
             ""
             if self.lead is None

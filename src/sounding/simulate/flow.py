@@ -152,7 +152,7 @@ def _drawn(options: SimulateOptions) -> list[str]:
 
 
 def _tables(found: Simulation, views: list[str], options: SimulateOptions) -> list[Table]:
-    """All that was asked for, for people and in json; one table in other formats for programs."""
+    """Return all requested tables for people and for json, and one table for other formats."""
     brief = options.format_name in PEOPLE
     made = {view: tables.view_tables(found, view, options.sets, brief=brief) for view in views}
     if brief:

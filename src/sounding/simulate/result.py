@@ -44,7 +44,7 @@ class Simulation:
 
     @property
     def checkpoints(self) -> list[Checkpoint]:
-        """Those of all trials."""
+        """Return the checkpoints of all trials."""
         return [row for trial in self.trials for row in trial.checkpoints]
 
     @property

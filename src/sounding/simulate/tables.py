@@ -65,7 +65,7 @@ CURVES = {
 
 
 def _curve_table(found: Simulation) -> Table:
-    """One row for every strategy, seed and number of judgments."""
+    """Return one row per strategy, seed and number of judgments."""
     digits = {"cost": 4, "relevant": None}
     rows = found.checkpoints
     names = Checkpoint._fields if rows else Checkpoint._fields[:3]
@@ -139,7 +139,7 @@ def _topic_sets(found: Simulation, number: int | None) -> list[NDArray[np.int64]
 
 
 def _values_table(found: Simulation, sets: int | None) -> Table:
-    """One row a run, best in truth first: true value, by set of topics, expected value, rescaled, bin."""
+    """Return one row per run, best first: true value, by set of topics, expected value, rescaled, bin."""
     confidence, truth = found.trials[0].confidence, found.truth
     order = np.argsort(-truth.values, kind="stable")
     true, expected = truth.values[order], confidence.values[order]
@@ -173,7 +173,7 @@ def rescaled(values: Values, to: Values) -> Values:
 
 
 def _topics_table(found: Simulation) -> Table:
-    """One row a topic: how many documents were judged, and how many of them are relevant."""
+    """Return one row per topic: how many documents were judged, and how many of them are relevant."""
     retrieved, truth = found.retrieved, found.truth
     chosen = np.array(found.trials[0].documents, np.int64)
     topic = retrieved.topic[chosen]
@@ -193,7 +193,7 @@ def _topics_table(found: Simulation) -> Table:
 
 
 def _documents_table(found: Simulation) -> Table:
-    """One row a judgment, the first one first."""
+    """Return one row per judgment, the first one first."""
     retrieved, documents = found.retrieved, found.trials[0].documents
     docs, grades = retrieved.docs.texts(), found.truth.grades[documents].tolist()
     return Table(
@@ -208,7 +208,7 @@ def _documents_table(found: Simulation) -> Table:
 
 
 def _differences_table(found: Simulation, *, brief: bool) -> Table:
-    """One row a pair, the better in truth first: true difference, and the chance that it is none."""
+    """Return one row per pair, the better in truth first: true difference, and the chance that it is none."""
     confidence, truth, sure = found.trials[0].confidence, found.truth, found.sure
     order = np.argsort(-truth.values, kind="stable")
     first, second = np.triu_indices(len(order), 1)
@@ -288,7 +288,7 @@ def _reuse_tables(found: Simulation, rows: Sequence[Reuse]) -> list[Table]:
 
 
 def _landing_table(rows: Sequence[Reuse], seeds: int) -> Table:
-    """One row a run: the place it should have, and that which it has in the mean."""
+    """Return one row per run: the place it should have, and that which it has in the mean."""
     by_run = [[row for row in rows if row.run == run] for run in dict.fromkeys(row.run for row in rows)]
     return Table(
         [

@@ -256,7 +256,7 @@ def values_so_far(session: Session, judged: Values) -> tuple[Values, Values]:
 
 
 def _every_run(retrieved: Retrieved, numbers: NDArray[np.int32], judged: Values) -> Ranking:
-    """All runs as one ranking: each has its own copy of every topic."""
+    """Return all runs as one ranking, in which each run has its own copy of every topic."""
     runs, topics, depth = numbers.shape
     documents = np.isfinite(judged).nonzero()[0]
     topic = retrieved.topic[documents]

@@ -67,7 +67,7 @@ class Quotient(NamedTuple):
 
     @property
     def every(self) -> Counts:
-        """All topics, by number."""
+        """Return the numbers of all topics."""
         return np.arange(len(self.relevant))
 
 

@@ -40,7 +40,9 @@ COMMANDS = {
 }
 FOLDERS = {"measures": "explain"}  # commands whose folder has another name
 # packages of the extra `judge`
-JUDGING = ("argon2", "fastapi", "jinja2", "multipart", "nh3", "python_multipart", "uvicorn")
+JUDGING = (
+    "argon2", "fastapi", "jinja2", "markdown_it", "multipart", "nh3", "python_multipart", "uvicorn",
+)  # fmt: skip
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # errors that only writing raises
 COMPLETING = "_SOUNDING_COMPLETE"  # set by a shell that asks for completions
 

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ DESK = {"width": 1280, "height": 800}
 PATIENCE = 90  # seconds until something that should happen is given up; machines can be slow
 AXE = "SOUNDING_AXE"  # the file axe.min.js of the npm package axe-core
 DELAY = "SOUNDING_BROWSER_DELAY"  # milliseconds by which answers are late, or MOST:SEED to draw each anew
+BROWSER = "SOUNDING_BROWSER"  # chromium or firefox: where tests run that do not name one
 SLOWDOWN = "SOUNDING_BROWSER_SLOWDOWN"  # how many times slower than this machine the pages are to run
 
 Result = TypeVar("Result")
@@ -107,17 +109,47 @@ def _bound(port: int) -> socket.socket:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    playwright = require("playwright.sync_api")
+def playwright() -> Iterator[Any]:
+    with require("playwright.sync_api").sync_playwright() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def chromium(playwright: Any) -> Iterator[Any]:
     program = shutil.which("chromium")
     if program is None:
         lacking("no chromium on the PATH")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(
-            executable_path=program, args=["--no-sandbox"], timeout=PATIENCE * 1000
-        )
-        yield browser
-        browser.close()
+    browser = playwright.chromium.launch(
+        executable_path=program, args=["--no-sandbox"], timeout=PATIENCE * 1000
+    )
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def firefox(playwright: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    program = shutil.which("firefox-esr") or shutil.which("firefox")
+    if program is None:
+        lacking("no firefox-esr on the PATH")
+    script = tmp_path_factory.mktemp("firefox") / "firefox"
+    place = Path(__file__).with_name("firefox.py")
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} {place} {program} "$@"\n')
+    script.chmod(0o700)
+    browser = playwright.firefox.launch(
+        channel="moz-firefox", executable_path=script, timeout=PATIENCE * 1000
+    )
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def browser(request: pytest.FixtureRequest) -> Any:
+    """The browser of a test: Chromium, unless the test or the environment names another."""
+    name = getattr(request, "param", os.environ.get(BROWSER) or "chromium")
+    return request.getfixturevalue(name)
+
+
+BOTH = pytest.mark.parametrize("browser", ["chromium", "firefox"], indirect=True)
 
 
 @pytest.fixture(scope="session")
@@ -224,7 +256,7 @@ def faults(page: Any, axe: str) -> list[tuple[str, list[str]]]:
 
 
 @pytest.fixture
-def visit(chromium: Any, site: Site) -> Iterator[Visit]:
+def visit(browser: Any, site: Site) -> Iterator[Visit]:
     """A page of somebody who has signed in; what went wrong in it fails the test at the end."""
     contexts: list[Any] = []
     wrong: list[str] = []
@@ -244,7 +276,7 @@ def visit(chromium: Any, site: Site) -> Iterator[Visit]:
         expected: tuple[str, ...] = (),
         scheme: str = "light",
     ) -> Any:
-        context = chromium.new_context(viewport=size, has_touch=size is PHONE, color_scheme=scheme)
+        context = browser.new_context(viewport=size, has_touch=size is PHONE, color_scheme=scheme)
         contexts.append(context)
         # Chromium answers that it intercepts requests before a page that is open already does: a busy machine
         # let the next request through. Here a context intercepts from its first page on.

@@ -7,12 +7,13 @@ import time
 from typing import Any
 
 import pytest
-from tests.browser.conftest import PHONE, Site, Visit, arrive, becomes, new_page, settled, until
+from tests.browser.conftest import BOTH, PHONE, Site, Visit, arrive, becomes, new_page, settled, until
 from tests.browser.judging_page import OFFLINE, all_sent, heard, judgments, press, shown, use_up
 
 from sounding.judge.review import draw_audit
 
 
+@BOTH
 def test_keys_judge_and_bring_the_next_document(site: Site, visit: Visit) -> None:
     begun = time.monotonic()
     page = visit("ann", "/judge?topic=MB001")
@@ -115,6 +116,7 @@ def test_a_key_of_the_browser_judges_nothing(site: Site, visit: Visit, combinati
     assert judgments(site, 1) == [(first, 0)]
 
 
+@BOTH
 def test_undo_brings_the_document_back_and_it_can_be_judged_anew(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001")
     first = shown(page)

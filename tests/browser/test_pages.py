@@ -326,7 +326,7 @@ def test_the_live_page_tells_what_is_left_and_what_is_known_of_a_late_run(
     assert [one.strip() for one in page.locator("#coverage thead th").all_text_contents()] == [
         "Run", "Added", "Top 5", "Top 10", "Top 20", "Unjudged",
     ]  # fmt: skip
-    until(page, "document.querySelector('#matrix').textContent.includes('pairs of runs over')")
+    until(page, "document.querySelector('#matrix').textContent.includes('Pairs of runs: ')")
     cells = page.locator("#matrix tbody strong").all_text_contents()
     assert list(map(int, cells)) == [0, 0, 0, 0]  # four topics are too few for any test
     assert "6 pairs could not be tested" in page.text_content("#matrix")  # of four runs
@@ -379,13 +379,13 @@ def test_topics_are_shared_out_ordered_and_chosen(site: Site, visit: Visit) -> N
     assert site.project.engine.order("304").policy == "mtc"
 
 
-def test_somebody_is_invited_and_comes_in(site: Site, visit: Visit, chromium: Any) -> None:
+def test_somebody_is_invited_and_comes_in(site: Site, visit: Visit, browser: Any) -> None:
     page = visit("olga", "/organize/people")
     page.fill("[name=name]", "Zoë")
     arrive(page, lambda: page.click("text=Create link"))
     link = page.input_value(".link")
     assert link.startswith(f"{site.url}/welcome/")
-    context = chromium.new_context()
+    context = browser.new_context()
     guest = new_page(context)
     guest.goto(link)
     guest.fill("[name=password]", PASSWORD)

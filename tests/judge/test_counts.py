@@ -169,8 +169,7 @@ def test_a_topic_that_nobody_judges_is_named_also_without_overlap(store: Store) 
         store.save_topic(topic, title="x", status="chosen")
     store.save_topic("in-no-run", title="x", status="chosen")  # there is nothing to judge for it
     assert staffing_note(engine) == (
-        f"Too few assessors to finish topics {', '.join(f'{one} (nobody)' for one in sorted(TOPICS))}."
-        " Assign more people."
+        f"Topics {', '.join(sorted(TOPICS))} have no assessor. Assign more people."
     )
 
 
@@ -202,7 +201,7 @@ def test_pages_and_status_say_which_topics_have_too_few(project: Project) -> Non
     add_person(project, "ann", topics=("MB001", "303", "304"))
     add_person(project, "olga", "organizer")
     olga, feed = signed_in(project, "olga"), LiveFeed(project)
-    told = "Too few assessors to finish topic T/2-x (nobody). Assign more people."
+    told = "Topic T/2-x has no assessor. Assign more people."
     assert staffing_note(project.engine) == told
     assert told in olga.get("/organize/topics").text
     assert feed.current()["staffing"] == olga.get("/api/live").json()["staffing"] == told
@@ -212,12 +211,12 @@ def test_pages_and_status_say_which_topics_have_too_few(project: Project) -> Non
     feed = LiveFeed(project)  # the other one follows within a second or so
     assert feed.current()["staffing"] == ""
     project.store.set_active(1, False)  # which is no event of the log
-    assert "MB001 (nobody)" in feed.current()["staffing"]
-    assert "Too few" in olga.get("/organize/topics").text
+    assert "MB001" in feed.current()["staffing"]
+    assert "no assessor" in olga.get("/organize/topics").text
 
 
 def test_a_long_list_of_topics_is_cut(store: Store) -> None:
     engine = begin(store, runs={"one": {f"{number:02}": {"a": 1.0} for number in range(12)}})
     for number in range(12):
         store.save_topic(f"{number:02}", title="x", status="chosen")
-    assert "08 (nobody), 09 (nobody) and 2 more. Assign" in staffing_note(engine)
+    assert "08, 09 and 2 more have no assessor. Assign" in staffing_note(engine)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from html import escape, unescape
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.judge.web import Browser, add_person, signed_in
 
-from sounding.judge.layout import is_preformatted, lay_out, reflow
+from sounding.judge.layout import is_preformatted, lay_out, lay_out_markdown, reflow
 from sounding.judge.project import Project
 from sounding.judge.texts import MOST_CHARACTERS, end_of_part, plain, render_part, render_text
 
@@ -144,3 +145,59 @@ def test_more_of_a_document_is_asked_for_on_the_page(project: Project) -> None:
     assert ann.get("/api/text", params=asked | {"topic": "303"}).status_code == 404
     assert ann.get("/api/text", params=asked | {"doc": "nothing"}).status_code == 404
     assert Browser(project).get("/api/text", params=asked).status_code == 401
+
+
+def test_instructions_are_markdown_with_the_lines_that_people_typed() -> None:
+    found = lay_out_markdown(
+        "# Judge\nfirst\nsecond\n\n- **yes**\n- [guide](https://x.example/a?b=1&c)\n\nend\n\n    not code"
+    )
+    assert '<h3 dir="auto">Judge</h3>' in found  # below the headings of the page
+    assert "first<br>\nsecond" in found
+    assert '<li dir="auto"><strong>yes</strong></li>' in found
+    assert 'href="https://x.example/a?b=1&amp;c"' in found
+    assert 'rel="noopener noreferrer nofollow"' in found
+    assert "<code>" not in found
+    assert lay_out_markdown("عربي\n\nlatin").count('dir="auto"') == 2
+    assert "<table>" in lay_out_markdown("|a|b|\n|-|-|\n|1|2|")
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "text <b onclick=alert(1)>b</b>",
+        "[x](javascript:alert(1))",
+        "[x](JaVaScRiPt&#58;alert(1))",
+        "[x](data:text/html;base64,PHNjcmlwdD4=)",
+        "[x](vbscript:x) <javascript:alert(1)>",
+        "![x](https://evil.example/x.png)",
+        "[x]: javascript:alert(1)\n[x]",
+        '[x](https://a.example "" onmouseover="alert(1)")',
+        "`<script>`\n```\n<script>\n```\n<!-- -->\n<style>*{}</style>",
+        "<a href=//evil.example style=position:fixed>x</a>",
+    ],
+)
+def test_hostile_markdown_is_text(hostile: str) -> None:
+    found = lay_out_markdown(hostile)
+    tags = re.findall(r"<([a-z0-9]+)([^<>]*)>", found)
+    for tag, attributes in tags:
+        assert tag in {"p", "a", "code", "pre", "br"}, found
+        for name, value in re.findall(r'([\w-]+)="([^"]*)"', attributes):
+            assert name in {"dir", "href", "title", "rel", "target"}, found
+            assert name != "href" or value.startswith("https://"), found
+        assert not re.search(r"\son\w+=", re.sub(r'"[^"]*"', '""', attributes)), found
+
+
+def test_markdown_that_nests_or_repeats_without_end_takes_no_time() -> None:
+    begun = time.perf_counter()
+    for bad in (
+        "[" * 5000,
+        "> " * 5000,
+        "*a **b " * 2000,
+        "- " * 5000,
+        "|a" * 3000 + "\n" + "|-" * 3000,
+        "[a](" * 3000,
+    ):
+        lay_out_markdown(bad)
+    assert time.perf_counter() - begun < 5

@@ -198,6 +198,7 @@ def settings_form(project: Project, **changes: str) -> dict[str, str]:
     fields = {
         "title": present.title, "measure": present.measure, "level": str(present.level),
         "overlap": str(present.overlap), "feed": present.feed, "lease": f"{present.lease_seconds / 60:.0f}",
+        "language": present.language,
     }  # fmt: skip
     return fields | changes
 
@@ -346,7 +347,7 @@ def test_instructions_are_in_view_of_assessors(olga: Browser, project: Project) 
     olga.post("/organize/instructions", instructions="Read to the end.\r\nThen judge.")
     ann = signed_in(project, "ann")
     for path in ("/", "/judge?topic=MB001"):
-        assert "Read to the end.\nThen judge." in ann.get(path).text
+        assert "Read to the end.<br>\nThen judge." in ann.get(path).text
 
 
 def test_a_chosen_topic_that_no_run_has_is_named_on_the_page(olga: Browser, project: Project) -> None:

@@ -20,15 +20,16 @@ from sounding.judge import messages, web
 from sounding.judge.auth import RefusedError, too_soon
 from sounding.judge.export_kinds import EXPORT_KINDS, JSON_LINES, TEXT
 from sounding.judge.exports import EXPORTS
+from sounding.judge.language import gettext, marked, ngettext
 from sounding.judge.merge_sort import pair_for, sides_of
 from sounding.judge.organizing import guide_of
 from sounding.judge.project import digest_of
-from sounding.judge.records import AssessorProgress, Receipt, Seen, StandingJudgment, Topic, User
+from sounding.judge.records import Ahead, AssessorProgress, Receipt, Seen, StandingJudgment, Topic, User
 from sounding.judge.store import Store
 from sounding.judge.texts import render_document, render_part, split_title
 
-NO_DOCUMENT = "the collection does not contain this document; go back and choose another"
-GONE = "this is not one of your topics; an organizer may have dropped it or assigned it to others"
+NO_DOCUMENT = marked("the collection does not contain this document; go back and choose another")
+GONE = marked("this is not one of your topics; an organizer may have dropped it or assigned it to others")
 
 
 def own_topic(store: Store, who: User, topic: str) -> Topic:
@@ -69,7 +70,7 @@ def written_topic(store: Store, who: User, topic: str) -> Topic:
     """Return a topic that an assessor wrote."""
     found = _begun(store, who, topic)
     if found is None:
-        raise RefusedError(404, "this is not one of the topics that you wrote; see New topics")
+        raise RefusedError(404, marked("this is not one of the topics that you wrote; see New topics"))
     return found
 
 
@@ -81,7 +82,7 @@ STREAM_SECONDS = 1.0  # between two checks of the log
 BEAT_SECONDS = 15.0  # between two heartbeats, each of which checks that the session is valid
 MOST_FOUND = 50  # hits per page
 MOST_PLACES = 1_000_000  # highest rank of a hit
-NO_MORE = messages.Coming(left=0, batch_left=0, batch_size=0, words="no longer among your topics")
+NO_MORE = marked("no longer among your topics")
 
 
 def _content(*kinds: str) -> dict[int | str, dict[str, Any]]:
@@ -168,15 +169,34 @@ def coming(here: web.Context, who: User, topic: Topic) -> messages.Coming:
     """Return how many documents an assessor still has to judge for a topic."""
     ahead = here.project.engine.ahead(who.pseudonym, topic.id)
     if topic.candidate:
-        words = "not open for judging yet"
+        words = gettext("not open for judging yet")
     elif ahead.left == 0:
-        words = "nothing left for you"
+        words = gettext("nothing left for you")
     else:
-        batch = f"{ahead.batch_left} of {ahead.batch_size} left in this batch" if ahead.batch_size else ""
-        most = "at most " if here.project.settings.of_pairs else ""
-        after = "more follow as needed" if ahead.left is None else f"{most}{ahead.left:,} left"
-        words = f"{batch}, {after}{' in all' * (ahead.left is not None)}" if batch else after
+        words = _left_words(ahead, at_most=here.project.settings.of_pairs)
     return messages.Coming(**asdict(ahead), words=words)
+
+
+def no_more() -> messages.Coming:
+    """Return what an assessor still has to judge for a topic of somebody else."""
+    return messages.Coming(left=0, batch_left=0, batch_size=0, words=gettext(NO_MORE))
+
+
+def _left_words(ahead: Ahead, *, at_most: bool) -> str:
+    if not ahead.batch_size:
+        if ahead.left is None:
+            return gettext("more follow as needed")
+        if at_most:
+            return ngettext("at most {n} left", "at most {n} left", ahead.left)
+        return ngettext("{n} left", "{n} left", ahead.left)
+    batch = {"left": ahead.batch_left, "size": ahead.batch_size}
+    if ahead.left is None:
+        return gettext("{left} of {size} left in this batch, more follow as needed", **batch)
+    if at_most:
+        return gettext(
+            "{left} of {size} left in this batch, at most {all} left in all", **batch, all=ahead.left
+        )
+    return gettext("{left} of {size} left in this batch, {all} left in all", **batch, all=ahead.left)
 
 
 @judging.get("/next")
@@ -273,7 +293,9 @@ def checked_grade(here: web.Context, given: messages.Grading) -> float | None:
     """Return a grade; refuse one that is not on the scale, or for a document without a text."""
     sides = sides_of(given.doc) if here.project.settings.of_pairs else None
     if given.grade is not None and None in map(here.project.corpus.document, sides or [given.doc]):
-        raise RefusedError(400, "the corpus has no text for this document; mark it as impossible to judge")
+        raise RefusedError(
+            400, marked("the corpus has no text for this document; mark it as impossible to judge")
+        )
     try:
         here.project.settings.check_grade(given.grade)
     except DataError as error:
@@ -353,7 +375,7 @@ def searched(here: web.Context, who: User, topic: str, query: str, first: int = 
     """Search the corpus, and log the query with the number of hits."""
     wait = here.searches.wait(who.id)
     if wait:
-        raise too_soon("too many searches", wait)
+        raise too_soon(gettext("too many searches"), wait)
     results = here.project.corpus.search(query, MOST_FOUND, first)
     here.project.store.log_search(
         who.pseudonym, topic, query, len(results.hits), first=first, total=results.total
@@ -451,7 +473,7 @@ def _recorded(
         topic.id
     ):  # one transaction, so that `coming` does not wait for others a second time
         receipt, leases = engine.and_next(doing, who.pseudonym, topic.id, count)
-        still = NO_MORE if own is None else coming(here, who, topic)
+        still = no_more() if own is None else coming(here, who, topic)
     judged = store.judged_by(who.pseudonym, topic.id)
     documents = at_hand(here, topic, (lease.doc for lease in leases), given.have, still, judged)
     return recorded(here, documents, receipt)

@@ -26,11 +26,12 @@ from sounding.judge import api, assessor_pages, organizer_api, organizer_pages, 
 from sounding.judge.auth import Door, RefusedError
 from sounding.judge.connections import available_connections, limited
 from sounding.judge.database import StoreError
+from sounding.judge.language import FOLDER, gettext, marked
 from sounding.judge.live import LiveFeed, Prospects, Refits, Task
 from sounding.judge.project import Project
 from sounding.judge.records import ConflictError, DamagedError, UnseenError
 from sounding.judge.serving import address_of, answering, remember_address, written_log
-from sounding.judge.web import FOLDER, HEADERS, NOTHING_HERE, Context, Shell, is_organizer, refusal
+from sounding.judge.web import HEADERS, NOTHING_HERE, Context, Shell, is_organizer, refusal
 
 log = logging.getLogger("sounding.judge")
 
@@ -41,9 +42,9 @@ ROUTERS = (
 
 WRITE_BACK_SECONDS = 1.0  # frequent write-backs are small, so judgments wait less for the disk
 
-NOT_NOW = "the server cannot read or store anything right now; try again later"
-OWN_FAULT = "the server failed and recorded nothing; see its log for the reason"
-FAULT = "the server failed and recorded nothing; try again later, and tell an organizer"
+NOT_NOW = marked("the server cannot read or store anything right now; try again later")
+OWN_FAULT = marked("the server failed and recorded nothing; see its log for the reason")
+FAULT = marked("the server failed and recorded nothing; try again later, and tell an organizer")
 
 
 def create_app(project: Project) -> FastAPI:
@@ -83,7 +84,7 @@ def _refused(request: Request, error: Exception) -> Response:
     elif isinstance(error, StoreError):
         log.error("%s", error)
         reason = f". Reason: {error}" if is_organizer(request) else ""
-        return refusal(request, 503, f"{NOT_NOW}{reason}")
+        return refusal(request, 503, f"{gettext(NOT_NOW)}{reason}")
     elif is_organizer(request):
         status = 500 if isinstance(error, DamagedError) else 400
     else:
@@ -111,7 +112,10 @@ def _malformed(request: Request, error: Exception) -> Response:
 
 def _not_there(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this kind alone
-    known = {404: NOTHING_HERE, 405: "this address does not take such requests; go back and reload the page"}
+    known = {
+        404: NOTHING_HERE,
+        405: marked("this address does not take such requests; go back and reload the page"),
+    }
     message = known.get(error.status_code, str(error.detail))
     return refusal(request, error.status_code, message, error.headers)
 

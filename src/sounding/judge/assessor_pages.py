@@ -10,10 +10,10 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
 from markupsafe import Markup
 
-from sounding.core.text import plural
 from sounding.judge import api, web
 from sounding.judge.auth import RefusedError
 from sounding.judge.ids import MOST_DOC, MOST_TOPIC
+from sounding.judge.language import gettext, marked, ngettext
 from sounding.judge.messages import SearchResults
 from sounding.judge.organizing import guide_of, instructions_of
 from sounding.judge.records import ConflictError, Topic, User, is_relevant
@@ -60,7 +60,7 @@ def judge_page(
     store, name = here.project.store, quote(topic, safe="")
     results = f"/develop/topic?id={name}&query={quote(query, safe='')}&first={first}"
     back = results if query else f"/history?topic={name}"
-    back_words = "back" if doc else "my judgments"
+    back_words = gettext("back") if doc else gettext("my judgments")
     return judging_page(
         request, here, asked, doc=doc, query=query, judged=store.judged_by(who.pseudonym, topic),
         coming=api.coming(here, who, asked), back=back, back_words=back_words, after="/", audit=None,
@@ -102,7 +102,7 @@ def begin_topic(here: web.Here, who: web.Assessor, given: web.Given) -> Response
 def _title(given: web.FormFields) -> str:
     title = given.text("title", most=500).strip()
     if not title:
-        raise RefusedError(400, "the topic has no title; type one")
+        raise RefusedError(400, marked("the topic has no title; type one"))
     return title
 
 
@@ -183,12 +183,20 @@ def _topic_page(
 def advice(estimate: int | None, found: int = 0) -> str:
     """Return advice on the estimated number of relevant documents, given how many were found so far."""
     if estimate is None or estimate < found:
-        least = f"You have already found {plural(found, 'relevant document')}. Estimate at least that many."
+        least = ngettext(
+            "You have already found {n} relevant document. Estimate at least that many.",
+            "You have already found {n} relevant documents. Estimate at least that many.",
+            found,
+        )
         return least if found else ""
     if estimate < FEW:
-        return (
-            f"Probably too hard: a topic with fewer than {FEW} relevant documents hardly separates systems."
+        return gettext(
+            "Probably too hard: a topic with fewer than {few} relevant documents hardly separates systems.",
+            few=FEW,
         )
     if estimate > MANY:
-        return f"Probably too easy: nearly every system finds some of more than {MANY} relevant documents."
-    return "Good: neither too easy nor too hard."
+        return gettext(
+            "Probably too easy: nearly every system finds some of more than {many} relevant documents.",
+            many=MANY,
+        )
+    return gettext("Good: neither too easy nor too hard.")

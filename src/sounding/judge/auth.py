@@ -31,7 +31,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from fastapi.concurrency import run_in_threadpool
 
 from sounding.core.errors import SoundingError
-from sounding.core.text import plural
+from sounding.judge.language import gettext, marked, ngettext
 from sounding.judge.project import digest_of
 from sounding.judge.records import Role, User
 from sounding.judge.serving import ip_of, log_failure
@@ -122,7 +122,7 @@ class _Job:
 
     def refuse(self) -> None:
         if self.future.set_running_or_notify_cancel():
-            self.future.set_exception(BusyError("too many people are signing in right now"))
+            self.future.set_exception(BusyError(marked("too many people are signing in right now")))
 
 
 class HashingPool:
@@ -206,6 +206,12 @@ def _step_back() -> None:
             os.setpriority(os.PRIO_PROCESS, number, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)
 
 
+ONLY: dict[Role, str] = {
+    "assessor": marked("only assessors can open this page; you are signed in as an organizer"),
+    "organizer": marked("only organizers can open this page; you are signed in as an assessor"),
+}
+
+
 class RefusedError(SoundingError):
     """Raised for a request that is refused with an HTTP status."""
 
@@ -240,14 +246,16 @@ class Visitor:
     def signed_in(self) -> User:
         """Return the user; refuse a guest."""
         if self.user is None:
-            raise RefusedError(401, "you are not signed in, or your session has expired; sign in to continue")
+            raise RefusedError(
+                401, marked("you are not signed in, or your session has expired; sign in to continue")
+            )
         return self.user
 
     def having(self, role: Role) -> User:
         """Return the user; refuse another role."""
         user = self.signed_in()
         if user.role != role:
-            raise RefusedError(403, f"only {role}s can open this page; you are signed in as an {user.role}")
+            raise RefusedError(403, ONLY[role])
         return user
 
 
@@ -264,17 +272,19 @@ def visitor_of(store: Store, session: str | None, guest: str | None) -> Visitor:
 
 def too_soon(why: str, wait: float, *, status: int = 429) -> RefusedError:
     """Return the refusal of a request that may be repeated after some seconds."""
-    return RefusedError(status, f"{why}; try again in {plural(math.ceil(wait), 'second')}", wait)
+    again = ngettext("try again in {n} second", "try again in {n} seconds", math.ceil(wait))
+    return RefusedError(status, f"{why}; {again}", wait)
 
 
 def possible_password(password: str) -> str:
     """Return a password unchanged; refuse one that is too short or too long."""
     if not LEAST_PASSWORD <= len(password) <= MOST_PASSWORD:
-        raise RefusedError(
-            400,
-            f"the password has {plural(len(password), 'character')};"
-            f" choose one with {LEAST_PASSWORD} to {MOST_PASSWORD}",
-        )
+        message = ngettext(
+            "the password has {n} character; choose one with {least} to {most}",
+            "the password has {n} characters; choose one with {least} to {most}",
+            len(password), least=LEAST_PASSWORD, most=MOST_PASSWORD,
+        )  # fmt: skip
+        raise RefusedError(400, message)
     return password
 
 
@@ -347,9 +357,11 @@ class Door:
         right = await self._check(who, kept, password, delay, count, known=nonce is not None)
         if not right or user is None:
             log_failure(user, address)
-            raise RefusedError(401, "wrong name or password; try again, or ask an organizer for a new link")
+            raise RefusedError(
+                401, marked("wrong name or password; try again, or ask an organizer for a new link")
+            )
         if not user.active:
-            raise RefusedError(403, "this account is closed; ask an organizer to open it")
+            raise RefusedError(403, marked("this account is closed; ask an organizer to open it"))
         for limit in (self._by_both, self._by_both_if_attacked):
             limit.forgive((folded, nonce) if nonce is not None else both)
         return user, await run_in_threadpool(begin_session, self._store, user, address, browser)
@@ -360,7 +372,7 @@ class Door:
         delay, count = partial(self._by_both.delay, key), partial(self._by_both.wait, key)
         if not await self._check(user.id, user.password_hash, password, delay, count, known=True):
             log_failure(user, address)
-            raise RefusedError(400, "the current password is wrong; type it again")
+            raise RefusedError(400, marked("the current password is wrong; type it again"))
         self._by_both.forgive(key)
 
     async def hash(self, user: User, password: str) -> str:
@@ -396,13 +408,13 @@ class Door:
         try:
             return await self._pool.run(who, work, known=known)
         except BusyError as error:
-            raise too_soon(str(error), BUSY_SECONDS, status=503) from error
+            raise too_soon(gettext(str(error)), BUSY_SECONDS, status=503) from error
 
 
 def refuse_until(wait: float) -> None:
     """Refuse an attempt that comes too soon."""
     if wait > 0:
-        raise too_soon("too many failed attempts to sign in", wait)
+        raise too_soon(gettext("too many failed attempts to sign in"), wait)
 
 
 def network_of(address: str) -> str:

@@ -229,6 +229,11 @@ class SettingsOptions(TableOptions):
         metavar="MINUTES",
         help="Release the document of an idle assessor after this many minutes.",
     )
+    language: str | None = declare.text(
+        "Show the pages in this language, such as de, unless a person chooses another; browser means what"
+        " each browser asks for.",
+        metavar="LANGUAGE",
+    )
     instructions: TextIO | None = declare.option(
         type=click.File(encoding="utf-8"),
         metavar="FILE",

@@ -617,7 +617,7 @@ def order(options: command.OrderOptions) -> None:
 def settings(options: command.SettingsOptions) -> None:
     """Change settings if some are given; then list them."""
     text = None if options.instructions is None else _read(options.instructions)
-    names = ("title", "overlap", "feed", "level", "measure", "lease")
+    names = ("title", "overlap", "feed", "level", "measure", "lease", "language")
     changes = {name: value for name in names if (value := getattr(options, name)) is not None}
     for name in ("title", "measure"):
         if not changes.get(name, name).strip():

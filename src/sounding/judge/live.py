@@ -36,7 +36,7 @@ LOOKING = 5.0  # seconds after the last request before the live page counts as u
 PROSPECTS_REST = 10.0  # like REST, for prospects
 CHEAP = 2.0  # seconds; a fit that takes no longer is repeated in every pause
 GRADING = ("judge", "withdraw", "adjudicate")  # events that change which documents are judged
-IDLE_SETTINGS = {"title", "lease_seconds", CORPUS}  # settings that do not affect the ranking
+IDLE_SETTINGS = {"title", "lease_seconds", "language", CORPUS}  # settings that do not affect the ranking
 NOTHING_LEFT = (
     "All documents that the orders of the topics select are judged, so there is no forecast. To gain more"
     " confidence, change the order or add a run."

@@ -450,6 +450,7 @@ class ProjectSettings(Message):
     level: float = Field(description="lowest relevant grade")
     measure: str = Field(description="measure used to rank the runs")
     lease: float = Field(description="minutes before an idle assessor's document is released")
+    language: str = Field(description="language of the pages unless a person chooses another, such as de")
 
 
 class SettingsChange(Message):
@@ -461,6 +462,7 @@ class SettingsChange(Message):
     level: float | None = Field(None, allow_inf_nan=False)
     measure: str | None = Field(None, min_length=1, max_length=100)
     lease: float | None = Field(None, gt=0, le=MOST_LEASE)
+    language: str | None = Field(None, min_length=1, max_length=20, pattern=NO_ZERO)
 
 
 class Settlement(Message):

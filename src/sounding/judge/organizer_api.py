@@ -20,6 +20,7 @@ from sounding.judge.api import (
     with_comment,
 )
 from sounding.judge.auth import RefusedError
+from sounding.judge.language import gettext, marked
 from sounding.judge.records import MOST_EVENTS, Receipt, Topic, User
 from sounding.judge.review import (
     DifferingDocument,
@@ -97,7 +98,7 @@ def change_settings(given: messages.SettingsChange, here: Here, who: Organizer) 
 def _shown(settings: Settings) -> messages.ProjectSettings:
     return messages.ProjectSettings(
         title=settings.title, overlap=settings.overlap, feed=settings.feed, level=settings.level,
-        measure=settings.measure, lease=settings.lease_seconds / 60,
+        measure=settings.measure, lease=settings.lease_seconds / 60, language=settings.language,
     )  # fmt: skip
 
 
@@ -138,7 +139,7 @@ def draw(given: messages.AuditDraw, here: Here, expert: Organizer) -> messages.A
     """Draw a random sample of a person's judgments. Drawing the same sample again returns the same audit."""
     number = drawn(here, expert, given.assessor, given.size)
     if number is None:
-        raise RefusedError(400, "nothing to draw: this person has no judgments for topics in use")
+        raise RefusedError(400, marked("nothing to draw: this person has no judgments for topics in use"))
     audit = audited(here, expert, number)
     return messages.AuditDrawn(audit=number, topics=audit.topics, size=len(audit.drawn), of=audit.of)
 
@@ -207,7 +208,7 @@ def drawn(here: Context, expert: User, assessor: str, size: int) -> int | None:
     project = here.project
     judge = organizing.judge_of(project.store, assessor)
     if judge == expert.pseudonym:
-        raise RefusedError(400, "you cannot audit your own judgments; choose another person")
+        raise RefusedError(400, marked("you cannot audit your own judgments; choose another person"))
     number = draw_audit(project.store, expert.pseudonym, judge, size, project.settings.seed)
     project.engine.catch_up()
     return number
@@ -217,7 +218,7 @@ def audited(here: Context, expert: User, number: int) -> JudgmentAudit:
     """Return an audit that the expert has drawn; refuse an unknown number."""
     found = audit_of(here.project.store, expert.pseudonym, number)
     if found is None:
-        raise RefusedError(404, "you have no audit with this number; draw one on the page Audit")
+        raise RefusedError(404, marked("you have no audit with this number; draw one on the page Audit"))
     return found
 
 
@@ -225,14 +226,17 @@ def coming(audit: JudgmentAudit, topic: str) -> messages.Coming:
     """Return how much the expert still has to grade."""
     left, total = len(audit.open(topic)), len(audit.open())
     here, all_of_it = len(audit.about(topic)), len(audit.sample)
-    words = f"{left:,} of {here:,} left in this topic, {total:,} of {all_of_it:,} in all"
+    words = gettext(
+        "{left} of {here} left in this topic, {total} of {all} in all",
+        left=left, here=here, total=total, all=all_of_it,
+    )  # fmt: skip
     return messages.Coming(left=left, batch_left=0, batch_size=0, elsewhere=total - left, words=words)
 
 
 def _topic(here: Context, audit: JudgmentAudit, topic: str) -> Topic:
     found = here.project.store.topic(topic)
     if found is None or topic not in audit.topics:
-        raise RefusedError(404, "the sample has no document of this topic; reload the page")
+        raise RefusedError(404, marked("the sample has no document of this topic; reload the page"))
     return found
 
 

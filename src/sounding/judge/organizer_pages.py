@@ -20,6 +20,7 @@ from sounding.judge.auth import RefusedError
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import left_out, omission_note, omitted_from_qrels, omitted_from_samples
 from sounding.judge.ids import MOST_DOC, MOST_RUN_NAME, MOST_TOPIC
+from sounding.judge.language import gettext, marked
 from sounding.judge.messages import MOST_BATCH, MOST_INSTRUCTIONS, MOST_SAMPLED
 from sounding.judge.organizer_api import audited, coming, drawn
 from sounding.judge.people import MOST_NAME
@@ -46,6 +47,7 @@ from sounding.selection.strategies import STRATEGIES
 MOST_SHOWN = 100  # differences on one page
 TOPICS_SHOWN = 50  # on one page
 MOST_TEXT = 4000  # characters of a document shown next to its grades
+MTC_TITLE = marked("minimal test collection: the documents that say most about the ranking of the runs")
 CANNOT = "cannot"  # the form value for a document that cannot be judged
 FEEDS = {
     "first": "first: the earliest grade",
@@ -106,7 +108,7 @@ def topics_page(
         overlap=project.settings.overlap, general=project.engine.general_order(),
         notes=organizing.notes_of(project.engine), change=change,
         changed_topics=0 if change is None else changed_topics(project, change),
-        policies={MTC: "minimal test collection: the documents that say most about the ranking of the runs"}
+        policies={MTC: MTC_TITLE}
         | {name: kind.title for name, kind in STRATEGIES.items() if name != MTC},
     )  # fmt: skip
 
@@ -138,7 +140,7 @@ def _ticked(here: web.Context, given: web.FormFields) -> tuple[list[str], str]:
     else:
         topics = [name for name in given.texts("topic") if name]
         if not topics:
-            raise RefusedError(400, "no topic is ticked; go back and tick some")
+            raise RefusedError(400, marked("no topic is ticked; go back and tick some"))
     return topics, _query(wanted, first=given.whole("first", least=0, most=MOST_EVENTS) or 0)
 
 
@@ -198,7 +200,7 @@ def undo_change(here: web.Here, given: web.Given, who: web.Organizer) -> Respons
     """Undo a change of topics."""
     change = _change(given.text("changed", most=50))
     if change is None or change.until > here.project.store.last_sequence():
-        raise RefusedError(400, "there is no such change; reload the page")
+        raise RefusedError(400, marked("there is no such change; reload the page"))
     undone = undo(here.project, change, by=who.pseudonym)
     return web.went_to(f"/organize/topics?said={'partly' if undone.kept else 'undone'}")
 
@@ -241,7 +243,8 @@ def change_person(
     person = store.user(given.whole("id", least=1, most=10**9) or 0)
     if person is None or person.id == who.id:
         raise RefusedError(
-            400, "you cannot change this account: it does not exist or is yours; ask another organizer"
+            400,
+            marked("you cannot change this account: it does not exist or is yours; ask another organizer"),
         )
     if act == "link":
         return _people(request, here, _link(request, here, person), person.name)
@@ -312,7 +315,9 @@ def _grades(here: web.Context) -> list[float]:
 def _text(here: web.Context, doc: str) -> dict[str, str]:
     """Return the title and the beginning of the text of a document."""
     found = here.project.corpus.document(doc)
-    title, text = ("", "The corpus does not contain this document.") if found is None else split_title(found)
+    title, text = (
+        ("", gettext("The corpus does not contain this document.")) if found is None else split_title(found)
+    )
     return {"title": title, "text": shortened(plain(text), MOST_TEXT)}
 
 
@@ -345,7 +350,9 @@ def draw_audit(request: Request, here: web.Here, expert: web.Organizer, given: w
     number = drawn(here, expert, assessor, given.whole("size", least=1, most=MOST_SAMPLED) or SAMPLED)
     if number is None:
         name = here.project.store.names().get(assessor, assessor)
-        return _audits(request, here, expert, said=f"{name} has no judgments for topics in use yet.")
+        return _audits(
+            request, here, expert, said=gettext("{name} has no judgments for topics in use yet.", name=name)
+        )
     return web.went_to(f"/organize/audit?audit={number}")
 
 
@@ -406,7 +413,7 @@ def audit_judge_page(
     name = here.project.store.names().get(sample.assessor, sample.assessor)
     return judging_page(
         request, here, found, doc="", query="", judged=len(graded), coming=coming(sample, asked), back=back,
-        back_words="the audit", after=f"/organize/audit/judge?audit={audit}",
+        back_words=gettext("the audit"), after=f"/organize/audit/judge?audit={audit}",
         audit={"number": audit, "last": last, "name": name},
     )  # fmt: skip
 
@@ -416,7 +423,9 @@ def _grade(here: web.Context, given: web.FormFields) -> float | None:
     if grade == CANNOT:
         return None
     if grade not in [str(one.value) for one in here.project.settings.scale]:
-        raise RefusedError(400, f"grade {grade!r} is not on the scale; reload the page and choose again")
+        raise RefusedError(
+            400, gettext("grade “{grade}” is not on the scale; reload the page and choose again", grade=grade)
+        )
     return float(grade)
 
 
@@ -460,6 +469,7 @@ def set_settings(here: web.Here, given: web.Given, who: web.Organizer) -> Respon
         "level": _level(given),
         "overlap": given.whole("overlap", least=1, most=MOST_ASSESSORS),
         "lease": given.whole("lease", least=1, most=MOST_LEASE),
+        "language": given.text("language", most=20),
     }
     changed = {name: value for name, value in wanted.items() if value is not None and given.changed(name)}
     organizing.change_settings(here.project, by=who.pseudonym, **changed)
@@ -471,7 +481,7 @@ def _level(given: web.FormFields) -> float:
         return float(given.text("level", most=30))
     except ValueError:
         raise RefusedError(
-            400, "the lowest relevant grade is not a number; choose one from the list"
+            400, marked("the lowest relevant grade is not a number; choose one from the list")
         ) from None
 
 
@@ -488,4 +498,4 @@ def add_run(request: Request, here: web.Here, given: web.Given) -> Response:
             added = add_runs(here.project, [str(place)], names=[name])
         except SoundingError as error:
             raise RefusedError(400, str(error).replace(str(place), file)) from error
-    return _project(request, here, f"Run added. {'; '.join(added.remarks)}".strip())
+    return _project(request, here, f"{gettext('Run added.')} {'; '.join(added.remarks)}".strip())

@@ -14,6 +14,7 @@ from typing import Any, get_args
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.text import first_few, natural_order, plural, shorten
 from sounding.judge.engine import Engine
+from sounding.judge.language import gettext, ngettext
 from sounding.judge.progress import Counts, TopicCounts
 from sounding.judge.project import Project
 from sounding.judge.records import Role, Topic, TopicStatus, User
@@ -253,14 +254,38 @@ def staffing_note(engine: Engine) -> str:
     wanted, short = engine.settings.overlap, engine.short_of_assessors()
     if not short:
         return ""
-    people = {topic: f"{count} of {wanted}" if count else "nobody" for topic, count in short.items()}
-    people = dict(sorted(people.items(), key=lambda one: natural_order(one[0])))
-    topics = [f"{topic} ({who})" for topic, who in people.items()]
-    whose = "topic" if len(topics) == 1 else "topics"
     remedy = (
-        "Assign more people" if wanted == 1 else "Assign more people, or lower the assessors per document"
+        gettext("Assign more people.")
+        if wanted == 1
+        else gettext("Assign more people, or lower the assessors per document.")
     )
-    return f"Too few assessors to finish {whose} {first_few(topics, MOST_NAMED)}. {remedy}."
+    alone = sorted((topic for topic, count in short.items() if not count), key=natural_order)
+    others = sorted((topic for topic, count in short.items() if count), key=natural_order)
+    notes = []
+    if alone:
+        count, names = len(alone), _some(alone)
+        notes.append(
+            ngettext(
+                "Topic {topics} has no assessor.", "Topics {topics} have no assessor.", count, topics=names
+            )
+        )
+    if others:
+        having = [
+            gettext("{topic} ({count} of {wanted})", topic=one, count=short[one], wanted=wanted)
+            for one in others
+        ]
+        few = ngettext(
+            "Too few assessors to finish topic {topics}.", "Too few assessors to finish topics {topics}.",
+            len(others), topics=_some(having),
+        )  # fmt: skip
+        notes.append(few)
+    return " ".join([*notes, remedy])
+
+
+def _some(names: list[str]) -> str:
+    """Return the first names, and how many follow."""
+    first, more = ", ".join(names[:MOST_NAMED]), len(names) - MOST_NAMED
+    return first if more <= 0 else ngettext("{names} and {n} more", "{names} and {n} more", more, names=first)
 
 
 def no_runs_note(engine: Engine) -> str:
@@ -268,11 +293,11 @@ def no_runs_note(engine: Engine) -> str:
     found = engine.topics_without_runs()
     if not found:
         return ""
-    whose = "topic" if len(found) == 1 else "topics"
-    topics = first_few(found, MOST_NAMED)
-    return (
-        f"No run has documents for {whose} {topics}, so there is nothing to judge. Add a run that has some."
-    )
+    return ngettext(
+        "No run has documents for topic {topics}, so there is nothing to judge. Add a run that has some.",
+        "No run has documents for topics {topics}, so there is nothing to judge. Add a run that has some.",
+        len(found), topics=_some(found),
+    )  # fmt: skip
 
 
 def left_to_judge(project: Project, counts: Counts) -> tuple[int, int]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Set
 from itertools import chain
 
+from sounding.judge.language import marked
+
 _ROWS = (
     "abcdefghijklmnopqrstuvwxyz", "01234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm", "qwertzuiop",
     "yxcvbnm", "azertyuiop", "qsdfghjklm", "1q2w3e4r5t6y7u8i9o0p", "1qaz2wsx3edc4rfv5tgb6yhn",
@@ -34,11 +36,14 @@ def why_common(password: str, name: str = "") -> str:
     """Return why many people would guess a password; empty if they would not. `name` is the user's."""
     folded = password.casefold()
     if len(set(folded)) < FEWEST or re.fullmatch(r"(.{1,5}?)\1+", folded, re.DOTALL):
-        return "repeats a few characters"
+        return marked("this password repeats a few characters")
     if len(_without_sequences(folded)) < _RUN:
-        return "is a sequence of keys"
+        return marked("this password is a sequence of keys")
     own = {word for word in re.split(r"[\W\d_]+", name.casefold()) if len(word) > MOST_WORDS}
-    for words, why in ((own, "is the name of the user"), (own | _WORDS, "is one of the most common ones")):
+    for words, why in (
+        (own, marked("this password is the name of the user")),
+        (own | _WORDS, marked("this password is one of the most common ones")),
+    ):
         if any(_is_made_of(text, words) for text in (folded, folded.translate(_LETTERS))):
             return why
     return ""

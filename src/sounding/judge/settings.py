@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.text import plural, quote
+from sounding.judge.language import BROWSER, LANGUAGES
 from sounding.measures.forms import form_of
 from sounding.relevance.priors import DEFAULT
 from sounding.runs.retrieved import read_retrieved
@@ -167,6 +168,7 @@ class Settings:
     lease_seconds: float = 600
     measure: str = "AP"  # used to rank the runs
     prior: str = "runs"
+    language: str = BROWSER  # of the pages, unless a person chooses another
 
     def __post_init__(self) -> None:
         if self.feed not in get_args(Feed):
@@ -176,6 +178,8 @@ class Settings:
         if self.of_pairs and self.scale != parse_scale(PREFERENCE_SCALE):
             raise DataError(f"preferences have a scale of their own: {PREFERENCE_SCALE}")
         self.check_order(self.order)
+        if self.language != BROWSER and self.language not in LANGUAGES:
+            raise UnknownNameError("language", self.language, [BROWSER, *LANGUAGES])
         if self.level not in [grade.value for grade in self.scale]:
             raise DataError(f"level {self.level:g} is not on the scale; expected one of {self._grades()}")
         if self.overlap < 1 or not 1 <= self.depth <= MOST_DEPTH or self.lease_seconds <= 0:

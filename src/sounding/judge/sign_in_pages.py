@@ -11,11 +11,12 @@ from fastapi.responses import Response
 
 from sounding.judge import auth, web
 from sounding.judge.api import leave
+from sounding.judge.language import LANGUAGES, gettext, marked
 from sounding.judge.passwords import why_common
 from sounding.judge.project import digest_of
 from sounding.judge.records import User
 
-VOID = "this link was already used or has expired; ask an organizer for a new one"
+VOID = marked("this link was already used or has expired; ask an organizer for a new one")
 # The first match counts, because browsers and systems also name those that they descend from.
 _BROWSERS = {
     "Edg": "Edge", "OPR": "Opera", "SamsungBrowser": "Samsung Internet", "Firefox": "Firefox",
@@ -51,7 +52,19 @@ async def sign_in(request: Request, here: web.Here, given: web.Given) -> Respons
         return await run_in_threadpool(
             _form, request, "sign_in.html", refused, then=then, name=name, nobody=False
         )
-    return web.keep_session(request, web.went_to(then), secret, who)
+    return await run_in_threadpool(web.keep_session, request, web.went_to(then), secret, who)
+
+
+@router.post("/language")
+def set_language(here: web.Here, asking: web.Asking, request: Request, given: web.Given) -> Response:
+    """Remember the language that a person chose: in the browser, and in the account of who signed in."""
+    code = given.text("language", most=20)
+    if code and code not in LANGUAGES:
+        raise auth.RefusedError(400, marked("there is no such language; reload the page and choose again"))
+    if asking.user is not None:
+        here.project.store.set_setting(web.language_setting(asking.user), code, by=asking.user.pseudonym)
+    back = web.went_to(web.local_path(given.text("then", most=2000)))
+    return web.keep_language(request, back, code)
 
 
 def _form(
@@ -60,7 +73,7 @@ def _form(
     """Show a form; after a refusal, show it again with the reason."""
     if refused is None:
         return web.page(request, template, wrong="", **values)
-    answer = web.page(request, template, status=refused.status, wrong=str(refused), **values)
+    answer = web.page(request, template, status=refused.status, wrong=gettext(str(refused)), **values)
     answer.headers.update(refused.headers)
     return answer
 
@@ -94,7 +107,7 @@ async def _signed_in(request: Request, here: web.Here, who: User, path: str) -> 
     secret = await run_in_threadpool(
         auth.begin_session, here.project.store, who, web.address_of(request), browser
     )
-    return web.keep_session(request, web.went_to(path), secret, who)
+    return await run_in_threadpool(web.keep_session, request, web.went_to(path), secret, who)
 
 
 def _welcomed(request: Request, here: web.Here, secret: str) -> tuple[str, User]:
@@ -102,7 +115,7 @@ def _welcomed(request: Request, here: web.Here, secret: str) -> tuple[str, User]
     address = web.address_of(request)
     wait = here.links.wait(address)
     if wait:
-        raise auth.too_soon("too many invalid links", wait)
+        raise auth.too_soon(gettext("too many invalid links"), wait)
     found = here.project.store.token(digest_of(secret))
     if found is None or not found[1].active:
         raise auth.RefusedError(404, VOID)
@@ -113,10 +126,11 @@ def _welcomed(request: Request, here: web.Here, secret: str) -> tuple[str, User]
 def _new_password(given: web.FormFields, who: User) -> str:
     password = given.text("password", most=1000)
     if password != given.text("again", most=1000):
-        raise auth.RefusedError(400, "the two passwords differ; type them again")
+        raise auth.RefusedError(400, marked("the two passwords differ; type them again"))
     auth.possible_password(password)
     if why := why_common(password, who.name):
-        raise auth.RefusedError(400, f"this password {why}; choose another, such as four unrelated words")
+        another = gettext("choose another, such as four unrelated words")
+        raise auth.RefusedError(400, f"{gettext(why)}; {another}")
     return password
 
 
@@ -141,7 +155,9 @@ def browser_of(note: str) -> str:
     said, _, address = note.rpartition(" from ")
     browser = next((name for mark, name in _BROWSERS.items() if f"{mark}/" in said), None)
     system = next((name for mark, name in _SYSTEMS.items() if mark in said), None)
-    return note if browser is None or system is None else f"{browser} on {system} from {address}"
+    if browser is None or system is None:
+        return note
+    return gettext("{browser} on {system} from {address}", browser=browser, system=system, address=address)
 
 
 @own.post("/account/password")
@@ -166,7 +182,9 @@ def end_one(here: web.Here, who: web.SignedIn, given: web.Given) -> Response:
     """Sign out one of one's own browsers."""
     digest = given.text("which", most=200)
     if digest not in [one.digest for one in here.project.store.sign_ins(who.id)]:
-        raise auth.RefusedError(404, "this session has already ended or is not yours; reload the page")
+        raise auth.RefusedError(
+            404, marked("this session has already ended or is not yours; reload the page")
+        )
     here.project.store.end_sign_in(digest)
     return web.went_to("/account?said=ended")
 

@@ -238,11 +238,12 @@ def settings_table(project: Project, *, brief: bool) -> Table:
     now, text = project.settings, instructions_of(project)
     rows: dict[str, str] = {
         "title": now.title, "overlap": str(now.overlap), "feed": now.feed, "level": f"{now.level:g}",
-        "measure": now.measure, "lease": f"{now.lease_seconds / 60:g}",
+        "measure": now.measure, "lease": f"{now.lease_seconds / 60:g}", "language": now.language,
         "instructions": shortened(" ".join(text.split()), LINE) if brief else text,
     }  # fmt: skip
     notes = [
-        "overlap: assessors per document; feed: which grade counts if they differ; lease: in minutes",
+        "overlap: assessors per document; feed: which grade counts if they differ; lease: in minutes;"
+        " language: of the pages, unless a person chooses another",
         "" if text else "no instructions yet; add them with --instructions FILE",
     ]
     return Table(

@@ -19,6 +19,7 @@ from sounding.data.corpus import IDS, TITLES, Document, Element, element, has_do
 from sounding.data.finding import find_files_below
 from sounding.data.sources import Content, unpacker
 from sounding.judge.ids import wrong_doc
+from sounding.judge.language import gettext
 from sounding.judge.layout import lay_out
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # inside of [...]
@@ -160,7 +161,9 @@ def render_document(document: Document, query: str) -> tuple[str, str]:
     title, text = split_title(document)
     body = render_text(text, query, title)
     if not _TAG.sub("", body).strip():
-        missing = "This document has only a title." if title else "This document has no text."
+        missing = (
+            gettext("This document has only a title.") if title else gettext("This document has no text.")
+        )
         body = f'<p class="faint">{missing}</p>'
     return highlight(title, query), body
 
@@ -185,9 +188,10 @@ def render_part(text: str, query: str, first: int, title: str = "") -> str:
     else:
         body = _cleaned(part, words, title if first == 0 else "")
     if end < len(text):
+        shown = gettext("{end} of {all} characters", end=end, all=len(text))
         body += (
-            f'<p class="cut"><button type="button" data-more="{end}">Show more</button>'
-            f' <span class="faint">{end:,} of {len(text):,} characters</span></p>'
+            f'<p class="cut"><button type="button" data-more="{end}">{escape(gettext("Show more"))}</button>'
+            f' <span class="faint">{escape(shown)}</span></p>'
         )
     return body
 

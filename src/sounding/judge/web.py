@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from starlette.datastructures import FormData, Headers, MutableHeaders, UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sounding.core.text import percent, plural
+from sounding.judge import language
 from sounding.judge.auth import (
     DEVICE_SECONDS,
     SIGN_IN_SECONDS,
@@ -37,36 +34,40 @@ from sounding.judge.auth import (
 )
 from sounding.judge.connections import body_deadline
 from sounding.judge.database import StoreError
+from sounding.judge.language import gettext, marked
 from sounding.judge.live import LiveFeed
 from sounding.judge.project import Project, digest_of
 from sounding.judge.records import Event, User
 from sounding.judge.serving import cookie_of, guest_cookie_of, log_access
+from sounding.judge.templates import TEMPLATES, for_scripts
 
-FOLDER = Path(__file__).parent
 TOKEN = "X-Page-Token"  # noqa: S105 - the name of a header
 MOST_BYTES = 1_000_000  # of a request
 MOST_UPLOAD = 100_000_000  # of one that brings a run
 UPLOADS = "/organize/runs"
 MOST_REMEMBERED = 1000  # sign-ins of organizers
 SAID = {
-    "saved": "Saved.",
-    "same": "Nothing changed: the topics were like this already.",
-    "undone": "Undone.",
-    "partly": "Undone, except for topics that were changed again since.",
-    "held": "Erased. Another program is reading the database; one file keeps the name until it finishes.",
-    "begun": "Topic created.",
-    "password": "Password changed.",
-    "ended": "That browser is signed out.",
+    "saved": marked("Saved."),
+    "same": marked("Nothing changed: the topics were like this already."),
+    "undone": marked("Undone."),
+    "partly": marked("Undone, except for topics that were changed again since."),
+    "held": marked(
+        "Erased. Another program is reading the database; one file keeps the name until it finishes."
+    ),
+    "begun": marked("Topic created."),
+    "password": marked("Password changed."),
+    "ended": marked("That browser is signed out."),
 }  # confirmations that pages show after a form
 HEADINGS = {
-    400: "Request refused", 403: "No access", 404: "Page not found", 405: "Page not found",
-    408: "Connection too slow", 409: "Conflict", 413: "Too large", 422: "Invalid request",
-    429: "Too many requests", 500: "Server error", 503: "Temporarily unavailable",
+    400: marked("Request refused"), 403: marked("No access"), 404: marked("Page not found"),
+    405: marked("Page not found"), 408: marked("Connection too slow"), 409: marked("Conflict"),
+    413: marked("Too large"), 422: marked("Invalid request"), 429: marked("Too many requests"),
+    500: marked("Server error"), 503: marked("Temporarily unavailable"),
 }  # fmt: skip  # the text below the heading is that of the API
 PASSING = (429, 500, 503)  # statuses after which the page offers to try again
-TOO_SLOW = "the request took too long to arrive; send it again over a faster connection"
+TOO_SLOW = marked("the request took too long to arrive; send it again over a faster connection")
 ENDING = {"Connection": "close"}  # the rest of a refused request is not read
-NOTHING_HERE = "there is no page at this address; go back or start from the home page"
+NOTHING_HERE = marked("there is no page at this address; go back or start from the home page")
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -118,6 +119,11 @@ class Context:
     def device_cookie(self) -> str:
         """Return the name of the cookie that marks a browser which has signed in before."""
         return f"{self.cookie}_device"
+
+    @property
+    def language_cookie(self) -> str:
+        """Return the name of the cookie with the language that a person chose."""
+        return f"{self.cookie}_language"
 
     @cached_property
     def _first(self) -> Event:
@@ -198,7 +204,7 @@ async def _check_token(request: Request, asking: Visitor) -> None:
     if given is None and _is_form(request.headers):
         given = FormFields(await _form(request)).text("token", most=200)
     if request.headers.get("sec-fetch-site") == "cross-site" or not asking.is_token(given or ""):
-        raise RefusedError(403, "this page is out of date; reload it and try again")
+        raise RefusedError(403, marked("this page is out of date; reload it and try again"))
 
 
 class FormFields:
@@ -211,7 +217,12 @@ class FormFields:
         """Return a text with Unix line ends; empty if the field is missing."""
         value = self._form.get(name, "")
         if not isinstance(value, str) or len(value) > most:
-            raise RefusedError(400, f"the field {name!r} has more than {most:,} characters; shorten it")
+            raise RefusedError(
+                400,
+                gettext(
+                    "the field “{name}” has more than {most} characters; shorten it", name=name, most=most
+                ),
+            )
         return value.replace("\r\n", "\n")
 
     def changed(self, name: str) -> bool:
@@ -228,21 +239,30 @@ class FormFields:
         if not text:
             return None
         if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
-            raise RefusedError(400, f"{name} {text!r}; expected a whole number from {least} to {most:,}")
+            raise RefusedError(
+                400,
+                gettext(
+                    "{name} “{text}”: expected a whole number from {least} to {most}",
+                    name=name,
+                    text=text,
+                    least=least,
+                    most=most,
+                ),
+            )
         return int(text)
 
     def file(self, name: str) -> UploadFile:
         """Return an uploaded file."""
         value = self._form.get(name)
         if not isinstance(value, UploadFile) or not value.filename:
-            raise RefusedError(400, "no file is selected; choose one")
+            raise RefusedError(400, marked("no file is selected; choose one"))
         return value
 
 
 async def fields(request: Request) -> FormFields:
     """Return the fields of the submitted form."""
     if not _is_form(request.headers):
-        raise RefusedError(415, "expected a form of this server; go back and reload the page")
+        raise RefusedError(415, marked("expected a form of this server; go back and reload the page"))
     return FormFields(await _form(request))
 
 
@@ -270,34 +290,22 @@ def address_of(request: Request) -> str:
     return request.client.host if request.client is not None else "unknown"
 
 
-_LOWER = re.compile("^[a-z]+(?= )")  # the first word of a message, but not a name or a file
-
-_templates = Environment(
-    loader=FileSystemLoader(FOLDER / "pages"),
-    autoescape=select_autoescape(default=True, default_for_string=True),
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-_templates.filters["grade"] = lambda value: "cannot judge" if value is None else f"{value:g}"
-_templates.filters["count"] = plural
-_templates.filters["percent"] = percent
-_templates.filters["sentence"] = lambda text: f"{_LOWER.sub(lambda word: word[0].capitalize(), text)}."
-_templates.filters["day"] = lambda when: time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(when))
-
-
 def page(
     request: Request, template: str, /, *, status: int = 200, said: str = "", **values: Any
 ) -> HTMLResponse:
     """Render a page; `said`, or the confirmation named in the address, stands at its top."""
-    asking, here = visitor(request), context(request)
-    content = _templates.get_template(template).render(
+    asking, here, spoken = visitor(request), context(request), language.current()
+    content = TEMPLATES.get_template(template).render(
+        language=spoken,
+        languages=language.LANGUAGES.values(),
+        texts=for_scripts(spoken),
         title=here.project.settings.title,
         user=asking.user,
         account=here.lasting(asking.user),
         token=asking.token,
         path=request.url.path,
-        said=said or SAID.get(request.query_params.get("said", ""), ""),
+        address=str(request.url.replace(scheme="", netloc="")),
+        said=said or gettext(SAID.get(request.query_params.get("said", ""), "")),
         **values,
     )
     response = HTMLResponse(content, status)
@@ -324,13 +332,38 @@ def keep_session(request: Request, response: Response, secret: str, user: User) 
     _set_cookie(request, response, here.cookie, secret, age=int(SIGN_IN_SECONDS))
     _set_cookie(request, response, here.device_cookie, new_device(user), age=int(DEVICE_SECONDS))
     response.delete_cookie(here.guest_cookie, path="/")
-    return response
+    chosen = here.project.store.setting(language_setting(user))
+    return response if chosen is None else keep_language(request, response, chosen)
 
 
 def end_session(request: Request, response: Response) -> Response:
     """Delete the session cookie on a response."""
     response.delete_cookie(context(request).cookie, path="/")
     return response
+
+
+def language_setting(user: User) -> str:
+    """Return the name of the setting with the language that a user chose."""
+    return f"language of {user.pseudonym}"
+
+
+def keep_language(request: Request, response: Response, code: str) -> Response:
+    """Remember the language that a person chose in their browser; an empty code forgets it."""
+    if code:
+        _set_cookie(request, response, context(request).language_cookie, code, age=int(DEVICE_SECONDS))
+    else:
+        response.delete_cookie(context(request).language_cookie, path="/")
+    return response
+
+
+def language_of(request: Request) -> language.Language:
+    """Return the language in which to answer."""
+    here = context(request)
+    chosen, accepted = (
+        request.cookies.get(here.language_cookie, ""),
+        request.headers.get("accept-language", ""),
+    )
+    return language.choose(chosen, here.project.settings.language, accepted)
 
 
 def _set_cookie(request: Request, response: Response, name: str, secret: str, age: int | None = None) -> None:
@@ -365,6 +398,7 @@ def refusal(
     request: Request, status: int, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Answer a refused request with a message, or with a page that shows it."""
+    message = gettext(message)  # a constant; others are in the language already
     try:
         visitor(request)
     except StoreError:  # the database is down, so the visitor cannot be looked up
@@ -381,7 +415,7 @@ def refusal(
         may_repeat = status in PASSING and request.method == "GET"
         response = page(
             request, "problem.html", status=status, status_code=status, message=message,
-            heading=HEADINGS.get(status, "Request failed"),
+            heading=gettext(HEADINGS.get(status, marked("Request failed"))),
             again=str(request.url.replace(scheme="", netloc="")) if may_repeat else "",
         )  # fmt: skip
     response.headers.update(headers or {})
@@ -390,10 +424,13 @@ def refusal(
 
 def too_large(most: int) -> str:
     """Return the message for an upload over the limit."""
-    remedy = (
-        "shorten it" if most < MOST_UPLOAD else "add larger runs with: sounding judge import DIR --runs FILE"
+    size = most // 1_000_000
+    if most < MOST_UPLOAD:
+        return gettext("the upload is larger than {size} MB; shorten it", size=size)
+    return gettext(
+        "the upload is larger than {size} MB; add larger runs with: sounding judge import DIR --runs FILE",
+        size=size,
     )
-    return f"the upload is larger than {most // 1_000_000:,} MB; {remedy}"
 
 
 class Shell:
@@ -408,6 +445,7 @@ class Shell:
             await self._app(scope, receive, send)
             return
         begun = time.perf_counter()
+        language.speak(language_of(Request(scope)))
         most = MOST_UPLOAD if scope["path"] == UPLOADS else MOST_BYTES
         taken, sent = 0, 0
         started = complete = False

@@ -1,6 +1,7 @@
 // What a person has judged today in this browser, and how long a document takes them.
 
-import { account, plural, storage } from "./page.js";
+import { account, storage } from "./page.js";
+import { gettext, ngettext } from "./words.js";
 
 const PLACE = `sounding:day:${account}`;
 const LAST = 20; // judgments that tell the pace
@@ -27,7 +28,7 @@ export function unnote() {
 
 export function day() {
   const { judged } = known();
-  return judged ? `${judged.toLocaleString("en")} today` : "";
+  return judged ? ngettext("{n} today", "{n} today", judged) : "";
 }
 
 // The median of the last judgments, and the time that the remaining ones would take.
@@ -35,7 +36,11 @@ export function pace(left) {
   const { seconds } = known();
   if (seconds.length < FEWEST) return "";
   const median = [...seconds].sort((one, other) => one - other)[Math.floor(seconds.length / 2)];
-  const each = `about ${plural(Math.max(1, Math.round(median)), "second")} each`;
+  const rounded = Math.max(1, Math.round(median));
+  const each = ngettext("about {n} second each", "about {n} seconds each", rounded);
   const minutes = Math.round((median * left) / 60);
-  return minutes ? `${each}, ${plural(minutes, "minute")} for the rest` : each;
+  if (!minutes) return each;
+  return gettext("{each}, {rest}", {
+    each, rest: ngettext("{n} minute for the rest", "{n} minutes for the rest", minutes),
+  });
 }

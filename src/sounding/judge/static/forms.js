@@ -1,8 +1,16 @@
 // Forms (confirmation, file size, drafts), back links, folded sections, and tables wider than their box.
 
 import { account, every, find, make, storage } from "./page.js";
+import { gettext, moment } from "./words.js";
 
 document.body.classList.add("js");
+
+// ---- times by the reader's clock and language
+
+for (const time of every("time[datetime]")) {
+  time.title = time.textContent;
+  time.textContent = moment(new Date(time.dateTime));
+}
 
 // ---- wide tables: their box scrolls, can be focused, and has a hint above it
 
@@ -18,7 +26,7 @@ function sides(box) {
   const heading = own ?? find("h1, h2", box.closest("section, main"));
   box.setAttribute("tabindex", "0");
   box.setAttribute("role", "region");
-  box.setAttribute("aria-label", `${heading.textContent.trim()}: scroll for more`);
+  box.setAttribute("aria-label", gettext("{table}: scroll for more", { table: heading.textContent.trim() }));
 }
 
 const wide = new ResizeObserver((changes) => {
@@ -34,7 +42,7 @@ function widen(box) {
 }
 
 for (const box of every(".wide")) {
-  const hint = make("p", { class: "hint", "aria-hidden": "true" }, "Scroll sideways for more →");
+  const hint = make("p", { class: "hint", "aria-hidden": "true" }, gettext("Scroll sideways for more →"));
   box.insertAdjacentElement("beforebegin", hint);
   new MutationObserver(() => widen(box)).observe(box, { childList: true });
   widen(box);
@@ -89,7 +97,7 @@ for (const form of every("form[data-draft]")) {
   const draft = storage.get(place);
   if (draft !== null && draft !== saved) {
     JSON.parse(draft).forEach((value, number) => { if (fields[number]) fields[number].value = value; });
-    form.prepend(make("p", { class: "said", role: "status" }, "Your unsaved text has been restored."));
+    form.prepend(make("p", { class: "said", role: "status" }, gettext("Your unsaved text has been restored.")));
   }
   form.addEventListener("input", keep);
 }

@@ -5,10 +5,11 @@ import { Clock } from "./clock.js";
 import { keepTyped, typed } from "./comments.js";
 import { day, note, pace, unnote } from "./day.js";
 import { keyOf, nameOf, showKeys } from "./keys.js";
-import { every, find, make, notice, put, sentence } from "./page.js";
+import { every, find, make, notice, put } from "./page.js";
 import { forget, hooks, isOurs, isUndo, keep, refused, send, showWaiting, signInAgain, unsent } from "./queue.js";
 import { focusTerms, jump, read } from "./reading.js";
 import { post, request, SLOW, spoken } from "./server.js";
+import { elements, gettext, number, sentence } from "./words.js";
 
 const AHEAD = 6; // documents to hold: the one in view, and five for a time without a connection
 const REMEMBERED = 30; // texts
@@ -55,7 +56,7 @@ function showCount() {
     if (firsts.has(content.key)) return sum + 1;
     return shown && firsts.has(of) ? sum - 1 : sum;
   }, 0);
-  find("#count").textContent = (judged + ahead).toLocaleString("en");
+  find("#count").textContent = number(judged + ahead);
   showProgress(ahead);
 }
 
@@ -82,19 +83,19 @@ function newKey() {
 function content(present) {
   if (!present) {
     const graded = going.elsewhere
-      ? "You have graded all documents of this topic in the sample."
-      : "You have graded the whole sample.";
-    const nothing = audit ? graded : "You are done with this topic: no documents are left for you.";
+      ? gettext("You have graded all documents of this topic in the sample.")
+      : gettext("You have graded the whole sample.");
+    const nothing = audit ? graded : gettext("You are done with this topic: no documents are left for you.");
     const words = chosen === "candidate" && !audit
-      ? "This topic is not open for judging yet. An organizer must choose it first."
+      ? gettext("This topic is not open for judging yet. An organizer must choose it first.")
       : nothing;
-    const onward = going.elsewhere ? "Next topic" : "See the result";
-    const link = make("a", { href: after, class: "onward" }, audit ? onward : "Back to my topics");
-    const key = make("span", { class: "faint keys" }, " or press ", make("kbd", {}, "Enter"));
+    const onward = going.elsewhere ? gettext("Next topic") : gettext("See the result");
+    const link = make("a", { href: after, class: "onward" }, audit ? onward : gettext("Back to my topics"));
+    const key = make("span", { class: "faint keys" }, ...elements("or press {key}", { key: make("kbd", {}, "Enter") }));
     if (!audit) offerNext(link);
-    return [make("p", {}, words), make("p", {}, link, key)];
+    return [make("p", {}, words), make("p", {}, link, " ", key)];
   }
-  const words = "The collection has no text for this document. Choose “cannot judge”.";
+  const words = gettext("The collection has no text for this document. Choose “cannot judge”.");
   return [make("p", { class: "wrong" }, words)];
 }
 
@@ -106,7 +107,7 @@ async function offerNext(link) {
   const next = others.find(({ coming }) => coming.left !== 0);
   if (!next) return;
   link.href = `/judge?topic=${encodeURIComponent(next.topic)}`;
-  link.replaceChildren("Next topic: ", make("bdi", {}, next.title || next.topic));
+  link.replaceChildren(...elements("Next topic: {topic}", { topic: make("bdi", {}, next.title || next.topic) }));
 }
 
 function isPressed(button, present) {
@@ -140,7 +141,7 @@ function entitle(heading, name) {
 
 function show(focus = true) {
   const [present] = documents;
-  entitle(present?.heading ?? "", present?.doc ?? (only ? "" : "Nothing left"));
+  entitle(present?.heading ?? "", present?.doc ?? (only ? "" : gettext("Nothing left")));
   if (present?.doc !== inView) [inView, since] = [present?.doc, performance.now()];
   if (present && !present.missing) find("#text").innerHTML = present.html; // escaped or cleaned by the server
   else find("#text").replaceChildren(...content(present));
@@ -160,7 +161,7 @@ function show(focus = true) {
 
 function showLoading() {
   entitle("", "…");
-  find("#text").replaceChildren(make("p", { class: "faint" }, "Loading …"));
+  find("#text").replaceChildren(make("p", { class: "faint" }, gettext("Loading …")));
   offer(true);
   showControls(undefined);
   comment.value = "";
@@ -222,8 +223,8 @@ function tellChanged() {
   const box = find("#changed");
   if (!box.hidden) return;
   box.hidden = false;
-  const link = make("a", { href: location.href }, "reload this page");
-  box.append("The instructions, the topic or the title changed. To see them, ", link, ".");
+  const link = make("a", { href: location.href }, gettext("reload this page"));
+  box.append(...elements("The instructions, the topic or the title changed. To see them, {link}.", { link }));
 }
 
 function hear(reply) {
@@ -246,7 +247,7 @@ async function load(first = true) {
     const before = answers;
     const own = (loads += 1);
     const work = await spoken(request(`${api}/next?${asked}`), () => {
-      if (!documents.length) notice(`${sentence(SLOW)} Waiting for the next document.`);
+      if (!documents.length) notice(`${sentence(SLOW)} ${gettext("Waiting for the next document.")}`);
     });
     if (own !== loads) return undefined; // a later request knows more
     if (answers !== before) return load(false); // outdated: its documents may be judged by now
@@ -263,10 +264,12 @@ async function load(first = true) {
 
 function undoneWords(reply) {
   const name = texts.has(reply.doc) ? named(texts.get(reply.doc)) : reply.title || reply.doc;
-  if (!reply.sequence) return "There is nothing to undo.";
-  if (reply.undid !== "change") return `Undone: ${name}.`;
+  if (!reply.sequence) return gettext("There is nothing to undo.");
+  if (reply.undid !== "change") return gettext("Undone: {doc}.", { doc: name });
   const button = every(".grade").find((one) => Number(one.dataset.grade) === reply.restored);
-  return `Change undone. ${name} has its earlier grade again: ${button?.dataset.words ?? "cannot judge"}.`;
+  return gettext("Change undone. {doc} has its earlier grade again: {grade}.", {
+    doc: name, grade: button?.dataset.words ?? gettext("cannot judge"),
+  });
 }
 
 Object.assign(hooks, {
@@ -362,21 +365,21 @@ function takeBack(doc, more) {
 function undo() {
   if (only) return undoOnly();
   const last = passed.pop();
-  if (last && later.delete(last.document.doc)) return bringBack(last, "Undone");
+  if (last && later.delete(last.document.doc)) return bringBack(last, gettext("Undone"));
   const known = last && [...unsent(), ...refused()].find((item) => item.content.key === last.key);
   if (known && (known.why !== undefined || !known.tried)) { // the server does not have it
     forget(known);
     clock.giveBack(last.document.doc, last.spent);
-    return bringBack(last, "Undone");
+    return bringBack(last, gettext("Undone"));
   }
   if (known || last?.path === "/api/skip") { // it was sent, and may or may not have arrived
-    bringBack(last, "Undoing");
+    bringBack(last, gettext("Undoing"));
     return takeBack(last.document.doc, { of: last.key, shown: true });
   }
   if (last?.document.comment) comments.set(last.document.doc, last.document.comment);
   if (firsts.has(last?.key)) unnote();
   const doc = last?.document.doc ?? earlier.pop() ?? null;
-  if (audit && !doc) return say("There is nothing to undo.");
+  if (audit && !doc) return say(gettext("There is nothing to undo."));
   return takeBack(doc, { of: last?.key });
 }
 
@@ -391,11 +394,11 @@ function undoOnly() {
 // Skips in an audit are remembered only here: the server records skips only for documents that it assigned.
 function skip() {
   const [present] = documents;
-  if (!audit || !present) return pass("/api/skip", clock.take(performance.now()), "Skipped");
+  if (!audit || !present) return pass("/api/skip", clock.take(performance.now()), gettext("Skipped"));
   later.add(present.doc);
   passed.push({ document: { ...present, comment: comment.value } });
   documents = documents.slice(1);
-  say(`Skipped: ${named(present)}.`);
+  say(`${gettext("Skipped")}: ${named(present)}.`);
   if (documents.length) show();
   else showLoading();
   return load(false);
@@ -404,7 +407,7 @@ function skip() {
 // ---- keys and buttons
 
 const acts = {
-  cannot: () => judge(null, "Cannot judge"),
+  cannot: () => judge(null, gettext("Cannot judge")),
   skip,
   undo,
 };
@@ -413,13 +416,13 @@ for (const button of every(".grading button")) {
   const done = act ? acts[act] : () => judge(Number(grade), words);
   button.addEventListener("click", () => {
     if (act === "undo" || performance.now() - since >= Number(pause)) done();
-    else say("Ignored: this document has only just appeared.", { isPassedOver: true });
+    else say(gettext("Ignored: this document has only just appeared."), { isPassedOver: true });
   });
 }
 
 function sayUnknown(key) {
   if ([...key].length > 1 || key === " ") return; // the browser scrolls with these, or they type nothing
-  say(`Nothing happened: ${key} is not a key of this page. Press ? to see the keys.`, { isPassedOver: true });
+  say(gettext("Nothing happened: {key} is not a key of this page. Press ? to see the keys.", { key }), { isPassedOver: true });
 }
 
 document.addEventListener("keydown", (event) => {

@@ -1,6 +1,7 @@
 // The keys of the judging page: what each one does, and the person's own choice, which stays in this browser.
 
 import { account, every, find, put, storage } from "./page.js";
+import { gettext } from "./words.js";
 
 const PLACE = `sounding:keys:${account}`;
 const fields = every("#keys input[data-name]");
@@ -33,7 +34,7 @@ export function keyOf({ key, code, shiftKey }) {
 function show() {
   for (const sign of every("kbd[data-name]")) {
     const key = keyFor(sign.dataset.name);
-    put(sign, sign.textContent.startsWith("key ") ? `key ${key}` : key);
+    put(sign, sign.dataset.long === undefined ? key : gettext("key {key}", { key }));
   }
   for (const button of every(".grading button[data-name]")) {
     button.setAttribute("aria-keyshortcuts", keyFor(button.dataset.name));
@@ -53,15 +54,15 @@ function edit(isEditing) {
   }
   find("#change-keys").hidden = isEditing;
   find("#default-keys").hidden = !isEditing;
-  put(find("button.main", dialog), isEditing ? "Save" : "Close");
+  put(find("button.main", dialog), isEditing ? gettext("Save") : gettext("Done"));
   wrong.hidden = true;
 }
 
 function problem() {
   const seen = new Map();
   for (const field of fields) {
-    if (!field.value) return [field, "Each action needs a key."];
-    if (seen.has(field.value)) return [field, `The key ${field.value} is there twice.`];
+    if (!field.value) return [field, gettext("Each action needs a key.")];
+    if (seen.has(field.value)) return [field, gettext("The key {key} is there twice.", { key: field.value })];
     seen.set(field.value, field);
   }
   return null;

@@ -1,4 +1,4 @@
-// Helpers that all scripts share: elements, words, the notice at the top, and the browser's storage.
+// Helpers that all scripts share: elements, the notice at the top, and the browser's storage.
 
 export const find = (selector, root = document) => root.querySelector(selector);
 export const every = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -26,10 +26,6 @@ export function notice(text) {
   box.hidden = !text;
   put(box, text);
 }
-
-export const plural = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
-export const are = (number, what) => `${plural(number, what)} ${number === 1 ? "is" : "are"}`;
-export const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 // Browsers may refuse to store anything.
 export const storage = {

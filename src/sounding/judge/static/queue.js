@@ -1,8 +1,9 @@
 // The queue of judgments that the server has not recorded yet. Each stays in this browser until the server
 // confirms that it is on disk. A refused one stays until the person retries or discards it.
 
-import { account, are, find, make, notice, plural, put, sentence, storage } from "./page.js";
+import { account, find, make, notice, put, storage } from "./page.js";
 import { failure, identity, post, SLOW, spoken } from "./server.js";
+import { elements, gettext, ngettext, sentence } from "./words.js";
 
 // Each item is its own storage entry, so that tabs do not overwrite each other. `account` differs between
 // projects, because another project may later be served at the same address.
@@ -87,7 +88,7 @@ async function drain() {
         trouble = failure(0, SLOW);
         showWaiting();
       });
-      if (typeof reply?.sequence !== "number") throw failure(0, "the judging server cannot be reached");
+      if (typeof reply?.sequence !== "number") throw failure(0, gettext("the judging server cannot be reached"));
     } catch (problem) {
       if (problem.status === 401) return signInAgain();
       if (!isFinal(problem.status)) return sendLater(problem);
@@ -111,16 +112,22 @@ const isFinal = (status) => status >= 400 && status < 500 && ![408, 429].include
 function waiting() {
   const undone = new Set(unsent().map((item) => item.of));
   const count = unsent().filter((item) => isJudgment(item) && !undone.has(item.content.key)).length;
-  if (count) return `${are(count, "judgment")} saved in this browser`;
-  return unsent().length ? "Your last action is saved in this browser" : "";
+  if (count) {
+    return ngettext(
+      "{n} judgment is saved in this browser and will be sent later",
+      "{n} judgments are saved in this browser and will be sent later",
+      count,
+    );
+  }
+  return unsent().length ? gettext("Your last action is saved in this browser and will be sent later") : "";
 }
 
 // While nothing can be sent, shows how much is waiting.
 export function showWaiting() {
   if (!trouble) return;
-  const why = trouble.status === 0 ? trouble.message : "the server cannot record anything right now";
-  const goesOn = hooks.goesOn() ? "you can continue" : "waiting for the connection";
-  const kept = waiting() ? `${sentence(`${waiting()} and will be sent later`)} ` : "";
+  const why = trouble.status === 0 ? trouble.message : gettext("the server cannot record anything right now");
+  const goesOn = hooks.goesOn() ? gettext("you can continue") : gettext("waiting for the connection");
+  const kept = waiting() ? `${sentence(waiting())} ` : "";
   notice(`${sentence(why)} ${kept}${sentence(goesOn)}`);
 }
 
@@ -156,16 +163,18 @@ function act(item) {
   const { content, title } = item;
   const id = make("bdi", {}, content.doc);
   const known = title && title !== content.doc ? [make("bdi", {}, title), " (", id, ")"] : [id];
-  const doc = content.doc === null ? ["your last judgment"] : known;
-  const topic = [" in topic ", make("bdi", {}, content.topic)];
-  if (isUndo(item)) return ["Undo: ", ...doc, ...topic];
-  const grade = content.grade === null ? "Cannot judge" : `Grade ${content.grade}`;
-  const comment = content.comment ? [", with the comment “", make("bdi", {}, content.comment), "”"] : [];
-  return [`${grade}: `, ...doc, ...topic, ...comment];
+  const doc = content.doc === null ? [gettext("your last judgment")] : known;
+  const topic = make("bdi", {}, content.topic);
+  if (isUndo(item)) return elements("Undo: {doc} in topic {topic}", { doc, topic });
+  const { grade } = content;
+  const words = grade === null ? gettext("Cannot judge") : gettext("Grade {grade}", { grade: String(grade) });
+  if (!content.comment) return elements("{grade}: {doc} in topic {topic}", { grade: words, doc, topic });
+  const comment = make("bdi", {}, content.comment);
+  return elements("{grade}: {doc} in topic {topic}, with the comment “{comment}”", { grade: words, doc, topic, comment });
 }
 
 function row(item) {
-  const named = item.content.doc ?? "your last judgment";
+  const named = item.content.doc ?? gettext("your last judgment");
   const button = (words, done) => {
     const made = make("button", { type: "button", "aria-label": `${words}: ${named}` }, words);
     made.addEventListener("click", () => {
@@ -176,7 +185,9 @@ function row(item) {
     return made;
   };
   const why = make("span", { class: "why", dir: "auto" }, sentence(item.why));
-  const [again, never] = item.unseen ? ["Change grade", "Keep grade"] : ["Try again", "Discard"];
+  const [again, never] = item.unseen
+    ? [gettext("Change grade"), gettext("Keep grade")]
+    : [gettext("Try again"), gettext("Discard")];
   const acts = make("span", { class: "acts" }, button(again, tryAgain), " ", button(never, forget));
   return make("li", {}, make("span", {}, ...act(item), ". ", why), acts);
 }
@@ -187,8 +198,14 @@ function heading(items) {
   const documents = new Set(asked.map(({ content }) => JSON.stringify([content.topic, content.doc]))).size;
   const others = items.length - asked.length;
   const words = [
-    ...(others ? [`the server refused ${plural(others, "judgment")}`] : []),
-    ...(documents ? [`${plural(documents, "document")} with two grades: which one should count?`] : []),
+    ...(others ? [ngettext("the server refused {n} judgment", "the server refused {n} judgments", others)] : []),
+    ...(documents
+      ? [ngettext(
+        "{n} document with two grades: which one should count?",
+        "{n} documents with two grades: which one should count?",
+        documents,
+      )]
+      : []),
   ].join("; ");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
@@ -213,7 +230,7 @@ function showRefused() {
 export function signInAgain() {
   const dialog = find("#again");
   const words = waiting();
-  put(find("#again-kept"), words && `${words} and will be sent.`);
+  put(find("#again-kept"), words && sentence(words));
   if (dialog.open) return;
   dialog.showModal();
   find("[name=password]", dialog).focus();

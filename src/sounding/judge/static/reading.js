@@ -1,6 +1,7 @@
 // Reading aids: jump between marked words, mark words of one's own, a map of the marks, and more of a long text.
 
 import { account, every, find, make, storage } from "./page.js";
+import { gettext } from "./words.js";
 
 const TERMS = `sounding:terms:${account}`;
 const SHORTEST = 2; // letters of a word to mark
@@ -104,7 +105,7 @@ export function read() {
 // Jump to the next marked word, or to the one before; returns what to say.
 export function jump(step) {
   const marks = every("mark", text);
-  if (!marks.length) return "No word is marked in this document.";
+  if (!marks.length) return gettext("No word is marked in this document.");
   const last = marks.indexOf(current);
   const beyond = marks.findIndex((one) => one.getBoundingClientRect().top > 0);
   const start = step > 0 ? Math.max(beyond, 0) : (beyond < 0 ? marks.length : beyond) - 1;
@@ -113,7 +114,7 @@ export function jump(step) {
   current = marks[(number + marks.length) % marks.length];
   current.classList.add("current");
   current.scrollIntoView({ block: "center" });
-  return `Marked word ${marks.indexOf(current) + 1} of ${marks.length}.`;
+  return gettext("Marked word {number} of {all}.", { number: marks.indexOf(current) + 1, all: marks.length });
 }
 
 export function focusTerms() {

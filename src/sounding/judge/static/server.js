@@ -2,12 +2,13 @@
 // not answer: there was no connection, or a proxy or login portal answered in its place.
 
 import { account } from "./page.js";
+import { gettext } from "./words.js";
 
 let { token } = document.body.dataset;
 
 export const failure = (status, message) => Object.assign(new Error(message), { status });
 
-export const SLOW = "the server has not answered yet";
+export const SLOW = gettext("the server has not answered yet");
 const PATIENCE = 3000; // milliseconds until the page says so
 const MOST = 30000; // until a request counts as lost: it is sent again with the same key
 
@@ -26,13 +27,15 @@ export async function request(path, options) {
   try {
     answer = await fetch(path, { signal: AbortSignal.timeout(MOST), ...options });
   } catch {
-    throw failure(0, "no connection");
+    throw failure(0, gettext("no connection"));
   }
   if (answer.status === 204) return null;
   const content = await answer.json().catch(() => null);
   if (answer.ok && content !== null) return content;
   if (answer.ok || typeof content?.detail !== "string") {
-    throw failure(0, `the judging server cannot be reached (something else answered with status ${answer.status})`);
+    throw failure(0, gettext("the judging server cannot be reached (something else answered with status {status})", {
+      status: String(answer.status),
+    }));
   }
   throw failure(answer.status, content.detail);
 }
@@ -51,7 +54,7 @@ export async function post(path, content, again = true) {
     if (problem.status !== 403 || !again) throw problem;
     const before = token; // another tab may have signed in again, so this page has an old token
     const known = await identity();
-    if (known.lasting !== account) throw failure(401, "not signed in");
+    if (known.lasting !== account) throw failure(401, gettext("not signed in"));
     if (token === before) throw problem;
     return post(path, content, false);
   }

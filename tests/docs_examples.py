@@ -23,7 +23,7 @@ from sounding.cli import cli
 
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PROMPT = "$ sounding "
-FRAGMENTS = ("agreement",)  # pages whose Python uses names that stand for the reader's own
+FRAGMENTS = ("rank-agreement",)  # pages whose Python uses names that stand for the reader's own
 LIKENESS = 0.6  # a shown line gives way to a printed one that is at least this similar; otherwise it goes
 
 

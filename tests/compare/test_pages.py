@@ -14,7 +14,7 @@ from sounding.explain.schemas import schema_of
 PAGES = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("name", ["compare", "design", "plan-file", "settled", "tests"])
+@pytest.mark.parametrize("name", ["compare", "design", "preregistration", "settled", "tests"])
 def test_the_python_of_a_page_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (PAGES / f"{name}.md").read_text(), re.DOTALL)
     assert blocks

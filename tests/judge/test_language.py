@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from contextvars import copy_context
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,11 +17,17 @@ from sounding.core.errors import UnknownNameError
 from sounding.judge import language
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.language import ENGLISH, FOLDER, LANGUAGES, Forms, Language, choose
+from sounding.judge.live import NOTHING_LEFT
 from sounding.judge.organizer_pages import FEEDS
 from sounding.judge.organizing import change_settings
+from sounding.judge.prospects import overlap_note, too_few_note
 from sounding.judge.settings import MTC
 from sounding.judge.templates import TEMPLATES, for_scripts
+from sounding.plan.forecast import JudgingForecast
+from sounding.plan.sentences import forecast_note
+from sounding.relevance.basis import Basis
 from sounding.selection.strategies import STRATEGIES
+from sounding.statistics.cases import MEANING
 
 OTHERS = [code for code in LANGUAGES if code != "en"]
 SCRIPTS = sorted((FOLDER / "static").glob("*.js"))
@@ -273,3 +280,79 @@ def test_an_unknown_page_speaks_the_language_too(tmp_path: Path) -> None:
         wrong = guest.sign_in("nobody", "wrong password")
         assert "Name oder Passwort falsch" in wrong.text
         assert guest.client.get("/api/topics").json()["detail"].startswith("Sie sind nicht angemeldet")
+
+
+def _sentences() -> list[str]:
+    """Sentences as other parts of the program write them."""
+    bases = [
+        Basis(runs=runs, relevant=relevant, nonrelevant=others, unjudged=9, is_upside_down=relevant == others)
+        for runs, relevant, others in ((1, 2, 1), (2, 1, 0), (1, 40, 30), (2, 5, 90), (2, 50, 50))
+    ]
+    short = [basis.shortfall() for basis in bases]
+    assert all(short)
+    ways = [
+        [0],
+        [8],
+        [8, 8],
+        [8, 300],
+        [200, 1300, 2100],
+        [300, -500],
+        [-500],
+        [-500, -500, 8],
+    ]  # negative: not reached
+    forecasts = [
+        [
+            JudgingForecast(
+                judgments=(0, abs(one)), confidence=(0.5, 0.9), reached=one >= 0, all_judged=False
+            )
+            for one in way
+        ]
+        for way in ways
+    ]
+    told = [forecast_note(found, 0.95, seconds) for found in forecasts for seconds in (3, 30)]
+    told += [too_few_note(found, 5, 900).strip() for found in forecasts]
+    told += [f"There is no forecast: {why}." for why in short] + [overlap_note(3).strip(), NOTHING_LEFT]
+    return [*short, *filter(None, told), *MEANING.values()]
+
+
+ENGLISH_WORDS = re.compile(r"\b(the|of|to|is|are|judgments|documents|judged|reached|after|more|this|not)\b")
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_sentences_of_other_parts_of_the_program_are_told_in_the_language(code: str) -> None:
+    for sentence in _sentences():
+        told = LANGUAGES[code].retell(sentence)
+        assert not ENGLISH_WORDS.search(told), f"{sentence!r} became {told!r}"
+        numbers = sorted(re.findall(r"[\d,.]*\d%?", sentence))
+        assert sorted(re.findall(r"[\d,.]*\d%?", told)) == numbers
+        assert ENGLISH.retell(sentence) == sentence
+    for text, form in LANGUAGES[code].retold.items():
+        assert places(form) <= places(text), text
+
+
+def test_what_is_kept_for_everybody_is_english_whoever_asked_first() -> None:
+    def asked() -> list[str]:
+        language.speak(LANGUAGES["de"])
+        with language.english():
+            kept = language.gettext("Saved.")
+        return [kept, language.gettext("Saved.")]
+
+    assert copy_context().run(asked) == ["Saved.", "Gespeichert."]
+
+
+def test_the_live_state_is_told_in_each_readers_language(tmp_path: Path) -> None:
+    with make_project(tmp_path, documents=6, topics=1) as project:
+        add_person(project, "olga", "organizer")
+        add_person(project, "omar", "organizer")
+        olga = Browser(project)
+        olga.sign_in("olga")
+        olga.post("/language", language="de", then="/")
+        german = olga.get("/api/live").json()
+        omar = Browser(project, olga.app)
+        omar.sign_in("omar")
+        english = omar.get("/api/live").json()
+        assert english["staffing"] == "Topic MB001 has no assessor. Assign more people."
+        assert german["staffing"] == "Thema MB001 ist niemandem zugeteilt. Teilen Sie mehr Personen zu."
+        assert english["not_stated"].startswith("this needs at least")
+        assert german["not_stated"].startswith("dafür braucht es mindestens")
+        assert "Themen" in olga.get("/organize").text

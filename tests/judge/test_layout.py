@@ -153,7 +153,7 @@ def test_instructions_are_markdown_with_the_lines_that_people_typed() -> None:
     )
     assert '<h3 dir="auto">Judge</h3>' in found  # below the headings of the page
     assert "first<br>\nsecond" in found
-    assert '<li dir="auto"><strong>yes</strong></li>' in found
+    assert '<ul dir="auto">\n<li><strong>yes</strong></li>' in found
     assert 'href="https://x.example/a?b=1&amp;c"' in found
     assert 'rel="noopener noreferrer nofollow"' in found
     assert "<code>" not in found

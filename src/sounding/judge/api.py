@@ -20,7 +20,7 @@ from sounding.judge import messages, web
 from sounding.judge.auth import RefusedError, too_soon
 from sounding.judge.export_kinds import EXPORT_KINDS, JSON_LINES, TEXT
 from sounding.judge.exports import EXPORTS
-from sounding.judge.language import gettext, marked, ngettext
+from sounding.judge.language import current, gettext, marked, ngettext
 from sounding.judge.merge_sort import pair_for, sides_of
 from sounding.judge.organizing import guide_of
 from sounding.judge.project import digest_of
@@ -504,13 +504,29 @@ def recorded(
 @watching.get("/live")
 def live(here: web.Here) -> messages.LiveState:
     """Return the state of the live page: confidence in the ranking, and the progress of judging."""
-    return messages.LiveState.model_validate(here.live.current())
+    return _live_state(here.live.current())
 
 
 @watching.get("/live/stream", response_class=StreamingResponse, responses=_content("text/event-stream"))
 async def live_stream(here: web.Here, asking: web.Asking) -> StreamingResponse:
     """Send the state of the live page whenever it changes, as server-sent events."""
     return StreamingResponse(_stream(here, digest_of(asking.secret)), media_type="text/event-stream")
+
+
+def _live_state(state: dict[str, Any]) -> messages.LiveState:
+    """Return the state of the live page with its sentences in the reader's language."""
+    shown, retell = messages.LiveState.model_validate(state), current().retell
+    for name in ("reason", "not_stated", "nothing_left", "staffing"):
+        setattr(shown, name, retell(getattr(shown, name)))
+    if shown.prospects is None:
+        return shown
+    matrix, forecast = shown.prospects.matrix, shown.prospects.forecast
+    if matrix is not None:
+        matrix.reason, matrix.early, matrix.method = map(retell, (matrix.reason, matrix.early, matrix.method))
+        matrix.cases = [(case, pairs, retell(meaning)) for case, pairs, meaning in matrix.cases]
+    if forecast is not None:
+        forecast.reason, forecast.note = retell(forecast.reason), retell(forecast.note)
+    return shown
 
 
 async def _stream(here: web.Context, digest: str) -> AsyncIterator[str]:
@@ -521,7 +537,7 @@ async def _stream(here: web.Context, digest: str) -> AsyncIterator[str]:
         state = await run_in_threadpool(here.live.current)
         if state != last:
             last = state
-            data = messages.LiveState.model_validate(state).model_dump_json()
+            data = _live_state(state).model_dump_json()
             yield f"id: {state['sequence']}\ndata: {data}\n\n"
         if time.monotonic() - checked >= BEAT_SECONDS:
             checked = time.monotonic()

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -21,6 +22,7 @@ BROWSER = "browser"  # the project's language is the one that the browser asks f
 Forms = str | dict[str, str]  # a text, or its form for each plural category
 
 FOLDER = Path(__file__).parent
+_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z0-9])")
 _PLACE = re.compile(r"\{(\w+)\}")
 _ACCEPTED = re.compile(r"\s*([A-Za-z]{1,8})(?:-[\w-]+)?\s*(?:;\s*q=([0-9.]+))?\s*")
 # Categories of Unicode's plural rules, for languages that do not have just one and other.
@@ -38,6 +40,7 @@ class Language:
     decimal: str = "."
     percent_sign: str = "%"
     texts: Mapping[str, Forms] = field(default_factory=dict)
+    retold: Mapping[str, str] = field(default_factory=dict)  # English sentences of other parts of the program
 
     def gettext(self, text: str, values: Mapping[str, object]) -> str:
         """Return a text with its places filled."""
@@ -73,6 +76,31 @@ class Language:
         """Return a share as a percentage."""
         return core.percent(share).replace(".", self.decimal).replace("%", self.percent_sign)
 
+    def retell(self, text: str) -> str:
+        """Return English sentences of other parts of the program in this language, if it has them."""
+        return " ".join(map(self._retold, _SENTENCES.split(text))) if self.retold else text
+
+    def _retold(self, sentence: str) -> str:
+        for pattern, form in self._patterns:
+            if found := pattern.fullmatch(sentence):
+                # English words among the values have places that begin with _
+                words = {
+                    name: self._retold(value) if name.startswith("_") else value
+                    for name, value in found.groupdict().items()
+                }
+                return form.format(**words)
+        return sentence
+
+    @cached_property
+    def _patterns(self) -> list[tuple[re.Pattern[str], str]]:
+        def pattern(text: str) -> re.Pattern[str]:
+            parts = _PLACE.split(text)
+            parts[::2] = [re.escape(part) for part in parts[::2]]
+            parts[1::2] = [f"(?P<{name}>.+?)" for name in parts[1::2]]
+            return re.compile("".join(parts), re.DOTALL)
+
+        return [(pattern(text), form) for text, form in self.retold.items()]
+
     @cached_property
     def of_scripts(self) -> dict[str, Forms]:
         """Return the texts that scripts use."""
@@ -107,6 +135,16 @@ def current() -> Language:
 def speak(language: Language) -> None:
     """Answer the current request in a language."""
     _current.set(language)
+
+
+@contextmanager
+def english() -> Iterator[None]:
+    """Speak English for a while: what is kept for everybody is told to each reader in their language."""
+    before = _current.set(ENGLISH)
+    try:
+        yield
+    finally:
+        _current.reset(before)
 
 
 def choose(chosen: str, project: str, accepted: str) -> Language:

@@ -52,7 +52,8 @@ def lay_out_markdown(text: str) -> str:
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(6, int(token.tag[1]) + _SHIFT)}"
-        if token.nesting == 1 and token.tag in ("p", "li", "td", "th", "h3", "h4", "h5", "h6"):
+        outermost = token.level == 0 and token.tag in ("ul", "ol")
+        if token.nesting == 1 and (outermost or token.tag in ("p", "td", "th", "h3", "h4", "h5", "h6")):
             token.attrSet("dir", "auto")
     return nh3.clean(
         _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}), tags=_PROSE,

@@ -18,6 +18,7 @@ from sounding.core.errors import SoundingError
 from sounding.core.text import plural
 from sounding.data.judgment_log import StandingJudgments
 from sounding.judge.engine import Engine
+from sounding.judge.language import english
 from sounding.judge.organizing import staffing_note
 from sounding.judge.progress import Counts, Live, Opinion, agreements, live_work
 from sounding.judge.project import Project
@@ -189,7 +190,8 @@ class LiveFeed:
         names = {user.pseudonym: user.name for user in users}
         present = latest["sequence"], {(user.pseudonym, user.role, user.active) for user in users}
         if present != self._staffed:  # checking all topics is slow if samples must be drawn
-            self._staffing, self._staffed = staffing_note(self._project.engine), present
+            with english():
+                self._staffing, self._staffed = staffing_note(self._project.engine), present
         return {
             "staffing": self._staffing,
             "assessors": [

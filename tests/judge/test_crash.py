@@ -23,6 +23,7 @@ import pytest
 from tests.judge.databases import Server, running_server
 from tests.judge.journals import JOURNALS, keep
 from tests.judge.small import TOPICS, begin
+from tests.judge.test_preferences import begin_pairs
 
 from sounding.judge.sqlite import sqlite3
 from sounding.judge.state import JudgingState
@@ -56,7 +57,7 @@ while True:
     if not leases or act < 0.4:
         receipt = engine.withdraw("assessor-1", topic, key=key)
     else:
-        doc, grade = leases[0].doc, rng.choice((0, 1, 2, None))
+        doc, grade = leases[0].doc, rng.choice((0, 1, 2, 2, 2, None))
         receipt, has = engine.and_next(
             lambda: engine.judge("assessor-1", topic, doc, grade, key=key), "assessor-1", topic, 2
         )
@@ -106,8 +107,11 @@ def modes(path: Path) -> set[str]:
         return {mode for (mode,) in other.execute("PRAGMA journal_mode")}
 
 
-def set_up(store: Store) -> None:
-    begin(store, seed=3)
+def set_up(store: Store, kind: str = "grades") -> None:
+    if kind == "preferences":
+        begin_pairs(store, depth=5)
+    else:
+        begin(store, seed=3)
     for topic in TOPICS:
         store.save_topic(topic, title="x", status="chosen")
 
@@ -125,6 +129,9 @@ def where(replay: JudgingState) -> dict[str, Any]:
     confidence = replay.session.confidence() if replay.ready else None
     return {
         "next": {topic: [astuple(offer) for offer in replay.fresh_offers(topic, 3)] for topic in TOPICS},
+        "pairs": {
+            topic: [astuple(offer) for offer in replay.pair_offers("assessor-1", topic)] for topic in TOPICS
+        },
         "values": confidence and [value.hex() for value in confidence.values.tolist()],
         "confidences": confidence and [value.hex() for value in confidence.not_above.ravel().tolist()],
     }
@@ -169,20 +176,23 @@ def check_replay(store: Store, acknowledged: list[Told]) -> None:
             continue
         assert json.loads(json.dumps(where(replay))) == told["where"], event
         if told["has"] is not None:
-            kept = [doc for doc in told["had"] if doc != event.doc]
             offered = [offer.doc for offer in replay.offers("assessor-1", event.topic or "", 4)]
+            kept = [doc for doc in told["had"] if doc != event.doc]
+            if replay.of_pairs:  # what other answers decided was released
+                kept = [pair for pair in kept if pair in offered]
             new = [doc for doc in offered if doc not in kept]
             assert told["has"] == [*kept, *new][:2], event
 
 
 @pytest.mark.parametrize(("part", "rounds"), list(enumerate(PARTS)))
+@pytest.mark.parametrize("kind", ["grades", "preferences"])
 def test_no_acknowledged_judgment_is_lost_when_the_process_is_killed_and_a_new_one_is_where_it_was(
-    durable_place: str, part: int, rounds: int
+    durable_place: str, kind: str, part: int, rounds: int
 ) -> None:
     rng, place = random.Random(part), durable_place
     with open_store(place) as store:
         assert waits_for_the_disk(store)
-        set_up(store)
+        set_up(store, kind)
     acknowledged: list[Told] = []
     for number in range(rounds):
         told = interrupted(place, AT_ONCE * part + number, rng.randint(0, 8), rng.uniform(0, 0.03))

@@ -21,6 +21,7 @@ import pytest
 from tests.judge.databases import Server, running_server
 from tests.judge.journals import JOURNALS, keep
 from tests.judge.test_crash import PARTS, waits_for_the_disk
+from tests.judge.test_preferences import PAIRS
 from tests.judge.web import TOPICS, make_project
 
 from sounding.judge.auth import Visitor, begin_session
@@ -45,12 +46,13 @@ main(["judge", "serve", sys.argv[1], "--port", sys.argv[2]])
 """
 
 
-@pytest.fixture(params=[*JOURNALS, "postgresql"])
+@pytest.fixture(params=[*JOURNALS, "postgresql", "preferences"])
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of a project whose database waits for the disk."""
+    """The folder of a project whose database waits for the disk; of preferences, with the first journal."""
     if request.param != "postgresql":
-        keep(monkeypatch, request.param)
-        with make_project(tmp_path, overlap=2) as project:
+        of_pairs = request.param == "preferences"
+        keep(monkeypatch, JOURNALS[0] if of_pairs else request.param)
+        with make_project(tmp_path, overlap=2, **(PAIRS if of_pairs else {})) as project:
             yield project.folder
         return
     with running_server(fsync=True) as server:

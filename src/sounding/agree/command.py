@@ -15,7 +15,11 @@ Outside = Literal["common", "primary", "nonrelevant"]
 By = Literal["file", "column"]
 Repeated = Literal["error", "first", "last", "highest", "lowest", "majority", "mean"]
 
-SECTIONS = ("pairs", "grades", "confusions", "rejected", "bias", "topics", "taus", "systems", "swaps", "top")
+SECTIONS = (
+    "pairs", "grades", "confusions", "rejected", "bias", "topics", "taus", "systems", "swaps", "top",
+    "contradictions", "ranks",
+)  # fmt: skip
+OF_PREFERENCES = ("contradictions", "ranks")  # sections that only files of preferences have
 # Policies that do not apply: bounds and expected values give no single ranking; two have fewer choices here.
 OTHERWISE = ("universe", "at_most", "prior", "moments", "draws", "unjudged")
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -149,6 +153,8 @@ def command(options: AgreeOptions) -> None:
 
     Shows overlap, kappa and alpha with intervals, and the topics to discuss first. With --runs, also
     shows the values and ranks of the runs under many qrels, each with a random assessor per topic.
+    In files of preferences every judgment group is an assessor: shows how far they agree on pairs of
+    documents, who contradicts themselves, and Bradley-Terry ranks.
 
     \b
     sounding agree first.qrels second.qrels
@@ -156,5 +162,6 @@ def command(options: AgreeOptions) -> None:
     sounding agree first.qrels second.qrels third.qrels --runs runs/* -m AP -m P@10
     sounding agree first.qrels second.qrels --combine union union.qrels --adjudicate differ.tsv
     sounding agree first.qrels --secondary-pool to-judge.tsv
+    sounding agree all.prefs --section ranks
     """  # noqa: D301 - click wants the control character
     declare.run_flow(options)

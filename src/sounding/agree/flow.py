@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from sounding.agree import sentences, tables
+from sounding.agree import pair_tables, sentences, tables
 from sounding.agree.assessors import read_panel
 from sounding.agree.charts import FIGURES, figures
 from sounding.agree.combining import (
@@ -20,7 +20,8 @@ from sounding.agree.combining import (
     secondary_pool,
     simulate_assessors,
 )
-from sounding.agree.command import AgreeOptions
+from sounding.agree.command import OF_PREFERENCES, AgreeOptions
+from sounding.agree.compared_pairs import agree_preferences, is_preferences
 from sounding.agree.panel import Panel
 from sounding.agree.resampling import TOP
 from sounding.agree.result import Study
@@ -50,11 +51,17 @@ OF_READING = (
     "qrels_format",
     "policy",
 )  # a next command repeats these
+FOR_PREFERENCES = (
+    "qrels", "qrels_format", "sections", "everything", "resamples", "alpha", "seed", "top", "format_name",
+    "output", "quiet", "notes",
+)  # fmt: skip
 DISAGREEMENTS, SECOND = "disagreements.tsv", "to-judge.tsv"  # files that a next command writes
 
 
 def run(options: AgreeOptions) -> None:
     """Study the assessors, and write the tables and files that the options ask for."""
+    if _of_preferences(options):
+        return _run_on_preferences(options)
     policies = policies_of(options)
     _check_options(options)
     _check_idle(options)
@@ -68,7 +75,7 @@ def run(options: AgreeOptions) -> None:
     if options.secondary_pool is not None:
         _write_secondary_pool(panel, primary, options.secondary_pool, options)
         if len(panel.assessors) == 1 and not any(getattr(options, name) for name in OF_SEVERAL):
-            return
+            return None
     if len(panel.assessors) == 1:
         raise click.UsageError(
             f"only one assessor ({panel.assessors[0]}); add the judgments of another, or use --simulated or"
@@ -87,6 +94,53 @@ def run(options: AgreeOptions) -> None:
     _write_answer(study, options)
     if options.chart is not None:
         _draw(study, options.chart, options)
+    return None
+
+
+# -- preferences -----------------------------------------------------------------------------------
+
+
+def _of_preferences(options: AgreeOptions) -> bool:
+    """Return whether the files hold preferences; refuse a mixture."""
+    if options.qrels_format is not None:
+        return options.qrels_format == "prefs"
+    found = [is_preferences(source) for source in options.qrels if Path(source).is_file()]
+    if any(found) and not (all(found) and len(found) == len(options.qrels)):
+        other = options.qrels[found.index(False)] if False in found else options.qrels[-1]
+        raise click.UsageError(f"{other} holds no preferences, but another file does; compare them apart")
+    return any(found)
+
+
+def _run_on_preferences(options: AgreeOptions) -> None:
+    """Study preferences, and write the tables that the options ask for."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name not in FOR_PREFERENCES and typed(name):
+            raise click.UsageError(f"{parameter.opts[-1]} changes nothing for preferences; leave it out")
+    if strange := [name for name in options.sections if name not in pair_tables.SECTIONS]:
+        expected = ", ".join(pair_tables.SECTIONS)
+        raise click.UsageError(f"--section {strange[0]} is about grades; preferences have {expected}")
+    form, top = options.format_name, options.top
+    if form in NO_NOTES and (len(options.sections) > 1 or options.everything):
+        raise click.UsageError(f"{form} holds one table; give one --section, or use json")
+    study = agree_preferences(
+        options.qrels, resamples=options.resamples, alpha=options.alpha, seed=options.seed
+    )
+    shown = list(options.sections) or list(pair_tables.SECTIONS[: None if options.everything else 2])
+    notes: list[str] = []
+    if form in NO_NOTES:
+        made = [pair_tables.tidy_section(study, shown[0], top)]
+    elif form == "json":
+        pairs = pair_tables.tidy_section(study, "pairs", None)
+        made = [replace(pairs, facts=pair_tables.facts(study))]
+    else:
+        made = pair_tables.people_tables(study, shown, top)
+        if not options.sections and not options.everything:
+            notes.append(
+                sentences.more_sections([name for name in pair_tables.SECTIONS if name not in shown])
+            )
+    write_answer(Answer(pair_tables.headline(study), made, notes), options)
 
 
 # -- options ---------------------------------------------------------------------------------------
@@ -107,6 +161,8 @@ def _check_options(options: AgreeOptions) -> None:
     if options.format_name in NO_NOTES and (len(options.sections) > 1 or options.everything):
         raise click.UsageError(f"{options.format_name} holds one table; give one --section, or use json")
     for section in options.sections:
+        if section in OF_PREFERENCES:
+            raise click.UsageError(f"--section {section} is about preferences; these are grades")
         if section in tables.OF_RUNS and not options.runs:
             raise click.UsageError(f"--section {section} is about systems; add --runs")
 

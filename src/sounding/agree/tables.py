@@ -29,7 +29,8 @@ OF_RUNS = ("taus", "systems", "swaps", "top")
 # -- rows ------------------------------------------------------------------------------------------
 
 
-def _estimate(name: str, estimate: Estimate) -> Row:
+def estimate_row(name: str, estimate: Estimate) -> Row:
+    """Return an estimate and its interval as part of a row."""
     return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
@@ -41,7 +42,7 @@ def pair_rows(study: Study) -> Rows:
             "assessors": study.agreements.names(group), "topics": group.topics, "documents": group.documents,
         }  # fmt: skip
         for name in COEFFICIENTS:
-            row |= _estimate(name, group.estimates[name])
+            row |= estimate_row(name, group.estimates[name])
         rows.append(row | {"reason": sentences.reasons(group.estimates, COEFFICIENTS)})
     return rows
 
@@ -50,7 +51,7 @@ def grade_rows(study: Study) -> Rows:
     """Return a row for each pair and grade: the share of its uses on which the two agree."""
     return [
         {"assessors": study.agreements.names(group), "grade": grade}
-        | _estimate("agreement", estimate)
+        | estimate_row("agreement", estimate)
         | {"reason": estimate.remark}
         for group in study.agreements.groups
         for grade, estimate in group.by_grade.items()
@@ -77,8 +78,8 @@ def rejected_rows(study: Study) -> Rows:
     """Return a row for each assessor: the relevant documents that all others reject."""
     return [
         {"assessor": one.assessor, "relevant": one.relevant, "rejected": one.rejected}
-        | _estimate("share", one.share)
-        | _estimate("mean_over_topics", one.mean)
+        | estimate_row("share", one.share)
+        | estimate_row("mean_over_topics", one.mean)
         | {"reason": sentences.reasons({"share": one.share, "mean": one.mean}, ("share", "mean"))}
         for one in study.agreements.rejections
     ]
@@ -91,7 +92,7 @@ def bias_rows(study: Study) -> Rows:
             "assessor": one.assessor, "grade": one.grade, "documents": one.documents, "given": one.given,
             "by_others": one.by_others,
         }
-        | _estimate("bias", one.bias)
+        | estimate_row("bias", one.bias)
         | {"reason": one.bias.remark}
         for one in study.biases
     ]  # fmt: skip
@@ -225,7 +226,7 @@ def facts(study: Study) -> dict[str, Any]:
         "effects": [_effect_facts(effect) for effect in study.effects],
         "notes": sentences.notes(study, policies=True),
     }
-    return {name: _known(value) for name, value in whole.items()}
+    return {name: known(value) for name, value in whole.items()}
 
 
 def _effect_facts(effect: Effect) -> dict[str, Any]:
@@ -244,12 +245,12 @@ def _effect_facts(effect: Effect) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _known(value: Any) -> Any:
+def known(value: Any) -> Any:
     """Return the value with None for each NaN, nested ones included."""
     if isinstance(value, dict):
-        return {name: _known(inner) for name, inner in value.items()}
+        return {name: known(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_known(inner) for inner in value]
+        return [known(inner) for inner in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
@@ -268,7 +269,7 @@ def default_sections(study: Study) -> tuple[str, ...]:
     return FIRST_WITH_RUNS if study.effects else FIRST
 
 
-def _estimates(rows: Rows, name: str, heading: str | None = None, *, optional: int = 0) -> Column:
+def estimates(rows: Rows, name: str, heading: str | None = None, *, optional: int = 0) -> Column:
     """Return a column of estimates for people: 0.470 [0.410, 0.530]."""
     return Column(heading or name, [_shown(row, name) for row in rows], optional=optional)
 
@@ -315,7 +316,7 @@ def _people_pairs(study: Study, rows: Rows, _: int) -> list[Table]:
     for title, names, note in parts:
         columns = columns_of_rows(rows, ("assessors", "topics", "documents"))
         for place, (name, heading) in enumerate(names.items()):
-            columns.append(_estimates(rows, name, heading, optional=place))
+            columns.append(estimates(rows, name, heading, optional=place))
         whys = [
             row | {"reason": sentences.reasons(group.estimates, list(names))}
             for row, group in zip(rows, study.agreements.groups, strict=True)
@@ -327,7 +328,7 @@ def _people_pairs(study: Study, rows: Rows, _: int) -> list[Table]:
 
 def _people_grades(_: Study, rows: Rows, __: int) -> list[Table]:
     columns = columns_of_rows(rows, ["assessors"])
-    columns += [_grades(rows), _estimates(rows, "agreement", "shared")]
+    columns += [_grades(rows), estimates(rows, "agreement", "shared")]
     notes = [sentences.SHARED, *_whys(rows, "assessors", "grade")]
     return [Table(columns, title="Agreement by grade", notes=notes, keys=2)]
 
@@ -348,7 +349,7 @@ def _people_confusions(study: Study, _: Rows, __: int) -> list[Table]:
 
 def _people_rejected(_: Study, rows: Rows, __: int) -> list[Table]:
     columns = columns_of_rows(rows, ("assessor", "relevant", "rejected"))
-    columns += [_estimates(rows, "share"), _estimates(rows, "mean_over_topics", "mean over topics")]
+    columns += [estimates(rows, "share"), estimates(rows, "mean_over_topics", "mean over topics")]
     notes = [sentences.REJECTED, *_whys(rows, "assessor")]
     return [Table(columns, title="Relevant documents rejected by all others", notes=notes)]
 
@@ -357,7 +358,7 @@ def _people_bias(_: Study, rows: Rows, __: int) -> list[Table]:
     columns = [
         *columns_of_rows(rows, ["assessor"]), _grades(rows), *columns_of_rows(rows, ["documents"]),
         *columns_of_rows(rows, {"given": "given", "by_others": "by others"}, digits=3),
-        _estimates(rows, "bias"),
+        estimates(rows, "bias"),
     ]  # fmt: skip
     notes = [sentences.BIAS, *_whys(rows, "assessor", "grade")]
     return [Table(columns, title="Bias by grade", notes=notes, keys=2)]

@@ -203,7 +203,10 @@ POOLS = (
 )
 SUBSETS = "share draw measure judgments relevant tau_b tau_ap_b"
 AGREE_TABLES = {
-    "pairs": f"assessors topics documents {AGREEMENT} reason",
+    "pairs": (
+        f"assessors topics documents {AGREEMENT} reason"
+        " pairs same same_low same_high preferred preferred_low preferred_high"
+    ),
     "grades": "assessors grade agreement agreement_low agreement_high reason",
     "confusions": "assessor other grade other_grade documents",
     "rejected": (
@@ -218,6 +221,8 @@ AGREE_TABLES = {
     "systems": "measure system mean least most original union intersection union_inside intersection_inside",
     "swaps": "measure system other difference swapped",
     "top": "measure assessor top shift tau reason best best_by_others favored favor moved places",
+    "contradictions": "topic assessor pairs triples contradicted in_circles circle",
+    "ranks": "topic doc wins comparisons strength strength_low strength_high rank_best rank_worst reason",
 }  # fmt: skip
 RANKS = "^(judged_[0-9]+|in pool@[0-9]+)$"
 
@@ -592,11 +597,11 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
     ),
     "agree": JsonOutput(
         title="Agreement of assessors",
-        always=(
-            "headline next assessors scale choices policies repeats logs filled by_topic pairs grades"
-            " confusions rejected bias topics effects notes rows"
+        always="headline next assessors choices pairs rows",
+        sometimes=(
+            "scale policies repeats logs filled by_topic grades confusions rejected bias topics effects"
+            " notes taus systems swaps top contradictions ranks"
         ),
-        sometimes="taus systems swaps top",
         rows=" ".join(AGREE_TABLES.values()),
         patterns={"^(relevant|by) ": "in0 One assessor's figure."},
         tables=AGREE_TABLES,
@@ -654,6 +659,20 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "systems": "Values of each run over qrels.",
             "taus": "Comparisons of rankings.",
             "top": "How the best runs change with the assessor.",
+            "circle": "The shortest circle of documents, each at least as good as the next; empty: none.",
+            "comparisons": "How often the document was compared, by all assessors.",
+            "contradicted": "Triples of these in which the assessor contradicts themselves.",
+            "contradictions": "Preferences: contradictions of each assessor in each topic.",
+            "in_circles": "Documents in circles of any length.",
+            "pairs": "Pairs of documents that were compared; above: of each two assessors.",
+            "preferred": "The share with the same document, where both preferred one.",
+            "rank_best": "One more than the documents that are better for sure.",
+            "rank_worst": "The place if all that are not surely worse were better.",
+            "ranks": "Preferences: Bradley-Terry ranks of documents.",
+            "same": "The share of common pairs with the same outcome.",
+            "strength": "Log odds against a document of mean strength; null: not identified.",
+            "triples": "Triples of documents of which all pairs were compared.",
+            "wins": "Comparisons won; ties count half.",
         },
     ),
     "depth": JsonOutput(

@@ -28,6 +28,8 @@ from sounding.judge.records import Ahead, AssessorProgress, Receipt, Seen, Stand
 from sounding.judge.store import Store
 from sounding.judge.texts import render_document, render_part, split_title
 
+NO_PAIR = marked("expected a pair of documents: two different ids with a blank between them")
+OTHER_WAY = marked("the documents of this pair stand the other way round; go back and reload")
 NO_DOCUMENT = marked("the collection does not contain this document; go back and choose another")
 GONE = marked("this is not one of your topics; an organizer may have dropped it or assigned it to others")
 
@@ -410,9 +412,9 @@ def shown_document(
     sides = [] if pair is None or not text else [_shown_side(here, one, query) for one in pair]
     found = here.project.corpus.document(doc) if text and pair is None else None
     heading, body = ("", None) if found is None else render_document(found, query)
-    missing = not all(side.html for side in sides) if pair else found is None
+    missing = None in map(here.project.corpus.document, pair) if pair else text and found is None
     return messages.ShownDocument(
-        doc=doc, heading=heading, html="" if sides else body, missing=text and missing, sides=sides,
+        doc=doc, heading=heading, html="" if sides else body, missing=missing, sides=sides,
         judged=standing is not None, grade=None if standing is None else standing.grade,
         comment="" if standing is None else standing.comment,
     )  # fmt: skip
@@ -428,15 +430,24 @@ def _refuse_strange_pair(here: web.Context, who: User, topic: str, pair: str) ->
     """Refuse what is no pair of two documents, or not the one whose sides were drawn for this assessor."""
     sides = sides_of(pair)
     if sides is None:
-        raise RefusedError(404, "expected a pair of documents: two different ids with a blank between them")
+        raise RefusedError(404, NO_PAIR)
     if pair != pair_for(here.project.settings.seed, who.pseudonym, topic, *sides):
-        raise RefusedError(404, "the documents of this pair stand the other way round; go back and reload")
+        raise RefusedError(404, OTHER_WAY)
     if not all(_is_there(here, topic, doc) for doc in sides):
         raise RefusedError(404, NO_DOCUMENT)
 
 
 def _is_there(here: web.Context, topic: str, doc: str) -> bool:
     return here.project.corpus.document(doc) is not None or here.project.engine.brings(topic, doc)
+
+
+def title_of(here: web.Context, doc: str) -> str:
+    """Return the title of a document, or both titles of a pair; empty if there is none."""
+    sides = sides_of(doc) if here.project.settings.of_pairs else None
+    if sides is not None:
+        return " | ".join(title_of(here, one) or one for one in sides)
+    found = here.project.corpus.document(doc)
+    return "" if found is None else split_title(found)[0]
 
 
 def _standing(here: web.Context, who: User, topic: str, doc: str) -> StandingJudgment | None:
@@ -486,7 +497,6 @@ def recorded(
     if receipt is None:
         return messages.Recorded(**dict(documents), sequence=0, repeated=False, doc=None)
     event = receipt.event
-    undone = here.project.corpus.document(event.doc) if event.undid and event.doc else None
     return messages.Recorded(
         **dict(documents),
         sequence=event.sequence,
@@ -494,7 +504,7 @@ def recorded(
         doc=event.doc,
         undid=event.undid,
         restored=event.grade if event.undid else None,  # only an undone change has a grade
-        title="" if undone is None else split_title(undone)[0],
+        title=title_of(here, event.doc) if event.undid and event.doc else "",
     )
 
 

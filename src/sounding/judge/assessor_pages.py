@@ -17,7 +17,7 @@ from sounding.judge.language import gettext, marked, ngettext
 from sounding.judge.messages import SearchResults
 from sounding.judge.organizing import guide_of, instructions_of
 from sounding.judge.records import ConflictError, Topic, User, is_relevant
-from sounding.judge.texts import highlight, split_title
+from sounding.judge.texts import highlight
 
 FEW = 3  # with fewer relevant documents, a topic hardly separates systems
 MANY = 200  # with more, nearly every system finds some
@@ -81,8 +81,7 @@ def history(request: Request, here: web.Here, who: web.Assessor, topic: TopicId)
     asked = api.own_topic(here.project.store, who, topic)
     judgments = here.project.store.standing(topic=topic, assessor=who.pseudonym)[::-1]
     labels = {grade.value: grade.label for grade in here.project.settings.scale}
-    corpus = here.project.corpus
-    titles = {one.doc: split_title(found)[0] for one in judgments if (found := corpus.document(one.doc))}
+    titles = {one.doc: title for one in judgments if (title := api.title_of(here, one.doc))}
     return web.page(request, "history.html", topic=asked, judgments=judgments, labels=labels, titles=titles)
 
 

@@ -444,7 +444,7 @@ class Engine:
             if not replay.runs:
                 return "There are no runs yet."
             if replay.settings.of_pairs:
-                return "Preferences do not rank the runs here; export them for `sounding evaluate`."
+                return "Preferences rank no runs here: export prefs, and evaluate the runs by them."
             return "" if replay.ready else "No topic that the runs have is in use."
 
     def counts(self) -> Counts:

@@ -35,7 +35,7 @@ from sounding.judge.project import (
     renew_link,
 )
 from sounding.judge.records import TopicStatus, User
-from sounding.judge.review import audit_of, differing_documents, draw_audit, settle_file
+from sounding.judge.review import audit_of, differing_documents, draw_audit, refuse_pairs, settle_file
 from sounding.judge.serving import is_address, last_address
 from sounding.judge.settings import (
     MERGE_SORT,
@@ -680,6 +680,7 @@ def _draw(project: Project, assessor: str, expert: User, options: command.Expert
     store, name = project.store, project.store.names().get(assessor, assessor)
     if assessor == expert.pseudonym:
         raise DataError(f"{name} cannot audit {name}; name another assessor or another expert")
+    refuse_pairs(project.settings)
     before = store.last_sequence()
     size = options.size or command.SAMPLED
     number = draw_audit(store, expert.pseudonym, assessor, size, project.settings.seed)

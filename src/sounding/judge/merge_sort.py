@@ -24,7 +24,7 @@ from sounding.judge.records import Event
 from sounding.runs.retrieved import Retrieved
 
 # The scale; A stands left. None: the pair cannot be judged.
-BOTH_BAD, LEFT, EQUAL, RIGHT = 0.0, 1.0, 2.0, 3.0
+BOTH_BAD, LEFT, RIGHT, EQUAL = 0.0, 1.0, 2.0, 3.0
 # The levels of both documents in a file of preferences. A pair that cannot be judged says nothing.
 LEVELS: dict[float | None, tuple[int, int]] = {LEFT: (2, 1), RIGHT: (1, 2), EQUAL: (1, 1), BOTH_BAD: (0, 0)}
 FIRST, SECOND = -1, 1  # which of two documents is better, as a comparison has it; 0: neither

@@ -29,6 +29,7 @@ from sounding.judge.review import (
     differing_documents,
     draw_audit,
     record_audit,
+    refuse_pairs,
     settle_document,
 )
 from sounding.judge.settings import Order, Settings
@@ -209,6 +210,7 @@ def drawn(here: Context, expert: User, assessor: str, size: int) -> int | None:
     judge = organizing.judge_of(project.store, assessor)
     if judge == expert.pseudonym:
         raise RefusedError(400, marked("you cannot audit your own judgments; choose another person"))
+    refuse_pairs(project.settings)
     number = draw_audit(project.store, expert.pseudonym, judge, size, project.settings.seed)
     project.engine.catch_up()
     return number

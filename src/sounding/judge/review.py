@@ -15,6 +15,7 @@ from sounding.judge.ids import check_table, judgments_in
 from sounding.judge.progress import agreements, opinion_of
 from sounding.judge.project import ImportOutcome, Project, check_grade
 from sounding.judge.records import AUDIT, Event, Pair, Receipt, Seen, Selection, StandingJudgment, Submission
+from sounding.judge.settings import Settings
 from sounding.judge.store import Store
 
 
@@ -150,6 +151,12 @@ class JudgmentAudit:
     def about(self, topic: str) -> list[StandingJudgment]:
         """Return the sampled judgments of a topic."""
         return [one for one in self.sample if one.topic == topic]
+
+
+def refuse_pairs(settings: Settings) -> None:
+    """Refuse an audit of preferences."""
+    if settings.of_pairs:
+        raise DataError("preferences cannot be audited; let two people judge a topic, and compare with agree")
 
 
 def draw_audit(store: Store, expert: str, assessor: str, size: int, seed: int) -> int | None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.text import plural, quote
-from sounding.judge.language import BROWSER, LANGUAGES
+from sounding.judge.language import BROWSER, LANGUAGES, marked
 from sounding.measures.forms import form_of
 from sounding.relevance.priors import DEFAULT
 from sounding.runs.retrieved import read_retrieved
@@ -30,7 +30,8 @@ MOST_LEASE = 1440  # minutes
 MOST_TITLE = 200  # characters of the project's title
 CORPUS = "corpus"  # key of the corpus hash in the first record of a project
 DEFAULT_SCALE = "0=not relevant,1=relevant"
-PREFERENCE_SCALE = "0=both bad,1=A is better,2=equally good,3=B is better"
+PREFERENCES = (marked("both bad"), marked("A is better"), marked("B is better"), marked("equally good"))
+PREFERENCE_SCALE = ",".join(f"{grade}={label}" for grade, label in enumerate(PREFERENCES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -300,6 +300,7 @@ def page(
         languages=language.LANGUAGES.values(),
         texts=for_scripts(spoken),
         title=here.project.settings.title,
+        of_pairs=here.project.settings.of_pairs,
         user=asking.user,
         account=here.lasting(asking.user),
         token=asking.token,

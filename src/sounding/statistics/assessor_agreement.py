@@ -56,7 +56,7 @@ def cohen_kappa(tables: Tables) -> Floats:
     """Return Cohen's kappa (1960) of confusion tables; NaN if chance alone gives full agreement."""
     total = tables.sum(axis=(-2, -1))
     chance = ratio((tables.sum(axis=-1) * tables.sum(axis=-2)).sum(axis=-1), total**2)
-    return _beyond_chance(observed_agreement(tables), chance)
+    return beyond_chance(observed_agreement(tables), chance)
 
 
 def weighted_kappa(tables: Tables, scale: Floats) -> Floats:
@@ -74,7 +74,7 @@ def fleiss_kappa(tables: Tables) -> Floats:
     """Return Fleiss' kappa (1971) of coincidences of completely judged documents; NaN as for Cohen's."""
     total = tables.sum(axis=(-2, -1))
     chance = ratio((tables.sum(axis=-1) ** 2).sum(axis=-1), total**2)
-    return _beyond_chance(observed_agreement(tables), chance)
+    return beyond_chance(observed_agreement(tables), chance)
 
 
 def krippendorff_alpha(tables: Tables, *, ordinal: bool = False) -> Floats:
@@ -107,7 +107,8 @@ def agreement_by_grade(tables: Tables) -> Floats:
     return ratio(2 * both, tables.sum(axis=-1) + tables.sum(axis=-2))
 
 
-def _beyond_chance(observed: Floats, chance: Floats) -> Floats:
+def beyond_chance(observed: Floats, chance: Floats) -> Floats:
+    """Return the agreement beyond chance, as a share of what is possible; NaN if nothing is."""
     room = 1 - chance
     # A remainder due to rounding leaves no room for agreement beyond chance.
     return ratio(observed - chance, np.where(room > 1e-12, room, 0.0))

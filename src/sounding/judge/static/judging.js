@@ -6,6 +6,7 @@ import { keepTyped, typed } from "./comments.js";
 import { day, note, pace, unnote } from "./day.js";
 import { keyOf, nameOf, showKeys } from "./keys.js";
 import { every, find, make, notice, put } from "./page.js";
+import { grown, isPair, pairName, showPair } from "./pairs.js";
 import { forget, hooks, isOurs, isUndo, keep, refused, send, showWaiting, signInAgain, unsent } from "./queue.js";
 import { focusTerms, jump, read } from "./reading.js";
 import { post, request, SLOW, spoken } from "./server.js";
@@ -18,7 +19,7 @@ const RELOAD = 3000; // milliseconds before documents are requested again
 const RENEWAL = 120000; // milliseconds between two messages that the person is still working
 
 const { topic, doc: only, query, status: chosen, judged: already, audit, last: newest } = find("#judge").dataset;
-const { after, pause, guide } = find("#judge").dataset;
+const { after, pause, guide, kind } = find("#judge").dataset;
 const api = audit ? "/api/audit" : "/api";
 const sample = audit ? { audit: Number(audit) } : {};
 const later = new Set(); // skipped documents of an audit
@@ -48,7 +49,7 @@ function say(text, { isPassedOver = false, of = "" } = {}) {
 }
 
 const inWords = (html) => new DOMParser().parseFromString(html, "text/html").body.textContent;
-const named = (one) => (one.heading && inWords(one.heading)) || one.doc;
+const named = (one) => (isPair(one) ? pairName(one) : one.heading && inWords(one.heading)) || one.doc;
 
 // The server's count plus the judgments that it has not confirmed yet.
 function showCount() {
@@ -85,7 +86,10 @@ function content(present) {
     const graded = going.elsewhere
       ? gettext("You have graded all documents of this topic in the sample.")
       : gettext("You have graded the whole sample.");
-    const nothing = audit ? graded : gettext("You are done with this topic: no documents are left for you.");
+    const done = kind === "preferences"
+      ? gettext("You are done with this topic: no pairs are left for you.")
+      : gettext("You are done with this topic: no documents are left for you.");
+    const nothing = audit ? graded : done;
     const words = chosen === "candidate" && !audit
       ? gettext("This topic is not open for judging yet. An organizer must choose it first.")
       : nothing;
@@ -139,11 +143,19 @@ function entitle(heading, name) {
   id.textContent = name;
 }
 
+// The id of a pair stays in the page for programs.
+function entitlePair() {
+  find("#doc .title").textContent = gettext("Which is better for this topic?");
+  find("#doc bdi").hidden = true;
+}
+
 function show(focus = true) {
   const [present] = documents;
   entitle(present?.heading ?? "", present?.doc ?? (only ? "" : gettext("Nothing left")));
+  if (isPair(present)) entitlePair();
   if (present?.doc !== inView) [inView, since] = [present?.doc, performance.now()];
-  if (present && !present.missing) find("#text").innerHTML = present.html; // escaped or cleaned by the server
+  if (isPair(present)) showPair(present);
+  else if (present && !present.missing) find("#text").innerHTML = present.html; // escaped or cleaned by the server
   else find("#text").replaceChildren(...content(present));
   read();
   offer(Boolean(present));
@@ -175,13 +187,13 @@ find("#text").addEventListener("click", async ({ target }) => {
   if (!more || !present) return;
   target.disabled = true;
   try {
-    const asked = new URLSearchParams({ topic, doc: present.doc, first: more, ...sample });
+    const doc = target.closest(".half")?.dataset.doc ?? present.doc;
+    const asked = new URLSearchParams({ topic, doc, first: more, ...sample });
     const { html } = await request(`${api}/text?${asked}`);
     const known = texts.get(present.doc);
-    const end = present.html.lastIndexOf('<p class="cut">');
-    const whole = present.html.slice(0, end) + html;
-    if (known) Object.assign(known, { html: whole, isLonger: true });
-    documents = documents.map((one) => (one.doc === present.doc ? { ...one, html: whole } : one));
+    const { html: whole, sides } = grown(present, doc, html);
+    if (known) Object.assign(known, { html: whole, sides, isLonger: true });
+    documents = documents.map((one) => (one.doc === present.doc ? { ...one, html: whole, sides } : one));
     if (documents[0]?.doc !== present.doc) return;
     target.closest(".cut").outerHTML = html; // escaped or cleaned by the server
     read();
@@ -197,7 +209,9 @@ function remember(list) {
   return list.map((one) => {
     if ((one.html !== null || one.missing) && !texts.get(one.doc)?.isLonger) texts.set(one.doc, one);
     const known = texts.get(one.doc);
-    return { ...known, ...one, heading: known?.heading ?? "", html: known?.html ?? null };
+    return {
+      ...known, ...one, heading: known?.heading ?? "", html: known?.html ?? null, sides: known?.sides ?? [],
+    };
   });
 }
 

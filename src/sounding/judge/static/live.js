@@ -353,6 +353,7 @@ function unclear({ cannot, unsettled }) {
 }
 
 function model({ fitted, fittable }) {
+  if (find("#live.pairs")) return gettext("preferences fit no relevance model");
   if (!fitted) return gettext("the relevance model is not fitted yet");
   return ngettext(
     "relevance model fitted to {fitted} of {n} judgment",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.browser.conftest import Site, Visit, until
+from tests.browser.conftest import BOTH, Site, Visit, until
 from tests.browser.judging_page import all_sent, judgments, press, shown
 
 TYPE = """(event) => document.body.dispatchEvent(
@@ -19,6 +19,7 @@ def typed(page: Any, before: str, **event: object) -> None:
     until(page, "(before) => document.querySelector('#doc bdi').textContent !== before", before)
 
 
+@BOTH
 def test_digits_of_any_script_and_places_of_keys_grade(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001")
     given: list[tuple[dict[str, object], float | None]] = [

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.browser.conftest import (
+    BOTH,
     DESK,
     PHONE,
     Site,
@@ -32,6 +33,7 @@ NAMELESS = """() => [...document.querySelectorAll('button, input:not([type=hidde
   .map((one) => one.outerHTML)"""
 
 
+@BOTH
 def test_a_topic_is_written_searched_and_judged(site: Site, visit: Visit) -> None:
     page = visit("ann", "/develop")
     page.fill("[name=title]", "noise of ships")
@@ -148,6 +150,7 @@ def test_a_topic_saved_elsewhere_is_not_written_over_unseen(site: Site, visit: V
     assert [one.version for one in site.project.store.topic_versions("N001")] == [1, 2, 3]
 
 
+@BOTH
 @pytest.mark.usefixtures("any_basis")
 def test_the_live_page_follows_the_judging(site: Site, visit: Visit) -> None:
     page = visit("olga", "/organize")
@@ -347,6 +350,7 @@ def test_the_live_page_comes_back_after_the_server_was_away(site: Site, visit: V
     until(page, "document.querySelector('#judged').textContent === '1'")
 
 
+@BOTH
 def test_topics_are_shared_out_ordered_and_chosen(site: Site, visit: Visit) -> None:
     page = visit("olga", "/organize/topics")
     page.fill("[name=count]", "2")
@@ -379,6 +383,7 @@ def test_topics_are_shared_out_ordered_and_chosen(site: Site, visit: Visit) -> N
     assert site.project.engine.order("304").policy == "mtc"
 
 
+@BOTH
 def test_somebody_is_invited_and_comes_in(site: Site, visit: Visit, browser: Any) -> None:
     page = visit("olga", "/organize/people")
     page.fill("[name=name]", "Zoë")
@@ -395,6 +400,7 @@ def test_somebody_is_invited_and_comes_in(site: Site, visit: Visit, browser: Any
     context.close()
 
 
+@BOTH
 def test_assessors_who_differ_are_settled(site: Site, visit: Visit) -> None:
     engine = site.project.engine
     for doc, first, second in (("d05", 0, 2), ("d06", 1, 1), ("d07", 1, 0)):
@@ -539,6 +545,7 @@ def test_the_page_says_what_is_still_to_come(site: Site, visit: Visit) -> None:
     page.wait_for_selector("text=This topic is not open for judging yet")
 
 
+@BOTH
 def test_judging_needs_no_mouse_from_the_sign_in_on(site: Site, visit: Visit) -> None:
     page = visit("ann", "/account")
     page.context.clear_cookies()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tests.browser.conftest import DESK, PHONE, Site, Visit, arrive, until
+from tests.browser.conftest import BOTH, DESK, PHONE, Site, Visit, arrive, until
 from tests.browser.test_pages import judged_by_two
 from tests.judge.web import add_person
 
 
+@BOTH
 def test_a_table_that_is_too_wide_scrolls_in_its_box_and_says_so(site: Site, visit: Visit) -> None:
     page = visit("olga", "/organize", PHONE)
     box, hint = page.locator("#coverage"), page.locator(".hint:has(+ #coverage)")

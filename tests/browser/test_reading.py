@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.browser.conftest import PHONE, Site, Visit, until
+from tests.browser.conftest import BOTH, PHONE, Site, Visit, until
 from tests.browser.judging_page import all_sent, judgments, press, shown
 
 from sounding.judge import texts
@@ -16,6 +16,7 @@ def marks(page: Any, kind: str = "mark") -> list[str]:
     return found
 
 
+@BOTH
 def test_n_and_p_go_from_mark_to_mark_and_round(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001&doc=d05")
     shown(page)
@@ -28,6 +29,7 @@ def test_n_and_p_go_from_mark_to_mark_and_round(site: Site, visit: Visit) -> Non
     assert judgments(site, 0) == []
 
 
+@BOTH
 def test_own_words_are_marked_in_every_document_and_kept(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001")
     shown(page)

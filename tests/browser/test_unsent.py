@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.conftest import PATIENCE, PHONE, Site, Visit, arrive, faults, new_page, settled, until
+from tests.browser.conftest import (
+    BOTH,
+    PATIENCE,
+    PHONE,
+    Site,
+    Visit,
+    arrive,
+    faults,
+    new_page,
+    settled,
+    until,
+)
 from tests.browser.judging_page import (
     OFFLINE,
     all_sent,
@@ -24,6 +35,7 @@ from tests.judge.web import PASSWORD, TOPICS, add_person, make_project
 from sounding.judge.project import Project
 
 
+@BOTH
 def test_grades_given_without_a_connection_are_sent_after_it(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=OFFLINE)
     first = shown(page)
@@ -177,6 +189,7 @@ def test_an_answer_that_is_lost_makes_no_second_judgment(site: Site, visit: Visi
     assert page.is_hidden("#notice")
 
 
+@BOTH
 def test_an_ended_sign_in_asks_for_the_password_and_sends_the_grade(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=MB001", expected=("401",))
     first = shown(page)

@@ -16,6 +16,7 @@ from tests.judge.web import Browser, add_person, make_project
 from sounding.core.errors import UnknownNameError
 from sounding.judge import language
 from sounding.judge.export_kinds import EXPORT_KINDS
+from sounding.judge.exports import Omitted, omission_note
 from sounding.judge.language import ENGLISH, FOLDER, LANGUAGES, Forms, Language, choose
 from sounding.judge.live import NOTHING_LEFT
 from sounding.judge.organizer_pages import FEEDS
@@ -312,7 +313,16 @@ def _sentences() -> list[str]:
     told = [forecast_note(found, 0.95, seconds) for found in forecasts for seconds in (3, 30)]
     told += [too_few_note(found, 5, 900).strip() for found in forecasts]
     told += [f"There is no forecast: {why}." for why in short] + [overlap_note(3).strip(), NOTHING_LEFT]
-    return [*short, *filter(None, told), *MEANING.values()]
+    omitted = [
+        Omitted(unsettled=2), Omitted(cannot=1), Omitted(nobody=3, certain=2), Omitted(nobody=1, unsettled=2, cannot=3),
+    ]  # fmt: skip
+    notes = [
+        f"{note[0].upper()}{note[1:]}."
+        for one in omitted
+        for what in ("qrels", "assessors", "prels", "strata")
+        if (note := omission_note(what, one))
+    ]
+    return [*short, *filter(None, told), *MEANING.values(), *notes]
 
 
 ENGLISH_WORDS = re.compile(r"\b(the|of|to|is|are|judgments|documents|judged|reached|after|more|this|not)\b")

@@ -22,7 +22,7 @@ BROWSER = "browser"  # the project's language is the one that the browser asks f
 Forms = str | dict[str, str]  # a text, or its form for each plural category
 
 FOLDER = Path(__file__).parent
-_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z0-9])")
+_SENTENCES = re.compile(r"(?<=\.) (?=[A-Z0-9]|statAP)")
 _PLACE = re.compile(r"\{(\w+)\}")
 _ACCEPTED = re.compile(r"\s*([A-Za-z]{1,8})(?:-[\w-]+)?\s*(?:;\s*q=([0-9.]+))?\s*")
 # Categories of Unicode's plural rules, for languages that do not have just one and other.

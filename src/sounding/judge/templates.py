@@ -81,6 +81,7 @@ TEMPLATES.globals |= {"gettext": _gettext, "ngettext": _ngettext}
 TEMPLATES.filters |= {
     "grade": _grade, "count": plural, "percent": lambda share: current().percent(share),
     "number": lambda value: current().number(value), "sentence": _sentence, "day": _day,
+    "told": lambda text: current().retell(text),
     "markdown": lambda text: Markup(lay_out_markdown(text)),  # noqa: S704 - cleaned
     "moment": _moment, "decimals": lambda value: current().decimals(value, 2),
     "status": lambda status: gettext(STATUSES[status]),

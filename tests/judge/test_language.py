@@ -280,6 +280,14 @@ def test_an_unknown_page_speaks_the_language_too(tmp_path: Path) -> None:
         assert "Unter dieser Adresse gibt es keine Seite" in guest.get("/nothing").text
         wrong = guest.sign_in("nobody", "wrong password")
         assert "Name oder Passwort falsch" in wrong.text
+        add_person(project, "olga", "organizer")
+        olga = Browser(project)
+        olga.sign_in("olga")
+        refused = olga.post(
+            "/organize/settings", measure="{n}", title="x", feed="first", level="1", overlap="1"
+        )
+        assert refused.status_code == 400  # what somebody typed is no place of a text
+        assert "{n}" in refused.text
         assert guest.client.get("/api/topics").json()["detail"].startswith("Sie sind nicht angemeldet")
 
 

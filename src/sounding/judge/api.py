@@ -134,7 +134,8 @@ def token(request: Request, response: Response, here: web.Here, asking: web.Aski
 async def sign_in(given: messages.Credentials, request: Request, here: web.Here) -> Response:
     """Sign in. The response sets the session cookie; request a new token afterwards."""
     who, secret = await web.enter(request, here, given.name, given.password)
-    return web.keep_session(request, Response(status_code=204), secret, who)
+    answer = Response(status_code=204)
+    return await run_in_threadpool(web.keep_session, request, answer, secret, who)
 
 
 @signing.post("/sign-out", dependencies=[Depends(web.user), Depends(web.from_our_page)], status_code=204)

@@ -56,7 +56,10 @@ class Language:
         return self._fill(one if category == "one" else other, {"n": n, **values})
 
     def _fill(self, text: str, values: Mapping[str, object]) -> str:
-        return _PLACE.sub(lambda place: self._shown(values[place[1]]), text)
+        # Braces that are no place stay: a message may quote what somebody typed.
+        return _PLACE.sub(
+            lambda place: self._shown(values[place[1]]) if place[1] in values else place[0], text
+        )
 
     def _shown(self, value: object) -> str:
         if isinstance(value, int):

@@ -20,7 +20,7 @@ export const clockTime = (when) => clock.format(when);
 // Between letters of the other direction, a value keeps its own.
 const apart = (value) => (dir === "rtl" ? `\u2068${value}\u2069` : value);
 const shown = (value) => (typeof value === "number" ? number(value) : apart(value));
-const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => shown(values[name]));
+const fill = (text, values) => text.replace(/\{(\w+)\}/g, (place, name) => (name in values ? shown(values[name]) : place));
 
 // A text in the language of the page, with its places filled.
 export const gettext = (text, values = {}) => fill(texts[text] ?? text, values);

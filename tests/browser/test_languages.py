@@ -13,6 +13,7 @@ from tests.browser.pseudo import pseudo_arabic
 from sounding.judge.language import LANGUAGES
 from sounding.judge.organizing import change_settings, set_instructions
 
+INSTRUCTIONS = "# So geht es\n- **relevant**: [Beispiele](https://example.org)\n\n|a|b|\n|-|-|\n|1|2|"
 ASSESSOR_PAGES = ("/", "/judge?topic=MB001", "/history?topic=MB001", "/develop", "/account")
 ORGANIZER_PAGES = (
     "/organize", "/organize/topics", "/organize/people", "/organize/differences", "/organize/audit",
@@ -58,19 +59,33 @@ def test_somebody_chooses_german_and_judges_in_it(site: Site, visit: Visit) -> N
     assert [(one.doc, one.grade) for one in site.project.store.standing()] == [(first, 2)]
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_german_fits_and_is_usable(site: Site, visit: Visit, axe: str, size: dict[str, int]) -> None:
-    change_settings(site.project, language="de")
-    set_instructions(
-        site.project, "# So geht es\n- **relevant**: [Beispiele](https://example.org)\n\n|a|b|\n|-|-|\n|1|2|"
-    )
+def check_pages(site: Site, visit: Visit, axe: str, scheme: str) -> None:
+    """Every page fits a desk and a phone, and everybody can use it."""
     for name, paths in (("ann", ASSESSOR_PAGES), ("olga", ORGANIZER_PAGES)):
-        page = visit(name, "/account", size)
+        page = visit(name, "/account", scheme=scheme)
         for path in paths:
+            page.set_viewport_size(DESK)
             page.goto(site.url + path)
             wait_for(page, path)
             assert not is_wider(page), path
+            page.set_viewport_size(PHONE)
+            settled(page)
+            assert not is_wider(page), path
             assert faults(page, axe) == [], path
+
+
+def test_german_fits_and_is_usable(site: Site, visit: Visit, axe: str) -> None:
+    change_settings(site.project, language="de")
+    set_instructions(site.project, INSTRUCTIONS)
+    check_pages(site, visit, axe, "light")
+
+
+def test_a_language_from_right_to_left_fits_and_is_usable(
+    site: Site, visit: Visit, axe: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LANGUAGES, "ar", pseudo_arabic())
+    change_settings(site.project, language="ar")
+    check_pages(site, visit, axe, "dark")
 
 
 PLACES = """() => {
@@ -104,21 +119,6 @@ def test_a_language_from_right_to_left_turns_the_page_and_not_the_documents(
     page.goto(f"{site.url}/judge?topic=303&doc=d02")
     shown(page)
     assert page.evaluate(PLACES)["document"] == "rtl"
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_pages_from_right_to_left_fit_and_are_usable(
-    site: Site, visit: Visit, axe: str, size: dict[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(LANGUAGES, "ar", pseudo_arabic())
-    change_settings(site.project, language="ar")
-    for name, paths in (("ann", ASSESSOR_PAGES), ("olga", ORGANIZER_PAGES)):
-        page = visit(name, "/account", size, scheme="dark")
-        for path in paths:
-            page.goto(site.url + path)
-            wait_for(page, path)
-            assert not is_wider(page), path
-            assert faults(page, axe) == [], path
 
 
 def test_numbers_on_the_live_page_are_written_as_in_german(site: Site, visit: Visit) -> None:

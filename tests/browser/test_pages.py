@@ -18,6 +18,7 @@ from tests.browser.conftest import (
     becomes,
     faults,
     new_page,
+    retype,
     settled,
     until,
 )
@@ -56,7 +57,7 @@ def test_a_topic_is_written_searched_and_judged(site: Site, visit: Visit) -> Non
     arrive(page, lambda: page.click("text=back"))
     page.wait_for_selector("text=You have judged 1 so far, 1 relevant")
     assert page.input_value("[type=search]") == "noise ships"
-    page.fill("[name=estimate]", "12")
+    retype(page, "[name=estimate]", "12")
     arrive(page, lambda: page.click("text=Save as new version"))
     store = site.project.store
     assert [(one.version, one.estimate) for one in store.topic_versions("N001")] == [
@@ -353,7 +354,7 @@ def test_the_live_page_comes_back_after_the_server_was_away(site: Site, visit: V
 @BOTH
 def test_topics_are_shared_out_ordered_and_chosen(site: Site, visit: Visit) -> None:
     page = visit("olga", "/organize/topics")
-    page.fill("[name=count]", "2")
+    retype(page, "[name=count]", "2")
     arrive(page, lambda: page.click("button:has-text('Share out')"))
     assert page.is_visible("text=Saved: 3 topics changed.")
     assigned = site.project.store.assignments()
@@ -372,7 +373,7 @@ def test_topics_are_shared_out_ordered_and_chosen(site: Site, visit: Visit) -> N
     assert page.evaluate("document.querySelector('[data-all]').indeterminate")
     page.click("text=Set their order of judging")
     page.locator(".order [name=policy]").select_option("depth")
-    page.locator(".order [name=batch]").fill("5")
+    retype(page, ".order [name=batch]", "5")
     page.keyboard.press("Enter")  # changes nothing: no button was chosen
     arrive(page, lambda: page.click("button:has-text('Set order')"))
     assert page.is_visible("text=Saved: 3 topics changed.")

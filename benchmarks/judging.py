@@ -1,11 +1,14 @@
 """How the judging server does with many assessors at once: times, leases, failures.
 
     python -m benchmarks.judging --runs 8 --topics 60
-    python -m benchmarks.judging --runs 60 --topics 50 --assessors 100 --seconds 30
+    python -m benchmarks.judging --runs 60 --topics 50 --assessors 100 --seconds 30 --live 2
+    python -m benchmarks.judging --servers 2 --database postgresql:///empty
 
-The server runs in a process of its own on this machine; every assessor judges, waits for as long as a quick
-person thinks, and judges again. Printed is the time that the server took for judge-and-next, and how long
-the disk took meanwhile to flush a page: a judgment waits for some flushes, and when one takes long, all wait.
+Every server runs in a process of its own on this machine; every assessor judges, waits for as long as a quick
+person thinks, and judges again. Assessors are shared out to the servers, and `--live` pages of organizers are
+open meanwhile, each on another server. Printed is the time that the server took for judge-and-next, and how
+long the disk took meanwhile to flush a page: a judgment waits for some flushes, and when one takes long, all
+wait.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import socket
 import tempfile
 import time
 from collections import Counter
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
@@ -30,7 +34,7 @@ import numpy as np
 from sounding.judge.app import serve
 from sounding.judge.auth import Visitor, begin_session
 from sounding.judge.project import Project, create_project, open_project
-from sounding.judge.records import Submission
+from sounding.judge.records import Role, Submission
 from sounding.judge.settings import Settings, parse_scale
 from sounding.judge.web import TOKEN, Context
 
@@ -39,6 +43,7 @@ WORDS = 120  # of a document
 PAGE = 4096  # bytes
 BETWEEN_FLUSHES = 0.05  # seconds
 
+LIVE = "live"  # instead of a topic: an organizer who looks at the live page
 Person = tuple[str, str, str]  # cookie, token, topic
 
 
@@ -51,6 +56,7 @@ class Outcome:
     judged: int = 0
     begun: float = 0.0  # processor time that the server had taken when the first one asked
     flushes: list[float] = field(default_factory=list)  # milliseconds of the disk for a page
+    pushed: int = 0  # states that the live pages received
 
 
 def make_files(folder: Path, runs: int, topics: int, depth: int, seed: int) -> None:
@@ -90,14 +96,22 @@ def make(folder: Path, given: argparse.Namespace) -> list[Person]:
         database=given.database,
     ) as project:  # fmt: skip
         for number in range(given.assessors):
-            user = project.store.add_user(f"assessor {number}", "assessor")
             topic = str(number % given.topics)
-            project.store.assign(topic, user.pseudonym)
-            secret = begin_session(project.store, user, "127.0.0.1", "benchmark")
-            name = Context(project=project, door=None, live=None).cookie  # type: ignore[arg-type]
-            people.append((f"{name}={secret}", Visitor(secret=secret, user=user, known=True).token, topic))
+            cookie, token, pseudonym = _cookie_of(project, f"assessor {number}", "assessor")
+            project.store.assign(topic, pseudonym)
+            people.append((cookie, token, topic))
+        for number in range(given.live):
+            people.append((_cookie_of(project, f"organizer {number}", "organizer")[0], "", LIVE))
         judge_beforehand(project, given)
     return people
+
+
+def _cookie_of(project: Project, name: str, role: Role) -> tuple[str, str, str]:
+    """Return cookie, token and pseudonym of a new person who has signed in."""
+    user = project.store.add_user(name, role)
+    secret = begin_session(project.store, user, "127.0.0.1", "benchmark")
+    cookie = Context(project=project, door=None, live=None).cookie  # type: ignore[arg-type]
+    return f"{cookie}={secret}", Visitor(secret=secret, user=user, known=True).token, user.pseudonym
 
 
 def judge_beforehand(project: Project, given: argparse.Namespace) -> None:
@@ -161,6 +175,14 @@ def hold(outcome: Outcome, topic: str, documents: list[str], overlap: int) -> No
         outcome.beyond += outcome.held[topic, doc] > overlap
 
 
+async def watch(client: httpx2.AsyncClient, cookie: str, outcome: Outcome) -> None:
+    """Look at the live page until the end."""
+    async with client.stream("GET", "/api/live/stream", headers={"Cookie": cookie}, timeout=None) as answer:
+        outcome.codes[answer.status_code] += 1
+        async for line in answer.aiter_lines():
+            outcome.pushed += line.startswith("data:")
+
+
 async def flush(path: Path, outcome: Outcome) -> None:
     """Flush a page to the disk that the project is on, again and again.
 
@@ -191,24 +213,47 @@ def cpu_seconds(process: int) -> float:
 
 
 async def load(
-    port: int, server: int, folder: Path, people: list[Person], given: argparse.Namespace
+    ports: list[int], servers: list[int], folder: Path, people: list[Person], given: argparse.Namespace
 ) -> Outcome:
     outcome = Outcome()
-    limits = httpx2.Limits(max_connections=given.assessors)
-    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", limits=limits, timeout=60) as client:
-        for _ in range(600):
-            try:
-                await client.get("/sign-in")
-                break
-            except httpx2.ConnectError:
-                await asyncio.sleep(0.1)
-        await client.get("/api/next", params={"topic": people[0][2]}, headers={"Cookie": people[0][0]})
-        outcome.begun = cpu_seconds(server)
-        flushing = asyncio.create_task(flush(folder / "page", outcome))
+    limits = httpx2.Limits(max_connections=given.assessors + given.live)
+    async with AsyncExitStack() as opened:
+        clients = [
+            await opened.enter_async_context(
+                httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", limits=limits, timeout=60)
+            )
+            for port in ports
+        ]
+        for client in clients:
+            for _ in range(600):
+                try:
+                    await client.get("/sign-in")
+                    break
+                except httpx2.ConnectError:
+                    await asyncio.sleep(0.1)
+            await client.get("/api/next", params={"topic": people[0][2]}, headers={"Cookie": people[0][0]})
+        outcome.begun = sum(map(cpu_seconds, servers))
+        beside = [asyncio.create_task(flush(folder / "page", outcome))]
+        assessors = [person for person in people if person[2] != LIVE]
+        for number, (cookie, _, _) in enumerate(person for person in people if person[2] == LIVE):
+            beside.append(asyncio.create_task(watch(clients[number % len(clients)], cookie, outcome)))
         end = time.monotonic() + given.seconds
-        await asyncio.gather(*(assess(client, person, given, outcome, end) for person in people))
-        flushing.cancel()
+        await asyncio.gather(
+            *(
+                assess(clients[number % len(clients)], person, given, outcome, end)
+                for number, person in enumerate(assessors)
+            )
+        )
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
     return outcome
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def main() -> None:
@@ -224,24 +269,26 @@ def main() -> None:
     parser.add_argument("--think", type=float, default=2.0, help="mean seconds before the next grade")
     parser.add_argument("--before", type=int, default=0, help="judgments that are there already")
     parser.add_argument("--database", help="address of an empty PostgreSQL database")
+    parser.add_argument("--servers", type=int, default=1, help="servers on the same database")
+    parser.add_argument("--live", type=int, default=0, help="live pages that are open")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         people = make(Path(name), given)
         os.sync()  # or the disk would write all this while the assessors judge
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        server = multiprocessing.get_context("spawn").Process(
-            target=run_server, args=(f"{name}/project", port)
-        )
-        server.start()
+        ports = [free_port() for _ in range(given.servers)]
+        spawned = multiprocessing.get_context("spawn")
+        servers = [spawned.Process(target=run_server, args=(f"{name}/project", port)) for port in ports]
+        for server in servers:
+            server.start()
+        processes = [server.pid or 0 for server in servers]
         try:
-            outcome = asyncio.run(load(port, server.pid or 0, Path(name), people, given))
-            spent = cpu_seconds(server.pid or 0) - outcome.begun
+            outcome = asyncio.run(load(ports, processes, Path(name), people, given))
+            spent = sum(map(cpu_seconds, processes)) - outcome.begun
         finally:
-            server.terminate()
-            server.join()
+            for server in servers:
+                server.terminate()
+                server.join()
         with open_project(Path(name) / "project") as project:
             standing = project.store.standing()
             acknowledged = sum(one.assessor != "before" for one in standing) == outcome.judged
@@ -249,8 +296,11 @@ def main() -> None:
     middle, late = np.percentile(times, [50, 99])
     failed = sum(count for code, count in outcome.codes.items() if code >= 500)
     print(
-        f"{given.runs} runs x {given.topics} topics, {given.assessors} assessors, {given.think:g} s to think"
+        f"{given.runs} runs x {given.topics} topics, {given.assessors} assessors, {given.think:g} s to think,"
+        f" servers: {given.servers}, live pages: {given.live}; load of the machine {os.getloadavg()[0]:.1f}"
     )
+    if given.live:
+        print(f"states of the live page    {outcome.pushed}")
     print(f"judged                     {outcome.judged:,} ({outcome.judged / given.seconds:.0f} a second)")
     print(f"judge-and-next, p50 / p99  {middle:.1f} / {late:.1f} ms, most {times.max():.1f}")
     p50, p99 = np.percentile(outcome.flushes, [50, 99])

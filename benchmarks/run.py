@@ -14,11 +14,13 @@ from pathlib import Path
 
 from benchmarks.commands import growth, measure_commands, real_collections
 from benchmarks.files import IR_MEASURES, MEASURES, PYTREC, RANX, TREC_EVAL, measure_files, works
+from benchmarks.judging_size import rows_of
+from benchmarks.timing import table
 
 import sounding
 
 HERE = Path(__file__).resolve().parent
-PARTS = ("files", "commands", "growth")
+PARTS = ("files", "commands", "growth", "judging")
 
 
 def absent(*, ranx: bool) -> list[str]:
@@ -70,6 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if "growth" in parts:
             print("\n3. Growth", flush=True)
             print(f"\n{growth(choice.data, scratch)}")
+        if "judging" in parts:
+            print("\n4. A judging project of full size", flush=True)
+            print(f"\n{table(rows_of(1.0, scratch))}")
 
 
 if __name__ == "__main__":

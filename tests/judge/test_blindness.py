@@ -26,7 +26,7 @@ MEMBERS = {
     "topic", "documents", "doc", "html", "missing", "grade", "judged", "comment", "sequence", "repeated", "title", "cannot",
     "relevant", "left", "time", "snippet", "held", "token", "name", "account", "lasting", "role", "heading", "coming", "words",
     "batch_left", "elsewhere", "batch_size", "undid", "restored", "found", "first", "complete", "total",
-    "guide", "sides",
+    "guide", "sides", "marks", "labels",
 }  # fmt: skip
 
 PLAIN = {name.lower() for name in HEADERS} | {

@@ -58,13 +58,14 @@ while True:
         receipt = engine.withdraw("assessor-1", topic, key=key)
     else:
         doc, grade = leases[0].doc, rng.choice((0, 1, 2, 2, 2, None))
+        marks = {"contexts": {"contexts.1": {"grade": float(step % 3)}}} if step % 2 else None
         receipt, has = engine.and_next(
-            lambda: engine.judge("assessor-1", topic, doc, grade, key=key), "assessor-1", topic, 2
+            lambda: engine.judge("assessor-1", topic, doc, grade, key=key, marks=marks), "assessor-1", topic, 2
         )
     if receipt is not None:
         event = receipt.event
         told = {
-            "event": [event.sequence, event.kind, event.topic, event.doc, event.grade, event.key],
+            "event": [event.sequence, event.kind, event.topic, event.doc, event.grade, event.key, event.detail],
             "had": had,
             "has": None if has is None else [lease.doc for lease in has],
             "where": where(engine._replay),
@@ -114,6 +115,7 @@ def set_up(store: Store, kind: str = "grades") -> None:
         begin(store, seed=3)
     for topic in TOPICS:
         store.save_topic(topic, title="x", status="chosen")
+    store.add_labels("machine-m", {(topic, f"d{doc:02}"): 1.0 for topic in TOPICS for doc in range(9)})
 
 
 def waits_for_the_disk(store: Store) -> bool:
@@ -161,7 +163,7 @@ def check(store: Store, acknowledged: list[Told]) -> None:
     for told in acknowledged:
         event = by_number[told["event"][0]]
         assert told["event"] == [
-            event.sequence, event.kind, event.topic, event.doc, event.grade, event.key
+            event.sequence, event.kind, event.topic, event.doc, event.grade, event.key, event.detail,
         ]  # fmt: skip
     assert store.damage() == []
 

@@ -56,7 +56,7 @@ def test_command_pages_interface_and_documentation_offer_the_same_exports(projec
         assert answer.headers["content-disposition"] == f'attachment; filename="{kind.file_name}"'
         assert answer.text == "".join(exported(project.store, name))
     assert [name for name, kind in EXPORT_KINDS.items() if kind.file_name.endswith(".jsonl")] == [
-        "log", "searches", "topics",
+        "spans", "log", "searches", "topics",
     ]  # fmt: skip
     compared = snapshot(project.store, replay_log(project.store), project.store.last_sequence())
     wanted = {f"export of {name}" for name in EXPORT_KINDS if name != "searches"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -51,6 +51,7 @@ class Act:
     doc: str
     grade: float | None = None
     comment: str = ""
+    marks: dict[str, Any] = field(default_factory=dict)
 
 
 class Judging(RuleBasedStateMachine):
@@ -178,8 +179,9 @@ class Judging(RuleBasedStateMachine):
     def submit(self, assessor: str, topic: str, doc: str, grade: float | None, twice: bool) -> None:
         key = self.key()
         comment = f"as of {key}"
+        marks = {"contexts": {"contexts.1": {"grade": float(self.keys % 3)}}} if self.keys % 2 else {}
         first, following = self.engine.and_next(
-            lambda: self.engine.judge(assessor, topic, doc, grade, key=key, comment=comment),
+            lambda: self.engine.judge(assessor, topic, doc, grade, key=key, comment=comment, marks=marks),
             assessor, topic, 1,
         )  # fmt: skip
         assert first is not None
@@ -187,14 +189,16 @@ class Judging(RuleBasedStateMachine):
         if twice:
             again = self.engine.judge(assessor, topic, doc, grade, key=key)
             assert (again.event, again.repeated) == (first.event, True)
-            same = self.engine.judge(assessor, topic, doc, grade, key=self.key(), comment=comment)
+            same = self.engine.judge(
+                assessor, topic, doc, grade, key=self.key(), comment=comment, marks=marks
+            )
             assert (same.event, same.repeated) == (first.event, True)
         self.model.setdefault((topic, doc), {})[assessor] = grade
         # What was put off and is judged now is no longer put off, also if the judgment is taken back.
         self.done = [
             act for act in self.done if act.kind == "judge" or not is_about(act, assessor, topic, doc)
         ]
-        self.done.append(Act("judge", assessor, topic, doc, grade, comment))
+        self.done.append(Act("judge", assessor, topic, doc, grade, comment, marks))
         self.acts.append(("judge", assessor, topic, doc))
 
     @rule(assessor=PEOPLE, topic=TOPIC, named=st.booleans(), data=st.data(), twice=st.booleans())
@@ -433,8 +437,8 @@ class Judging(RuleBasedStateMachine):
             (*pair, name): grade for pair, grades in self.model.items() for name, grade in grades.items()
         }
         last = {(act.topic, act.doc, act.assessor): act for act in self.done if act.kind == "judge"}
-        assert {place: (act.grade, act.comment) for place, act in last.items()} == {
-            (one.topic, one.doc, one.assessor): (one.grade, one.comment) for one in found
+        assert {place: (act.grade, act.comment, act.marks) for place, act in last.items()} == {
+            (one.topic, one.doc, one.assessor): (one.grade, one.comment, one.marks) for one in found
         }
         assert self.store.last_sequence() == self.begun + len(self.acts)
 

@@ -21,7 +21,8 @@ from sounding.data.structured import decode_lines
 from sounding.data.tables import Places, Qrels
 
 MARKS = ('"kind"', '"sequence"')  # members that only events of a log have
-FOLLOWED = ("judge", "withdraw", "skip", "unskip", "adjudicate")  # kinds of events that affect judgments
+# Kinds of events that affect judgments; a label is one by a machine.
+FOLLOWED = ("judge", "label", "withdraw", "skip", "unskip", "adjudicate")
 NAMED = ("topic", "doc", "assessor")
 
 Members = dict[str, Any]
@@ -61,7 +62,7 @@ def standing_records(content: Content, problems: Problems) -> tuple[Records | No
         place = tuple(str(event[name]) for name in NAMED)
         goes_back = kind == "judge" and "undoes" in dict(event.get("detail") or {})
         seen["withdraw" if goes_back else kind] += 1
-        standing.follow(place, kind, (line, event), undoes=goes_back)
+        standing.follow(place, "judge" if kind == "label" else kind, (line, event), undoes=goes_back)
     last = {place: history[-1] for place, history in standing.items()}
     graded = {place: row for place, row in last.items() if row[1].get("grade") is not None}
     counts = LogCounts(

@@ -9,16 +9,16 @@ import html
 import io
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, BinaryIO, NamedTuple
 
 from sounding.core.errors import FormatError
 from sounding.core.text import quote
 from sounding.data.finding import find_files, part_of_collection
+from sounding.data.labeled_parts import IDS, LabeledPart, Member, parts_of
 from sounding.data.sources import Content, unpacker
 
-IDS = ("_id", "id", "docno", "doc_id", "docid")  # members of a JSON line that may hold the document id
 TITLES = ("title", "headline")  # members that may hold the title
 NOT_TEXT = (*IDS, "url", "metadata")
 
@@ -46,6 +46,7 @@ class Document(NamedTuple):
     doc: str
     text: str
     title: str = ""  # the text begins with the title; empty if unknown
+    parts: tuple[LabeledPart, ...] = ()  # empty: the text is one piece
 
 
 def read_corpus(
@@ -54,8 +55,11 @@ def read_corpus(
     *,
     wrong: Wrong | None = None,
     most: int | None = None,
+    members: Sequence[Member] = (),
 ) -> Iterator[Document]:
     """Yield the documents of files and folders in order; with `wanted`, only the documents of these ids.
+
+    With `members`, JSON lines consist of labeled parts, and a line without any of them is refused.
 
     A document is refused, with its line, if `wrong` finds a problem in its id, or if it has more than `most`
     characters; no more of it is read, so that a small archive cannot fill the memory.
@@ -68,7 +72,7 @@ def read_corpus(
                 raise FormatError(source, None, "the file is empty; expected documents")
             line, text = first
             if text.startswith("{"):
-                placed = _json_lines(source, line, text, read, wanted)
+                placed = _json_lines(source, line, text, read, wanted, members)
             elif text.startswith("<"):
                 placed = _markup(source, line, text, read, wanted, most)
             else:
@@ -154,7 +158,12 @@ def _first_line(read: ReadLine) -> tuple[int, str] | None:
 
 
 def _json_lines(
-    source: str, number: int, first: str, read: ReadLine, wanted: Collection[str] | None
+    source: str,
+    number: int,
+    first: str,
+    read: ReadLine,
+    wanted: Collection[str] | None,
+    members: Sequence[Member],
 ) -> Iterator[tuple[int, Document]]:
     line = first
     while line:
@@ -169,7 +178,13 @@ def _json_lines(
             if doc is None:
                 raise FormatError(source, number, f"no doc id; expected one of {', '.join(IDS)}")
             if wanted is None or doc in wanted:
-                yield number, _of_entry(doc, entry)
+                document = _of_parts(doc, entry, members) if members else _of_entry(doc, entry)
+                if members and not document.parts:
+                    expected = ", ".join(one.name for one in members)
+                    raise FormatError(
+                        source, number, f"document {quote(doc)} has none of the fields {expected}"
+                    )
+                yield number, document
         number += 1
         line = read(number)
 
@@ -190,6 +205,15 @@ def _of_entry(doc: str, entry: dict[str, object]) -> Document:
         str(value) for key, value in entry.items() if value not in (None, "") and key not in (*NOT_TEXT, name)
     ]
     return Document(doc, " ".join([title, *rest] if title else rest), title)
+
+
+def _of_parts(doc: str, entry: dict[str, object], members: Sequence[Member]) -> Document:
+    """Build the document of a JSON line from labeled parts; the title is shown above them."""
+    parts = parts_of(entry, members)
+    taken = {one.name for one in members}
+    title = next((found for name in TITLES if name not in taken and (found := one_line(entry.get(name)))), "")
+    texts = [title, *(part.text for part in parts)]
+    return Document(doc, "\n\n".join(filter(None, texts)), title, parts)
 
 
 def one_line(value: object) -> str:

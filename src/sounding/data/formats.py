@@ -6,6 +6,7 @@ import importlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,9 +73,9 @@ def read_run(
 
     The format is detected from the file's name and content unless it is given. The run is named after its
     file without extension, or after its tag if it has no file, unless a name is given. A Run is returned as
-    it is.
+    it is. A function is called for any of these, so that of many runs only one is in memory.
     """
-    source = materialize(source)
+    source = materialize(source() if isinstance(source, partial) else source)
     if isinstance(source, Run):
         return source if name is None else replace(source, name=name)
     if is_in_memory(source):

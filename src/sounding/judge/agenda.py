@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from sounding.core.errors import DataError, UnknownNameError
-from sounding.data.formats import parse_run
+from sounding.data.formats import Place, parse_run
 from sounding.data.problems import Problems
 from sounding.data.sources import Content
 from sounding.data.tables import Run
@@ -245,21 +247,26 @@ class Agenda:
             raise DataError(
                 "the project has no runs yet; add some with: sounding judge import DIR --runs ..."
             )
-        runs = [run_of(name, self._read_run(name)) for name in self.runs]
+        runs = [Place(partial(self._run, name), name) for name in self.runs]  # read one at a time
         return read_retrieved(runs, depth=self.settings.depth)
+
+    def _run(self, name: str) -> Run:
+        return run_of(name, self._read_run(name))
 
 
 def run_content(retrieved: Retrieved, run: int, topics: Collection[str]) -> bytes:
     """Return a run as it is stored: documents in order, with scores that only encode the order."""
-    docs, depth = retrieved.docs.texts(), retrieved.depth
-    lines = [
-        f"{topic} Q0 {docs[number]} {rank + 1} {depth - rank} {retrieved.tags[run]}\n"
-        for place, topic in enumerate(retrieved.topics)
-        if topic in topics
-        for rank, number in enumerate(retrieved.lists[run, place].tolist())
-        if number >= 0
-    ]
-    return gzip.compress("".join(lines).encode("utf-8", "surrogateescape"), mtime=0)
+    depth, tag, packed = retrieved.depth, retrieved.tags[run], io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", filename="", mtime=0) as stream:
+        for place, topic in enumerate(retrieved.topics):  # one at a time: all ids as texts need much memory
+            if topic in topics:
+                numbers = retrieved.lists[run, place]
+                docs = retrieved.docs[numbers[numbers >= 0]].texts()
+                lines = (
+                    f"{topic} Q0 {doc} {rank + 1} {depth - rank} {tag}\n" for rank, doc in enumerate(docs)
+                )
+                stream.write("".join(lines).encode("utf-8", "surrogateescape"))
+    return packed.getvalue()
 
 
 def run_of(name: str, content: bytes) -> Run:

@@ -6,7 +6,7 @@ Assessors judge the topics that are assigned to them, and develop the topics tha
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -21,10 +21,22 @@ from sounding.judge.auth import RefusedError, too_soon
 from sounding.judge.export_kinds import EXPORT_KINDS, JSON_LINES, TEXT
 from sounding.judge.exports import EXPORTS
 from sounding.judge.language import current, gettext, marked, ngettext
+from sounding.judge.machines import suggesting, visible_labels
+from sounding.judge.marks import checked_marks, shown_marks
 from sounding.judge.merge_sort import pair_for, sides_of
+from sounding.judge.nuggets import nuggets_of
 from sounding.judge.organizing import guide_of
 from sounding.judge.project import digest_of
-from sounding.judge.records import Ahead, AssessorProgress, Receipt, Seen, StandingJudgment, Topic, User
+from sounding.judge.records import (
+    Ahead,
+    AssessorProgress,
+    Marks,
+    Receipt,
+    Seen,
+    StandingJudgment,
+    Topic,
+    User,
+)
 from sounding.judge.store import Store
 from sounding.judge.texts import render_document, render_part, split_title
 
@@ -216,7 +228,9 @@ def next_documents(
         leases = here.project.engine.next(who.pseudonym, topic, count)
         still = coming(here, who, asked)
     judged = here.project.store.judged_by(who.pseudonym, topic)
-    return at_hand(here, asked, (lease.doc for lease in leases), have, still, judged)
+    answer = at_hand(here, asked, (lease.doc for lease in leases), have, still, judged)
+    with_labels(here, topic, answer.documents)
+    return answer
 
 
 def at_hand(
@@ -250,7 +264,9 @@ def document(
     existing(here, who, topic, doc)
     if query:
         here.project.store.log_opening(who.pseudonym, topic, query, doc)
-    return shown_document(here, doc, f"{words_of(asked)} {query}", _standing(here, who, topic, doc))
+    shown = shown_document(here, doc, f"{words_of(asked)} {query}", _standing(here, who, topic, doc))
+    with_labels(here, topic, [shown])
+    return shown
 
 
 MorePlaces = Annotated[int, Query(ge=1, le=MOST_PLACES * 100, description="`data-more` of the button")]
@@ -287,6 +303,7 @@ def judge(given: messages.Grading, here: web.Here, who: web.Assessor) -> message
         return here.project.engine.judge(
             who.pseudonym, given.topic, given.doc, checked_grade(here, given), key=given.key,
             comment=given.comment, active=given.active, away=given.away, seen=seen_of(given),
+            marks=marks_of(here, given), labels=labels_shown(here, who, given),
         )  # fmt: skip
 
     return _recorded(here, who, given, given.doc, act, late=True)
@@ -304,6 +321,36 @@ def checked_grade(here: web.Context, given: messages.Grading) -> float | None:
     except DataError as error:
         raise RefusedError(400, str(error)) from None
     return given.grade
+
+
+def labels_shown(here: web.Context, who: User, given: messages.Grading) -> dict[str, float]:
+    """Return the labels that the page showed with a document, as far as its assessor could see them."""
+    if given.labels == []:
+        return {}
+    judged = _standing(here, who, given.topic, given.doc) is not None
+    sent = visible_labels(here.project.store, given.topic, given.doc, judged=judged)
+    return {name: grade for name, grade in sent.items() if given.labels is None or name in given.labels}
+
+
+def with_labels(here: web.Context, topic: str, documents: Sequence[messages.ShownDocument]) -> None:
+    """Add the labels that an assessor may see to documents."""
+    store = here.project.store
+    suggested = bool(documents) and bool(suggesting(store))
+    for one in documents:
+        if one.judged or suggested:
+            one.labels = visible_labels(store, topic, one.doc, judged=one.judged)
+
+
+def marks_of(here: web.Context, given: messages.Grading) -> Marks:
+    """Return the marks of a judgment; refuse those that do not fit its document."""
+    if given.marks is None:
+        return {}
+    nuggets = nuggets_of(here.project.store, given.topic)
+    document = here.project.corpus.document(given.doc)
+    try:
+        return checked_marks(given.marks, document, here.project.settings, nuggets)
+    except DataError as error:
+        raise RefusedError(400, str(error)) from None
 
 
 def seen_of(given: messages.Grading) -> Seen | None:
@@ -333,14 +380,18 @@ def undo(given: messages.Withdrawal, here: web.Here, who: web.Assessor) -> messa
         here, who, given, None,
         lambda: here.project.engine.withdraw(who.pseudonym, given.topic, given.doc, key=given.key), late=True,
     )  # fmt: skip
-    return with_comment(answer, before)
+    return with_comment(here, answer, before)
 
 
-def with_comment(answer: messages.Recorded, before: list[StandingJudgment]) -> messages.Recorded:
-    """Add the earlier comment to the undone document, if it comes back."""
+def with_comment(
+    here: web.Context, answer: messages.Recorded, before: list[StandingJudgment]
+) -> messages.Recorded:
+    """Add the earlier comment and marks to the undone document, if it comes back."""
     for shown in answer.documents:
-        if shown.doc == answer.doc:
-            shown.comment = next((one.comment for one in before if one.doc == shown.doc), "")
+        undone = next((one for one in before if one.doc == answer.doc), None)
+        if shown.doc == answer.doc and undone is not None:
+            shown.comment = undone.comment
+            shown.marks = shown_marks(undone.marks, here.project.corpus.document(undone.doc))
     return answer
 
 
@@ -418,6 +469,7 @@ def shown_document(
         doc=doc, heading=heading, html="" if sides else body, missing=missing, sides=sides,
         judged=standing is not None, grade=None if standing is None else standing.grade,
         comment="" if standing is None else standing.comment,
+        marks=None if standing is None else shown_marks(standing.marks, found), labels={},
     )  # fmt: skip
 
 
@@ -488,6 +540,7 @@ def _recorded(
         still = no_more() if own is None else coming(here, who, topic)
     judged = store.judged_by(who.pseudonym, topic.id)
     documents = at_hand(here, topic, (lease.doc for lease in leases), given.have, still, judged)
+    with_labels(here, topic.id, documents.documents)
     return recorded(here, documents, receipt)
 
 

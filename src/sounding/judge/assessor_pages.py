@@ -14,7 +14,10 @@ from sounding.judge import api, web
 from sounding.judge.auth import RefusedError
 from sounding.judge.ids import MOST_DOC, MOST_TOPIC
 from sounding.judge.language import gettext, marked, ngettext
+from sounding.judge.machines import visible_labels
+from sounding.judge.marks import describe_marks
 from sounding.judge.messages import SearchResults
+from sounding.judge.nuggets import nuggets_of
 from sounding.judge.organizing import guide_of, instructions_of
 from sounding.judge.records import ConflictError, Topic, User, is_relevant
 from sounding.judge.texts import highlight
@@ -69,9 +72,12 @@ def judge_page(
 
 def judging_page(request: Request, here: web.Context, topic: Topic, **values: Any) -> Response:
     """Render the judging page with the topic and the instructions."""
+    marks = not here.project.settings.of_pairs
     return web.page(
         request, "judge.html", topic=topic, scale=here.project.settings.scale, pause=here.pause,
-        instructions=instructions_of(here.project), guide=guide_of(here.project, topic), **values,
+        instructions=instructions_of(here.project), guide=guide_of(here.project, topic),
+        nuggets=nuggets_of(here.project.store, topic.id) if marks else [],
+        has_parts=marks and here.project.corpus.has_parts, marks=marks, **values,
     )  # fmt: skip
 
 
@@ -82,7 +88,13 @@ def history(request: Request, here: web.Here, who: web.Assessor, topic: TopicId)
     judgments = here.project.store.standing(topic=topic, assessor=who.pseudonym)[::-1]
     labels = {grade.value: grade.label for grade in here.project.settings.scale}
     titles = {one.doc: title for one in judgments if (title := api.title_of(here, one.doc))}
-    return web.page(request, "history.html", topic=asked, judgments=judgments, labels=labels, titles=titles)
+    return web.page(
+        request, "history.html", topic=asked, judgments=judgments, labels=labels, titles=titles,
+        marked={one.doc: ", ".join(describe_marks(one.marks)) for one in judgments},
+        machines={
+            one.doc: visible_labels(here.project.store, topic, one.doc, judged=True) for one in judgments
+        },
+    )  # fmt: skip
 
 
 @router.get("/develop")

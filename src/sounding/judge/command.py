@@ -66,6 +66,10 @@ class InitOptions(ProjectOptions):
         metavar="FILE",
         help="Read documents (TREC SGML, JSONL, CSV, text or HTML) from files, folders or globs; repeatable.",
     )
+    fields: str | None = declare.text(
+        "Show these members of JSON lines as labeled parts; each item of a list can be graded by itself.",
+        metavar="NAME[=LABEL],...",
+    )
     topics: str | None = declare.text(
         "Read topics from FILE; you can add more in the browser.", metavar="FILE"
     )
@@ -234,6 +238,9 @@ class SettingsOptions(TableOptions):
         " each browser asks for.",
         metavar="LANGUAGE",
     )
+    suggest: str | None = declare.text(
+        "Show assessors the labels of this machine before they judge; none ends it.", metavar="NAME"
+    )
     instructions: TextIO | None = declare.option(
         type=click.File(encoding="utf-8"),
         metavar="FILE",
@@ -280,6 +287,16 @@ class ImportOptions(ProjectOptions):
     name: tuple[str, ...] = _NAMES
     topics: str | None = declare.text(
         "Add topics from FILE; changed topics become new versions.", metavar="FILE"
+    )
+    labels: tuple[str, ...] = declare.texts(
+        "Add labels by machines from FILE; they never count as judgments; repeatable.", metavar="FILE"
+    )
+    judge: str | None = declare.text(
+        "Name the machine of --labels.  [default: as the file says]", metavar="NAME"
+    )
+    nuggets: str | None = declare.text(
+        "Replace the nuggets of the topics in FILE (JSONL or TSV: topic, text, id, importance).",
+        metavar="FILE",
     )
     assessor: str | None = declare.text(
         "Record the judgments as those of import-NAME.  [default: the name of the file]",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ from sounding.judge.ids import MOST_DOC, check_run_names, check_table
 from sounding.judge.log import Last
 from sounding.judge.merge_sort import check_docs
 from sounding.judge.progress import Counts, Live, counts_of, live_work
-from sounding.judge.records import Ahead, Event, Lease, Receipt, Seen, Submission, Topic, TopicStatus
+from sounding.judge.records import Ahead, Event, Lease, Marks, Receipt, Seen, Submission, Topic, TopicStatus
 from sounding.judge.search import Corpus, missing_from
 from sounding.judge.settings import CORPUS, Order, Settings
 from sounding.judge.state import CountedGrade, JudgingState
@@ -191,13 +191,15 @@ class Engine:
         active: float | None = None,
         away: float | None = None,
         seen: Seen | None = None,
+        marks: Marks | None = None,
+        labels: Mapping[str, float] | None = None,
     ) -> Receipt:
         """Record a grade (None: cannot be judged) or a change of one; see `Store.judge` for `seen`."""
         self.settings.check_grade(grade)
         receipt = self._store.judge(
             Submission(
                 assessor=assessor, topic=topic, doc=doc, grade=grade, key=key, comment=comment,
-                active=active, away=away, seen=seen,
+                active=active, away=away, seen=seen, marks=marks or {}, labels=dict(labels or {}),
             )
         )  # fmt: skip
         self._take_in(receipt)
@@ -413,6 +415,14 @@ class Engine:
         """Return the topics for which any run has documents."""
         with self._lock:
             return self._replay.all_lists.topics if self._replay.runs else ()
+
+    def pool_sizes(self) -> dict[str, int]:
+        """Return how many documents the runs have for each topic in use."""
+        with self._up_to_date() as replay:
+            if not replay.runs:
+                return {}
+            sizes = zip(replay.all_lists.topics, replay.all_lists.sizes.tolist(), strict=True)
+            return {topic: size for topic, size in sizes if replay.in_use(topic)}
 
     def brings(self, topic: str, doc: str) -> bool:
         """Return whether any run has a document for a topic."""

@@ -45,7 +45,8 @@ EXPORT_KINDS = {
             name="qrels", columns="topic 0 doc grade", what="the grade that counts", of_judgments=True,
         ),
         ExportKind(
-            name="assessors", columns="topic assessor doc grade", what="the grade of every assessor",
+            name="assessors", columns="topic assessor doc grade",
+            what="the grade of every assessor, and labels by machine-NAME",
             of_judgments=True,
         ),
         ExportKind(
@@ -59,6 +60,22 @@ EXPORT_KINDS = {
         ExportKind(
             name="prefs", columns="topic assessor pair doc level",
             what="preferences, for `evaluate -m Prefs` and `agree`", of_judgments=True,
+        ),
+        ExportKind(
+            name="contexts", columns="topic doc context grade",
+            what="the grade that counts of each context; context: its id, else its part", of_judgments=True,
+        ),
+        ExportKind(
+            name="spans", columns="", what="the text that supports each grade, and where it stands",
+            of_judgments=True,
+        ),
+        ExportKind(
+            name="nuggets", columns="topic assessor doc nugget importance found",
+            what="whether each assessor found a nugget; importance: vital, okay or -", of_judgments=True,
+        ),
+        ExportKind(
+            name="labels", columns="topic doc label judge ...",
+            what="labels by machines, as a table with the columns of label files", of_judgments=True,
         ),
         ExportKind(name="log", columns="", what="every event, and how each document was chosen"),
         ExportKind(

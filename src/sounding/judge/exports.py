@@ -11,20 +11,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from heapq import merge
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sounding.core.text import plural
+from sounding.core.text import percent, plural
 from sounding.data.tables import byte_order
 from sounding.judge.agenda import Agenda, SampledDocument
 from sounding.judge.engine import Engine
 from sounding.judge.export_kinds import EXPORT_KINDS
+from sounding.judge.machines import label_table, machines_of
 from sounding.judge.merge_sort import LEVELS, common_levels, levels, sound_answers
-from sounding.judge.records import IN_USE, SearchEntry, Topic
+from sounding.judge.records import IN_USE, Pair, SearchEntry, Topic
 from sounding.judge.settings import Feed
-from sounding.judge.state import JudgingState, Opinions, opinions_of
+from sounding.judge.state import JudgingState, Opinions, counted_grade, opinions_of
 from sounding.judge.store import Store
 
 _SETTLED_BY = (
@@ -41,6 +43,8 @@ class Omitted:
     unsettled: int = 0  # assessors differ, and no organizer has settled them
     cannot: int = 0  # nobody could judge them, or an organizer settled so
     certain: int = 0  # of all these: sampled with probability 1
+    grades: int = 0  # written lines of `assessors`
+    labels: int = 0  # of these: labels by machines
     unsorted: int = 0  # people and topics whose preferences give no order yet
     contrary: int = 0  # preferences against others of the same person that were changed later
 
@@ -84,10 +88,18 @@ def omission_note(what: str, omitted: Omitted) -> str:
     if omitted.contrary:
         against = "that contradict what the same person changed later"
         return f"prefs leaves out {plural(omitted.contrary, 'preference')} {against}"
+    if what == "assessors" and omitted.labels:
+        share = f"{percent(omitted.labels / omitted.grades)} of the lines ({omitted.labels:,})"
+        by_machines = f"{share} are labels by machines, whose names begin with machine-"
+        omitted = replace(omitted, labels=0)
+        return "; ".join(filter(None, (by_machines, omission_note(what, omitted))))
     if not omitted.total:
         return ""
     if what == "assessors":
         return f"assessors leaves out {plural(omitted.total, 'judgment')} of people who could not judge"
+    if what == "contexts":
+        differing = plural(omitted.total, "context")
+        return f"contexts leaves out {differing} with different grades; choose --feed first or majority"
     if what == "qrels":
         count = f"qrels leaves out {plural(omitted.total, 'document')}: {omitted.reasons}"
         return f"{count}. Evaluations treat them as unjudged"
@@ -184,12 +196,70 @@ class Export:
                 for who, own in given.items():
                     yield from (f"{topic} {who} {doc} {grade}\n" for doc, grade in sorted(own.items()))
             return
-        for topic, doc, opinions in self._opinions():
-            for assessor, grade in opinions.grades.items():
+
+        def place(one: tuple[str, str, Any]) -> tuple[bytes, bytes]:
+            return byte_order(one[0]), byte_order(one[1])
+
+        every: Iterator[tuple[str, str, Opinions | dict[str, float | None]]]
+        every = merge(self._opinions(), self._labels(), key=place)
+        for topic, doc, found in every:
+            is_machine = not isinstance(found, Opinions)
+            grades = found.grades if isinstance(found, Opinions) else found
+            for assessor, grade in grades.items():
                 if grade is not None:
+                    self.omitted.labels += is_machine
+                    self.omitted.grades += 1
                     yield f"{topic} {assessor} {doc} {_number(grade)}\n"
                 else:
                     self.omitted.cannot += 1
+
+    def labels(self) -> Lines:
+        """Yield labels by machines as a table, which `read_labels` reads."""
+        yield from label_table(self._store, self.until, self.unused_topics())
+
+    def _labels(self) -> Iterator[tuple[str, str, dict[str, float | None]]]:
+        """Yield the labels by machines of each document, sorted by topic and document."""
+        found: dict[Pair, dict[str, float | None]] = {}
+        for machine in sorted(machines_of(self._store)):
+            for pair, grade in self._store.labels_by(machine, self.until).items():
+                found.setdefault(pair, {})[machine] = grade
+        unused = self.unused_topics()
+        for topic, doc in sorted(found, key=lambda pair: (byte_order(pair[0]), byte_order(pair[1]))):
+            if topic not in unused:
+                yield topic, doc, found[topic, doc]
+
+    def contexts(self) -> Lines:
+        """Yield topic, document, context and the grade that counts, sorted by topic and document."""
+        feed = self.plan().settings.feed
+        for topic, doc, opinions in self._opinions():
+            grades: dict[str, list[float]] = {}
+            ids: dict[str, str] = {}
+            for judgment in opinions.judgments:
+                for part, one in judgment.marks.get("contexts", {}).items():
+                    grades.setdefault(part, []).append(one["grade"])
+                    ids[part] = one.get("id", part)
+            for part, given in grades.items():
+                grade = counted_grade(given, feed)
+                if grade is not None:
+                    yield f"{topic} {doc} {ids[part]} {_number(grade)}\n"
+                else:
+                    self.omitted.unsettled += 1
+
+    def spans(self) -> Lines:
+        """Yield every span of every current judgment, as lines of JSON."""
+        for topic, doc, opinions in self._opinions():
+            for judgment in opinions.judgments:
+                for span in judgment.marks.get("spans", ()):
+                    about = {"topic": topic, "doc": doc, "assessor": judgment.assessor}
+                    yield json.dumps({**about, "grade": judgment.grade, **span}, ensure_ascii=False) + "\n"
+
+    def nuggets(self) -> Lines:
+        """Yield topic, assessor, document, nugget, importance (- if not stated) and 1 if it was found."""
+        for topic, doc, opinions in self._opinions():
+            for judgment in opinions.judgments:
+                for name, one in judgment.marks.get("nuggets", {}).items():
+                    about = f"{topic} {judgment.assessor} {doc} {name}"
+                    yield f"{about} {one['importance'] or '-'} {int(one['found'])}\n"
 
     def prels(self) -> Lines:
         """Yield topic, document, grade, method and sampling probability, sorted by topic and document.
@@ -319,6 +389,8 @@ class Export:
 _WRITERS: dict[str, Callable[[Export], Lines]] = {
     "qrels": Export.qrels, "assessors": Export.assessors, "strata": Export.strata, "prels": Export.prels,
     "prefs": Export.prefs,
+    "contexts": Export.contexts, "spans": Export.spans, "nuggets": Export.nuggets,
+    "labels": Export.labels,
     "log": Export.log, "searches": Export.searches, "topics": Export.topics,
 }  # fmt: skip
 

@@ -15,12 +15,14 @@ from click.core import ParameterSource
 
 from sounding.core.errors import DataError, FormatError, SoundingError
 from sounding.core.files import atomic_path, private_files
-from sounding.core.text import plural
+from sounding.core.text import plural, quote
 from sounding.data.topics import read_topics
 from sounding.judge import command, organizing, tables
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import EXPORTS, Omitted, left_out, omission_note, why_empty, without_status
+from sounding.judge.machines import import_labels, suggest
 from sounding.judge.moving import move_project
+from sounding.judge.nuggets import read_nuggets, save_nuggets
 from sounding.judge.people_files import read_people
 from sounding.judge.project import (
     Project,
@@ -30,6 +32,7 @@ from sounding.judge.project import (
     describe_missing,
     import_log,
     import_qrels,
+    known_topics,
     open_project,
     refuse_other_corpus,
     renew_link,
@@ -109,7 +112,7 @@ def init(options: command.InitOptions) -> None:
         project = create_project(
             options.folder, corpus=options.corpus, topics=options.topics, runs=options.runs,
             names=options.name, settings=settings, database=options.database, run_format=options.run_format,
-            progress=progress, search=options.search, tell=odd.append,
+            progress=progress, search=options.search, tell=odd.append, fields=options.fields,
         )  # fmt: skip
     with project:
         _say(options, *_contents(project), *odd)
@@ -133,7 +136,7 @@ def _refuse_options_of_grades() -> None:
 def _contents(project: Project) -> Iterator[str]:
     """Yield the documents to judge, and which topics and documents of the runs nobody can judge."""
     runs, engine = project.engine.run_names(), project.engine
-    left, _ = organizing.left_to_judge(project, engine.counts())
+    left = organizing.left_at_first(project)
     which = "a sample of the documents" if engine.general_order().is_sample else "the documents"
     to_judge = f"{left:,} to judge: {which} that the runs retrieved for each topic"
     if project.settings.of_pairs:
@@ -167,8 +170,13 @@ def serve(options: command.ServeOptions) -> None:
 @run.register(command.ImportOptions)
 def import_files(options: command.ImportOptions) -> None:
     """Add topics, runs and judgments, in this order."""
-    if not (options.qrels or options.runs or options.topics or options.log):
-        raise click.UsageError("nothing to import; give --qrels, --log, --runs or --topics")
+    given = (options.qrels, options.runs, options.topics, options.log, options.labels, options.nuggets)
+    if not any(given):
+        raise click.UsageError(
+            "nothing to import; give --qrels, --log, --runs, --topics, --labels or --nuggets"
+        )
+    if options.judge is not None and len(options.labels) != 1:
+        raise click.UsageError("--judge needs exactly one --labels FILE; import one file at a time")
     _refuse_format_of_nothing("qrels", options.qrels, "--qrels-format", options.qrels_format)
     _refuse_format_of_nothing("runs", options.runs, "--run-format", options.run_format)
     _refuse_format_of_nothing("runs", options.runs, "--name", options.name or None)
@@ -181,6 +189,8 @@ def import_files(options: command.ImportOptions) -> None:
             topics = read_topics(options.topics)
             changed = add_topics(project.store, topics)
             _say(options, f"{plural(len(topics.ids), 'topic')} read, {changed:,} new or changed")
+        if options.nuggets is not None:
+            _say(options, _import_nuggets(project, options.nuggets))
         if options.runs:
             with progress_bar(None, quiet=options.quiet, label="reading runs") as progress:
                 added = add_runs(
@@ -192,6 +202,10 @@ def import_files(options: command.ImportOptions) -> None:
             read = import_qrels(project, source, qrels_format=options.qrels_format, assessor=options.assessor)
             counted = f"{source}: {plural(read.rows, 'judgment')}, {read.changed:,} new or changed"
             _say(options, "; ".join((counted, *read.remarks)))
+        for source in options.labels:
+            read = import_labels(project, source, name=options.judge)
+            counted = f"{source}: {plural(read.rows, 'label')}, {read.changed:,} new or changed"
+            _say(options, "; ".join((counted, *read.remarks)))
         if options.log is not None:
             read = import_log(project, options.log, name=options.assessor)
             counted = f"{options.log}: {plural(read.rows, 'judgment')}, {read.changed:,} new or changed"
@@ -200,6 +214,20 @@ def import_files(options: command.ImportOptions) -> None:
             _say(options, *organizing.topic_differences(project))
         if options.qrels or options.log:
             project.engine.refit_if_due(quiet=True)
+
+
+def _import_nuggets(project: Project, source: str) -> str:
+    """Replace the nuggets of a file's topics; return what was read."""
+    found = read_nuggets(source)
+    known = known_topics(project)
+    if strangers := [topic for topic in found if topic not in known]:
+        raise DataError(
+            f"{source}: the project has no topic {quote(strangers[0])}; add it first with --topics, or leave"
+            " it out"
+        )
+    changed = save_nuggets(project.store, found)
+    count = plural(sum(map(len, found.values())), "nugget")
+    return f"{source}: {count} for {plural(len(found), 'topic')}, {changed:,} new or changed"
 
 
 @run.register(command.ExportOptions)
@@ -628,6 +656,8 @@ def settings(options: command.SettingsOptions) -> None:
                 organizing.change_settings(project, **changes)
             if text is not None:
                 organizing.set_instructions(project, text)
+            if options.suggest is not None:
+                suggest(project.store, options.suggest)
         if "overlap" in changes:
             _say(options, organizing.staffing_note(project.engine))
         _write(options, tables.settings_table(project, brief=options.format_name in PEOPLE))

@@ -85,6 +85,7 @@ class Tally:
         self._settings: dict[str, Any] = {}  # settings that affect the ranking
         self._unused: set[str] = set()  # topics not in use
         self._given: StandingJudgments[Place, Given] = StandingJudgments()
+        self._labels: dict[Place, float | None] = {}  # by machines
         self._times: dict[str, tuple[int, float]] = {}  # assessor -> timed judgments, seconds
 
     def follow(self, events: Iterable[Event]) -> None:
@@ -95,8 +96,11 @@ class Tally:
                 self.shaped = event.sequence
             elif event.kind == "order":
                 self.ordered = event.sequence
-            if event.assessor is not None and event.kind in ("judge", "withdraw", "skip"):
-                self._take(event, (event.assessor, event.topic or "", event.doc or ""))
+            place = (event.assessor or "", event.topic or "", event.doc or "")
+            if event.kind in ("judge", "withdraw", "skip"):
+                self._take(event, place)
+            elif event.kind == "label":
+                self._labels[place] = event.grade
 
     def _is_shaping(self, event: Event) -> bool:
         """Process settings and topics; return whether earlier results are outdated."""
@@ -111,7 +115,10 @@ class Tally:
         return event.kind == "run" or before != (self._settings, self._unused)
 
     def opinions(self, topics: Collection[str]) -> Iterator[Opinion]:
-        """Yield every assessor's current grades for these topics."""
+        """Yield every assessor's current grades for these topics, and every machine's labels."""
+        for (machine, topic, doc), grade in self._labels.items():
+            if topic in topics:
+                yield machine, (topic, doc), grade
         for (assessor, topic, doc), given in self._given.items():
             if topic in topics:
                 yield assessor, (topic, doc), given[-1].grade

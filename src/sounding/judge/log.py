@@ -12,10 +12,13 @@ from sounding.judge import sql
 from sounding.judge.database import Statements, Tables, readable, storable
 from sounding.judge.records import (
     FREE,
+    LABELS,
+    MARKS,
     MOST_EVENTS,
     ConflictError,
     Event,
     Kind,
+    Marks,
     Receipt,
     Seen,
     Selection,
@@ -30,7 +33,7 @@ from sounding.judge.records import (
 PAGE = 1000  # rows read at a time, so that long exports hold little memory and no locks
 
 
-NO_GRADE = -1.0  # differs from every grade and from None
+Given = tuple[float | None, Marks]  # grade and marks of a judgment
 FEW = 50  # actions read at a time
 
 
@@ -126,9 +129,9 @@ def storable_submission(submission: Submission) -> Submission:
 
 
 def judge_page(
-    run: Statements, page: Sequence[Submission], known: dict[tuple[str, str], dict[str, float | None]]
+    run: Statements, page: Sequence[Submission], known: dict[tuple[str, str], dict[str, Given]]
 ) -> int:
-    """Record the submissions that change a grade; return their number and update the `known` grades."""
+    """Record the submissions that change a grade or marks; return their number and update those `known`."""
     now = time.time()
     events: list[Event] = []
     sequence = last_event(run).sequence
@@ -136,13 +139,14 @@ def judge_page(
         place = (one.assessor, one.topic)
         if place not in known:
             found = run(sql.STANDING["topic assessor"], assessor=one.assessor, topic=one.topic)
-            known[place] = {row["doc"]: row["grade"] for row in found}
-        if known[place].get(one.doc, NO_GRADE) != one.grade:
-            known[place][one.doc] = one.grade
+            standing = map(standing_of, found)
+            known[place] = {each.doc: (each.grade, each.marks) for each in standing}
+        if known[place].get(one.doc) != (one.grade, one.marks):
+            known[place][one.doc] = (one.grade, one.marks)
             events.append(Event(
                 sequence=sequence + len(events) + 1, kind="judge", time=now, topic=one.topic,
                 doc=one.doc, assessor=one.assessor, grade=one.grade, comment=one.comment,
-                active=one.active, away=one.away, selection=one.selection or FREE,
+                active=one.active, away=one.away, selection=one.selection or FREE, detail=one.detail,
             ))  # fmt: skip
     record(run, events)
     return len(events)
@@ -167,7 +171,7 @@ def record_judgment(run: Statements, submission: Submission) -> Receipt:
     event = append(
         run, "judge", topic=topic, doc=doc, assessor=assessor, grade=submission.grade,
         comment=submission.comment, active=submission.active, away=submission.away, key=submission.key,
-        selection=selection,
+        selection=selection, detail=submission.detail,
     )  # fmt: skip
     return Receipt(event=event, repeated=False)
 
@@ -183,7 +187,8 @@ def _expect_what_judging_asks(run: Statements, assessor: str, topic: str, doc: s
 def _says_the_same(last: Event, submission: Submission) -> bool:
     """Return whether a judgment equals the current one of its assessor."""
     chosen_alike = submission.selection in (None, last.selection)
-    return chosen_alike and (last.grade, last.comment) == (submission.grade, submission.comment)
+    given = (submission.grade, submission.comment, submission.marks)
+    return chosen_alike and (last.grade, last.comment, last.marks) == given
 
 
 def _check_seen(run: Statements, submission: Submission) -> None:
@@ -228,9 +233,10 @@ def take_back(run: Statements, last: Event, assessor: str, topic: str, key: str)
     if len(judgments) == 1:
         return append(run, "withdraw", **place, selection=last.selection, detail=detail)
     before = judgments[1]
+    kept = {name: before.detail[name] for name in (MARKS, LABELS) if name in before.detail}
     return append(
         run, "judge", **place, grade=before.grade, comment=before.comment, selection=before.selection,
-        detail={**detail, "restores": before.sequence},
+        detail={**detail, "restores": before.sequence, **kept},
     )  # fmt: skip
 
 

@@ -26,6 +26,9 @@ MOST_NOTED = 86400.0  # longer absences are recorded as this many seconds
 MOST_AHEAD = 6  # documents that a page holds: the one in view and five more
 MOST_BATCH = 1000  # documents in a batch or a warm-up
 MOST_INSTRUCTIONS = 100_000  # characters
+MOST_SPAN = 20_000  # characters
+MOST_MARKS = 500  # of each kind in a document
+PartName = Annotated[str, Field(max_length=300, pattern=NO_ZERO)]
 
 
 class Message(BaseModel):
@@ -57,6 +60,26 @@ class Identity(Message):
     role: str | None
 
 
+class Span(Message):
+    """A piece of text that supports the grade."""
+
+    part: str = Field(max_length=300, description="name of the part; `text` if the document has no parts")
+    start: int = Field(ge=0, le=10**9, description="characters other than blanks before it in the part")
+    text: str = Field(min_length=1, max_length=MOST_SPAN)
+
+
+class MarksSent(Message):
+    """What a judgment marks within a document."""
+
+    contexts: dict[PartName, Annotated[float, Field(allow_inf_nan=False)]] = Field(
+        {}, max_length=MOST_MARKS, description="grades of parts that are items of a list"
+    )
+    spans: list[Span] = Field([], max_length=MOST_MARKS)
+    nuggets: dict[Id, bool] = Field(
+        {}, max_length=MOST_MARKS, description="whether the document contains each nugget of the topic"
+    )
+
+
 class ShownSide(Message):
     """One of the two documents of a pair."""
 
@@ -76,6 +99,10 @@ class ShownDocument(Message):
     judged: bool
     comment: str
     sides: list[ShownSide] = Field([], description="the documents of a pair, left and right")
+    marks: MarksSent | None = Field(None, description="what your judgment marks; null: nothing")
+    labels: dict[str, float] = Field(
+        {}, description="labels by machines, by name; before you have judged, only those that are suggestions"
+    )
 
 
 class TextPart(Message):
@@ -125,6 +152,10 @@ class Grading(Message):
         None,
         description="if your current judgment is neither this nor the new one, the new one is refused with"
         " status 412; null: replace any judgment",
+    )
+    marks: MarksSent | None = Field(None, description="null: nothing")
+    labels: list[Id] | None = Field(
+        None, max_length=100, description="machines whose labels your page showed; null: all that were sent"
     )
     count: int = Field(2, ge=0, le=MOST_AHEAD, description="documents to return")
     have: Loaded = Field([], description="documents whose text the page already has")

@@ -12,6 +12,7 @@ from sounding.judge.api import (
     MorePlaces,
     at_hand,
     checked_grade,
+    marks_of,
     problems,
     recorded,
     routes,
@@ -186,7 +187,7 @@ def judge(given: messages.AuditGrading, here: Here, expert: Organizer) -> messag
         raise RefusedError(400, NOT_DRAWN)
     receipt = record_audit(
         here.project.store, audit, pair, checked_grade(here, given), key=given.key, comment=given.comment,
-        active=given.active, away=given.away, seen=seen_of(given),
+        active=given.active, away=given.away, seen=seen_of(given), marks=marks_of(here, given),
     )  # fmt: skip
     here.project.engine.catch_up()
     return _recorded(here, expert, given, receipt)
@@ -201,7 +202,7 @@ def undo(given: messages.AuditWithdrawal, here: Here, expert: Organizer) -> mess
         raise RefusedError(400, NOT_DRAWN)
     receipt = here.project.engine.withdraw(expert.pseudonym, given.topic, given.doc, key=given.key)
     store.release(expert.pseudonym, given.topic)  # audits lease no documents
-    return with_comment(_recorded(here, expert, given, receipt), before)
+    return with_comment(here, _recorded(here, expert, given, receipt), before)
 
 
 def drawn(here: Context, expert: User, assessor: str, size: int) -> int | None:

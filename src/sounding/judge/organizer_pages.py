@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, get_args
 from urllib.parse import quote, urlencode
@@ -21,6 +22,7 @@ from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import left_out, omission_note, omitted_from_qrels, omitted_from_samples
 from sounding.judge.ids import MOST_DOC, MOST_RUN_NAME, MOST_TOPIC
 from sounding.judge.language import gettext, marked
+from sounding.judge.machines import label_opinions
 from sounding.judge.messages import MOST_BATCH, MOST_INSTRUCTIONS, MOST_SAMPLED
 from sounding.judge.organizer_api import audited, coming, drawn
 from sounding.judge.people import MOST_NAME
@@ -284,7 +286,9 @@ def differences_page(request: Request, here: web.Here) -> Response:
         words=_words(here), cannot=CANNOT,
         more=max(0, len(differing) - MOST_SHOWN), differing=len(differing),
         unsettled=sum(one.open for one in differing),
-        agreement=agreements(map(opinion_of, standing), _grades(here), names), fewest=FEWEST,
+        agreement=agreements(
+            chain(map(opinion_of, standing), label_opinions(here.project.store)), _grades(here), names
+        ), fewest=FEWEST,
         differences=[
             {
                 "topic": one.topic, **_wanted(topics.get(one.topic)),

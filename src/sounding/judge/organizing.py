@@ -15,6 +15,7 @@ from sounding.core.errors import DataError, UnknownNameError
 from sounding.core.text import first_few, natural_order, plural, shorten
 from sounding.judge.engine import Engine
 from sounding.judge.language import gettext, ngettext
+from sounding.judge.nuggets import nuggets_of
 from sounding.judge.progress import Counts, TopicCounts
 from sounding.judge.project import Project
 from sounding.judge.records import Role, Topic, TopicStatus, User
@@ -192,7 +193,8 @@ def instructions_of(project: Project) -> str:
 
 def guide_of(project: Project, topic: Topic) -> str:
     """Return a short hash of what assessors read next to a document: title, instructions and topic."""
-    texts = (topic.title, topic.description, topic.narrative)
+    nuggets = (f"{one.id} {one.text}" for one in nuggets_of(project.store, topic.id))
+    texts = (topic.title, topic.description, topic.narrative, *nuggets)
     read = "\0".join((project.settings.title, instructions_of(project), *texts))
     return blake2s(read.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
@@ -310,6 +312,18 @@ def left_to_judge(project: Project, counts: Counts) -> tuple[int, int]:
     for name, one in counts.topics.items():
         left[name not in known] += one.left
     return left[0], left[1]
+
+
+def left_at_first(project: Project) -> int:
+    """Return the documents to judge in a project without judgments, of topics with a text.
+
+    Without a sample these are all documents of the runs, and counting them needs little memory.
+    """
+    engine = project.engine
+    if engine.general_order().is_sample or project.settings.of_pairs:
+        return left_to_judge(project, engine.counts())[0]
+    known = {topic.id for topic in project.store.topics()}
+    return sum(size for topic, size in engine.pool_sizes().items() if topic in known)
 
 
 def topic_differences(project: Project) -> list[str]:

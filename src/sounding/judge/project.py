@@ -21,6 +21,7 @@ from sounding.core.text import plural, quote, shorten
 from sounding.core.workers import Progress
 from sounding.data.formats import read_qrels
 from sounding.data.judgment_log import StandingJudgments
+from sounding.data.labeled_parts import Member, members_of
 from sounding.data.topics import Topics, read_topics
 from sounding.judge.database import POSTGRESQL, readable, shown_url
 from sounding.judge.engine import Engine, first_settings, none_of_the_topics
@@ -175,8 +176,11 @@ def create_project(
     progress: Progress | None = None,
     search: SearchEngine = "fts5",
     tell: Tell | None = None,
+    fields: str | None = None,
 ) -> Project:
     """Create a project in a new or empty folder; if anything fails, nothing is left behind.
+
+    `fields` names the members of JSON lines to show as labeled parts, such as `question,answer,contexts`.
 
     `database` is the address of an empty PostgreSQL database; None: a SQLite file in the folder. `tell`
     receives warnings about documents that are odd but accepted.
@@ -190,10 +194,11 @@ def create_project(
     if database is not None and database.split() != [database]:  # PostgreSQL's own error shows the password
         raise DataError(f"--database {shown_url(database)}: the address contains blanks; write them as %20")
     asked = None if topics is None else read_topics(topics)
+    members = () if fields is None else members_of(fields)
     part = rest = temporary_path(folder)
     try:
         part.mkdir(parents=True)
-        _build_corpus(part / CORPUS, corpus, progress, search, tell)
+        _build_corpus(part / CORPUS, corpus, members, progress, search, tell)
         if asked is not None and _are_documents(asked, Corpus(part / CORPUS)):
             raise DataError(
                 f"{topics}: this seems to be a corpus file, because its topics are documents, such as"
@@ -223,10 +228,15 @@ def create_project(
 
 
 def _build_corpus(
-    path: Path, sources: Sequence[str], progress: Progress | None, search: SearchEngine, tell: Tell | None
+    path: Path,
+    sources: Sequence[str],
+    members: Sequence[Member],
+    progress: Progress | None,
+    search: SearchEngine,
+    tell: Tell | None,
 ) -> None:
     try:
-        build_corpus(path, read_documents(sources), progress, search=search, tell=tell)
+        build_corpus(path, read_documents(sources, members), progress, search=search, tell=tell)
     except TwiceError as error:
         # Read the files again to find the two places: ids are not kept in memory with their files.
         places = dict.fromkeys(islice(files_with(error.doc, sources), 2))
@@ -308,7 +318,7 @@ def add_runs(
         runs, topics=topics, names=names, run_format=run_format, progress=progress
     )
     lost = project.engine.lost(project.corpus, added.names)
-    remarks = _remarks(added.strangers, lost, project.corpus)
+    remarks = remarks_on(added.strangers, lost, project.corpus)
     if added.stayed:
         stays = f"the samples of {plural(len(added.stayed), 'topic')} stay"
         remarks += (f"{stays}, and {extra_sample_note(added.drawn, added.new)}" if added.new else stays,)
@@ -353,7 +363,7 @@ def import_qrels(
         changed = project.store.judge_all(_submission(one, name) for one in judgments)
     project.engine.catch_up()
     lost = missing_from(project.corpus, [(one.topic, one.doc) for one in judgments])
-    return ImportOutcome(len(judgments), changed, _remarks(strangers, lost, project.corpus))
+    return ImportOutcome(len(judgments), changed, remarks_on(strangers, lost, project.corpus))
 
 
 def import_log(project: Project, source: str, *, name: str | None = None) -> ImportOutcome:
@@ -394,14 +404,14 @@ def import_log(project: Project, source: str, *, name: str | None = None) -> Imp
         submissions.append(Submission(
             assessor=own[who], topic=topic, doc=doc, grade=event.grade, comment=event.comment,
             active=event.active, away=event.away, key=secrets.token_hex(8),
-            selection=Selection(policy="import"),
+            selection=Selection(policy="import"), marks=event.marks,
         ))  # fmt: skip
     if strangers and not submissions:
         raise DataError(f"{source} has {none_of_the_topics(project.store, next(iter(strangers)), known)}")
     changed = project.store.judge_all(submissions)
     project.engine.catch_up()
     lost = missing_from(project.corpus, [(one.topic, one.doc) for one in submissions])
-    return ImportOutcome(len(submissions), changed, _remarks(list(strangers), lost, project.corpus))
+    return ImportOutcome(len(submissions), changed, remarks_on(list(strangers), lost, project.corpus))
 
 
 def _logged(source: str) -> Iterator[tuple[int, Event]]:
@@ -428,7 +438,7 @@ def check_grade(project: Project, source: str, judgment: FileJudgment) -> None:
         raise FormatError(source, judgment.line, str(error)) from None
 
 
-def _remarks(strangers: Sequence[str], lost: Sequence[tuple[str, str]], corpus: Corpus) -> tuple[str, ...]:
+def remarks_on(strangers: Sequence[str], lost: Sequence[tuple[str, str]], corpus: Corpus) -> tuple[str, ...]:
     """Name the topics that were left out, and the (topic, doc) that the corpus does not have."""
     remarks = []
     if strangers:

@@ -12,7 +12,7 @@ from sounding.judge import sql
 
 Kind = Literal[
     "project", "setting", "topic", "assign", "unassign", "run", "order", "judge", "withdraw", "skip",
-    "unskip", "adjudicate", "audit", "fit", "refit",
+    "unskip", "label", "adjudicate", "audit", "fit", "refit",
 ]  # fmt: skip
 Undone = Literal["judge", "change", "skip"]
 
@@ -45,6 +45,9 @@ def plain(record: Selection | Event) -> dict[str, Any]:
 Pair = tuple[str, str]  # topic, document
 MOST_EVENTS = 2**62  # more than any log has
 FREE = Selection(policy="free")
+MARKS = "marks"  # key of the detail of a judgment
+LABELS = "labels"  # key of the detail of a judgment: the labels that the page showed, by machine
+Marks = dict[str, Any]  # as the log holds them; see `sounding.judge.marks`
 AUDIT = "audit"  # the policy of an expert's audit
 
 
@@ -83,6 +86,12 @@ class Event:
     def undoes(self) -> int | None:
         """Return the number of the event that this one undid, or None."""
         return self.detail.get("undoes")
+
+    @property
+    def marks(self) -> Marks:
+        """Return what a judgment marks within the document."""
+        marks: Marks = self.detail.get(MARKS, {})
+        return marks
 
     def line(self) -> str:
         """Return the event as one line of canonical JSON."""
@@ -225,6 +234,8 @@ class StandingJudgment:
     away: float | None
     selection: Selection
 
+    marks: Marks = field(default_factory=dict)
+
     @property
     def pair(self) -> Pair:
         """Return topic and document of the judgment."""
@@ -245,6 +256,14 @@ class Submission:
     away: float | None = None
     selection: Selection | None = None  # None: that of the lease or of the changed judgment
     seen: Seen | None = None  # the judgment that this one may replace; None: any
+    marks: Marks = field(default_factory=dict)
+    labels: dict[str, float] = field(default_factory=dict)  # by machines, as far as the page showed them
+
+    @property
+    def detail(self) -> dict[str, Any]:
+        """Return the fields of its event that only judgments have."""
+        found = {MARKS: self.marks, LABELS: self.labels}
+        return {name: value for name, value in found.items() if value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,7 +360,8 @@ def lease_of(row: Mapping[str, Any]) -> Lease:
 def standing_of(row: Mapping[str, Any]) -> StandingJudgment:
     """Return the current judgment in a row."""
     own = {name: row[name] for name in _OWN if name not in ("kind", "key")}
-    return StandingJudgment(**own, selection=_certain_selection(row))
+    marks = json.loads(row["detail"]).get(MARKS, {}) if MARKS in row["detail"] else {}
+    return StandingJudgment(**own, selection=_certain_selection(row), marks=marks)
 
 
 def _certain_selection(row: Mapping[str, Any]) -> Selection:

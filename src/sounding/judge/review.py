@@ -12,16 +12,27 @@ from sounding.core.errors import DataError, FormatError
 from sounding.core.text import quote
 from sounding.data.formats import read_qrels
 from sounding.judge.ids import check_table, judgments_in
+from sounding.judge.machines import machines_of
 from sounding.judge.progress import agreements, opinion_of
 from sounding.judge.project import ImportOutcome, Project, check_grade
-from sounding.judge.records import AUDIT, Event, Pair, Receipt, Seen, Selection, StandingJudgment, Submission
+from sounding.judge.records import (
+    AUDIT,
+    Event,
+    Marks,
+    Pair,
+    Receipt,
+    Seen,
+    Selection,
+    StandingJudgment,
+    Submission,
+)
 from sounding.judge.settings import Settings
 from sounding.judge.store import Store
 
 
 @dataclass(frozen=True, slots=True)
 class GivenGrade:
-    """One assessor's grade for a document."""
+    """One assessor's grade for a document, or a machine's label."""
 
     name: str
     grade: float | None  # None: could not judge it
@@ -44,7 +55,8 @@ def differing_documents(project: Project, standing: Iterable[StandingJudgment]) 
 
     `standing` are the current judgments, from which the comments are taken.
     """
-    names = project.store.names()
+    names, store = project.store.names(), project.store
+    machines = machines_of(store)
     comments = {(one.topic, one.doc, one.assessor): one.comment for one in standing if one.comment}
     return [
         DifferingDocument(
@@ -53,6 +65,10 @@ def differing_documents(project: Project, standing: Iterable[StandingJudgment]) 
             grades=tuple(
                 GivenGrade(names.get(who, who), grade, comments.get((one.topic, one.doc, who), ""))
                 for who, grade in one.grades.items()
+            )
+            + tuple(
+                GivenGrade(who, grade, "")
+                for who, grade in (store.labels_of(one.topic, one.doc) if machines else {}).items()
             ),
             settled=one.settled.grade,
             open=not one.settled.judged,
@@ -213,6 +229,7 @@ def record_audit(
     active: float | None = None,
     away: float | None = None,
     seen: Seen | None = None,
+    marks: Marks | None = None,
 ) -> Receipt:
     """Record an expert's grade with the probability with which the judgment was drawn.
 
@@ -227,7 +244,7 @@ def record_audit(
     return store.judge(
         Submission(
             assessor=audit.expert, topic=pair[0], doc=pair[1], grade=grade, key=key, comment=comment,
-            active=active, away=away, seen=seen, selection=selection,
+            active=active, away=away, seen=seen, selection=selection, marks=marks or {},
         )
     )  # fmt: skip
 

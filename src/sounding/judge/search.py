@@ -7,6 +7,7 @@ indexed by pairs of characters. tantivy is for collections on which SQLite's own
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import threading
@@ -22,6 +23,7 @@ from sounding.core.files import temporary_path
 from sounding.core.text import plural, quote
 from sounding.core.workers import Progress
 from sounding.data.corpus import Document
+from sounding.data.labeled_parts import LabeledPart
 from sounding.judge import sql
 from sounding.judge.database import StoreError, readable, storable
 from sounding.judge.records import Pair
@@ -247,9 +249,19 @@ class _OddDocuments:
 def _add(connection: sqlite3.Connection, number: int, document: Document) -> Document:
     """Add a document; return it as stored."""
     doc = storable(document.doc, "a doc id")
-    kept = Document(doc, _with_marks(document.text), _with_marks(document.title))
+    parts = tuple(
+        LabeledPart(part.name, part.label, _with_marks(part.text), _with_marks(part.id), part.graded)
+        for part in document.parts
+    )
+    kept = Document(doc, _with_marks(document.text), _with_marks(document.title), parts)
     try:
-        connection.execute(sql.ADD_DOCUMENT, {"number": number, **kept._asdict()})
+        connection.execute(
+            sql.ADD_DOCUMENT, {"number": number, "doc": doc, "text": kept.text, "title": kept.title}
+        )
+        if parts:
+            connection.execute(
+                sql.ADD_PARTS, {"number": number, "parts": json.dumps(parts, ensure_ascii=False)}
+            )
     except sqlite3.IntegrityError:
         raise TwiceError(document.doc) from None
     return kept
@@ -275,13 +287,18 @@ class Corpus:
         self._address = f"{path.resolve().as_uri()}?mode=ro"
         self._own = threading.local()
         self.count = int(self._rows(sql.COUNT_DOCUMENTS)[0]["count"])
+        self.has_parts = bool(self._rows(sql.HAS_PARTS)[0]["found"] and self._rows(sql.ANY_PARTS))
         words = index_folder(path)
         self._index = TantivyIndex(words) if words.is_dir() else None
 
     def document(self, doc: str) -> Document | None:
         """Return a document, or None if the corpus lacks it."""
         rows = self._rows(sql.DOCUMENT, doc=readable(doc))
-        return Document(*rows[0]) if rows else None
+        if not rows:
+            return None
+        found = self._rows(sql.PARTS, doc=readable(doc)) if self.has_parts else []
+        parts = tuple(LabeledPart(*part) for part in json.loads(found[0]["parts"])) if found else ()
+        return Document(*rows[0])._replace(parts=parts)
 
     def search(self, query: str, limit: int = 20, first: int = 1) -> Results:
         """Return the best documents for a query: those with all of its words, then those with some.

@@ -236,6 +236,16 @@ PROGRESS = (
 JUDGED_BY = "SELECT count(*) AS judged FROM standing WHERE assessor = :assessor AND topic = :topic"
 JUDGMENTS_OF_ASSESSORS = "SELECT assessor, count(*) AS judged FROM standing GROUP BY assessor"
 
+# Labels by machines, of which the last of a document counts.
+LABELS_BY = (
+    "SELECT topic, doc, grade FROM event WHERE assessor = :assessor AND kind = 'label' AND sequence <= :until"
+    " ORDER BY sequence"
+)
+LABELS_OF = (
+    "SELECT assessor, grade FROM event WHERE topic = :topic AND doc = :doc AND kind = 'label'"
+    " ORDER BY sequence"
+)
+
 # ---- leases
 DROP_EXPIRED = "DELETE FROM lease WHERE expires <= :now"
 OWN_LEASES = f"{_LEASES} WHERE assessor = :assessor AND topic = :topic ORDER BY position"
@@ -354,11 +364,17 @@ IDENTITY = (
 CORPUS = (
     "CREATE TABLE document (number INTEGER PRIMARY KEY, doc TEXT NOT NULL UNIQUE, text TEXT NOT NULL,"
     " title TEXT NOT NULL)",
+    # Labeled parts of documents that have them; corpora of earlier releases lack this table.
+    "CREATE TABLE part (number INTEGER PRIMARY KEY, parts TEXT NOT NULL)",
     # Marks (Mn, Mc) belong to words; otherwise scripts that write vowels with them would be split.
     """CREATE VIRTUAL TABLE words USING fts5(
   terms, content='', tokenize="unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'")""",
 )
 ADD_DOCUMENT = "INSERT INTO document (number, doc, text, title) VALUES (:number, :doc, :text, :title)"
+ADD_PARTS = "INSERT INTO part (number, parts) VALUES (:number, :parts)"
+HAS_PARTS = "SELECT count(*) AS found FROM sqlite_master WHERE name = 'part'"
+ANY_PARTS = "SELECT 1 FROM part LIMIT 1"
+PARTS = "SELECT parts FROM part JOIN document USING (number) WHERE doc = :doc"
 ADD_WORDS = "INSERT INTO words (rowid, terms) VALUES (:number, :terms)"
 DOCUMENT = "SELECT doc, text, title FROM document WHERE doc = :doc"
 DOCUMENT_OF_NUMBER = "SELECT doc, text, title FROM document WHERE number = :number"

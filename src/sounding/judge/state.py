@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -40,7 +40,15 @@ from sounding.selection.samples import make_sample
 from sounding.selection.strategies import Pick, Strategy, find_strategy, make_strategy
 
 _NEED_RUNS = ("judge", "withdraw", "adjudicate", "fit", "refit")
-_NO_MATTER = ("skip", "unskip", "setting", "assign", "unassign", "audit")  # no effect on the next documents
+_NO_MATTER = (
+    "skip",
+    "unskip",
+    "setting",
+    "assign",
+    "unassign",
+    "audit",
+    "label",
+)  # no effect on the next documents
 WARM_UP = "rank"  # the strategy of a warm-up
 
 
@@ -93,14 +101,14 @@ class Opinions:
             return self.adjudicated
         if not self.given:
             return NOT_JUDGED
+        grades = [judgment.grade for judgment in self.judgments if judgment.grade is not None]
+        return CountedGrade(True, counted_grade(grades, feed))
+
+    @property
+    def judgments(self) -> list[Event]:
+        """Return the current judgment of each assessor, in their order; those of audits last."""
         judgments = [history[-1] for history in self.given.values()]
-        judgments.sort(key=lambda judgment: is_audit(judgment.selection))
-        grades = [judgment.grade for judgment in judgments if judgment.grade is not None]
-        if not grades or (feed == "adjudicated" and len(set(grades)) > 1):
-            return CountedGrade(True, None)
-        if feed == "majority":  # of equally frequent grades, the one given first
-            return CountedGrade(True, Counter(grades).most_common(1)[0][0])
-        return CountedGrade(True, grades[0])
+        return sorted(judgments, key=lambda judgment: is_audit(judgment.selection))
 
     @property
     def differ(self) -> bool:
@@ -121,6 +129,14 @@ class Opinions:
         """Return how the document was first selected, ignoring audits."""
         given = (selection for selection in self.selections.values() if not is_audit(selection))
         return next(given, self.withdrawn)
+
+
+def counted_grade(grades: Sequence[float], feed: Feed) -> float | None:
+    """Return which of several grades counts; None: none was given, or an organizer has to settle it."""
+    if not grades or (feed == "adjudicated" and len(set(grades)) > 1):
+        return None
+    # Of equally frequent grades, the one given first.
+    return Counter(grades).most_common(1)[0][0] if feed == "majority" else grades[0]
 
 
 def is_audit(selection: Selection | None) -> bool:

@@ -10,7 +10,7 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from itertools import count, islice, zip_longest
@@ -291,7 +291,7 @@ class Store(PeopleTables, log.EventLog):
 
         Judgments equal to the current ones are ignored, so reading a file twice changes nothing.
         """
-        known: dict[tuple[str, str], dict[str, float | None]] = {}  # (assessor, topic) -> current grades
+        known: dict[tuple[str, str], dict[str, log.Given]] = {}  # (assessor, topic) -> current judgments
         every = iter(submissions)
         changed = 0
         with self._database.write() as run:
@@ -380,6 +380,33 @@ class Store(PeopleTables, log.EventLog):
         """Return the current judgments, newest last; `doc` requires `topic`."""
         statement, given = sql.narrowed(sql.STANDING, topic=topic, assessor=assessor, doc=doc)
         return [records.standing_of(row) for row in self._rows(statement, **given)]
+
+    def add_labels(self, machine: str, labels: Mapping[records.Pair, float]) -> int:
+        """Record labels of a machine that differ from its last ones; return their number."""
+        with self._database.write() as run:
+            known = self.labels_by(machine)
+            first, now = log.last_event(run).sequence + 1, time.time()
+            new = [(pair, grade) for pair, grade in labels.items() if known.get(pair) != grade]
+            events = [
+                records.Event(
+                    sequence=first + number, kind="label", time=now, topic=storable(topic, "a topic id"),
+                    doc=storable(doc, "a doc id"), assessor=machine, grade=grade,
+                )
+                for number, ((topic, doc), grade) in enumerate(new)
+            ]  # fmt: skip
+            for page in range(0, len(events), log.PAGE):
+                log.record(run, events[page : page + log.PAGE])
+        return len(events)
+
+    def labels_by(self, machine: str, until: int = records.MOST_EVENTS) -> dict[records.Pair, float]:
+        """Return the last label of each document by a machine, up to a sequence number."""
+        rows = self._rows(sql.LABELS_BY, assessor=machine, until=until)
+        return {(row["topic"], row["doc"]): float(row["grade"]) for row in rows}
+
+    def labels_of(self, topic: str, doc: str) -> dict[str, float]:
+        """Return the last label of a document by each machine."""
+        rows = self._rows(sql.LABELS_OF, topic=topic, doc=doc)
+        return {row["assessor"]: float(row["grade"]) for row in rows}
 
     def progress(self, assessor: str, level: float) -> list[records.AssessorProgress]:
         """Return an assessor's progress on each topic begun; `level` is the lowest relevant grade."""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from sounding.core.text import natural_order, plural
+from sounding.judge.machines import suggesting
 from sounding.judge.organizing import (
     instructions_of,
     left_to_judge,
@@ -239,6 +240,7 @@ def settings_table(project: Project, *, brief: bool) -> Table:
     rows: dict[str, str] = {
         "title": now.title, "overlap": str(now.overlap), "feed": now.feed, "level": f"{now.level:g}",
         "measure": now.measure, "lease": f"{now.lease_seconds / 60:g}", "language": now.language,
+        "suggestions by": suggesting(project.store) or "nobody",
         "instructions": shortened(" ".join(text.split()), LINE) if brief else text,
     }  # fmt: skip
     notes = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from html import escape, unescape
 from pathlib import Path
@@ -15,8 +15,9 @@ import nh3
 
 from sounding.core.errors import FormatError
 from sounding.core.text import plural
-from sounding.data.corpus import IDS, TITLES, Document, Element, element, has_documents, one_line, read_corpus
+from sounding.data.corpus import TITLES, Document, Element, element, has_documents, one_line, read_corpus
 from sounding.data.finding import find_files_below
+from sounding.data.labeled_parts import IDS, LabeledPart, Member
 from sounding.data.sources import Content, unpacker
 from sounding.judge.ids import wrong_doc
 from sounding.judge.language import gettext
@@ -117,6 +118,7 @@ def _heading(text: str) -> tuple[str, str]:
     return (line, rest.strip("\n")) if 0 < len(line) <= LONGEST and rest.strip() else ("", text)
 
 
+WHOLE = "text"  # name of the only part of a document without labeled parts
 MOST_CHARACTERS = 200_000  # of a document that are shown at a time
 SHORTEST = 3  # letters of a word that is marked, in scripts that have blanks between words
 LONGEST_EXACT = 3  # letters of a word that is marked only where it stands alone; longer ones with any ending
@@ -159,13 +161,40 @@ _FOLDING = _Folding()
 def render_document(document: Document, query: str) -> tuple[str, str]:
     """Return the title (may be empty) and the text of a document as safe HTML, with a query highlighted."""
     title, text = split_title(document)
-    body = render_text(text, query, title)
+    body = render_parts(document.parts, query) if document.parts else render_text(text, query, title)
     if not _TAG.sub("", body).strip():
         missing = (
             gettext("This document has only a title.") if title else gettext("This document has no text.")
         )
         body = f'<p class="faint">{missing}</p>'
     return highlight(title, query), body
+
+
+def render_parts(parts: Iterable[LabeledPart], query: str) -> str:
+    """Return labeled parts as safe HTML; items of a list can be graded, which a script adds."""
+    sections = []
+    for part in parts:
+        name, kind = escape(part.name, quote=True), " data-graded" if part.graded else ""
+        body = render_part(part.text[:MOST_CHARACTERS], query, 0)
+        more = len(part.text) - MOST_CHARACTERS
+        cut = f'<p class="faint">… {more:,} more characters</p>' if more > 0 else ""
+        sections.append(
+            f'<section class="part" data-part="{name}"{kind} tabindex="-1" aria-label="{escape(part.label)}">'
+            f'<h2 dir="auto">{escape(part.label)}</h2><div class="part-text">{body}</div>{cut}</section>'
+        )
+    return "".join(sections)
+
+
+def span_texts(document: Document) -> dict[str, str]:
+    """Return the texts in which spans are counted: each part, or the readable text without its title."""
+    if document.parts:
+        return {part.name: readable_part(part.text) for part in document.parts}
+    return {WHOLE: readable_part(split_title(document)[1])}
+
+
+def readable_part(text: str) -> str:
+    """Return a text as it is read: HTML without tags."""
+    return plain(text) if is_html(text) else text
 
 
 def render_text(text: str, query: str, title: str = "") -> str:
@@ -286,8 +315,8 @@ MOST_DOCUMENT = 50_000_000  # characters, or bytes of a file
 SNIFFED = 1 << 16  # bytes in which the first <DOC> of SGML is looked for
 
 
-def read_documents(sources: Iterable[str | Path]) -> Iterator[Document]:
-    """Yield the documents of files, folders and globs, in order.
+def read_documents(sources: Iterable[str | Path], members: Sequence[Member] = ()) -> Iterator[Document]:
+    """Yield the documents of files, folders and globs, in order; JSON lines with these members as parts.
 
     Folders are read with their subfolders, except hidden files. A file with the suffix csv or tsv is a
     table. One that begins with `{` is JSON lines; one that begins with `<` and contains <DOC> is TREC SGML;
@@ -301,7 +330,7 @@ def read_documents(sources: Iterable[str | Path]) -> Iterator[Document]:
         elif Path(source).suffix.lower() in TEXTS and not _holds_many(source):
             yield Document(_checked(Path(source).stem, source, None), _text(source))
         else:
-            yield from _several(source)
+            yield from _several(source, members)
 
 
 def files_with(doc: str, sources: Iterable[str | Path]) -> Iterator[str]:
@@ -316,10 +345,10 @@ def _checked(doc: str, source: str, line: int | None) -> str:
     return doc
 
 
-def _several(source: str) -> Iterator[Document]:
+def _several(source: str, members: Sequence[Member]) -> Iterator[Document]:
     """Yield the documents of SGML or JSON lines; refuse a file without any."""
     document = None
-    for document in read_corpus([source], wrong=wrong_doc, most=MOST_DOCUMENT):
+    for document in read_corpus([source], wrong=wrong_doc, most=MOST_DOCUMENT, members=members):
         yield document
     if document is None:
         problem = (

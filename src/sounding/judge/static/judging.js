@@ -5,6 +5,7 @@ import { Clock } from "./clock.js";
 import { keepTyped, typed } from "./comments.js";
 import { day, note, pace, unnote } from "./day.js";
 import { keyOf, nameOf, showKeys } from "./keys.js";
+import { forgetMarks, gradePart, markSpan, marksFor, nextNugget, nextPart, showMarks } from "./marks.js";
 import { every, find, make, notice, put } from "./page.js";
 import { grown, isPair, pairName, showPair } from "./pairs.js";
 import { forget, hooks, isOurs, isUndo, keep, refused, send, showWaiting, signInAgain, unsent } from "./queue.js";
@@ -27,6 +28,7 @@ const lastSkipped = () => [...later].slice(-MOST_LATER);
 const comment = find("#comment");
 const texts = new Map(); // document -> its title and text
 const comments = new Map(); // document -> the comment of a judgment that is being undone
+const marked = new Map(); // document -> the marks of a judgment that is being undone
 const firsts = new Set(); // keys of first judgments made here; changes do not raise the count
 const passed = []; // documents judged or skipped here, oldest first
 const earlier = newest ? [newest] : []; // the document of an audit graded last before this page was loaded
@@ -157,6 +159,8 @@ function show(focus = true) {
   if (isPair(present)) showPair(present);
   else if (present && !present.missing) find("#text").innerHTML = present.html; // escaped or cleaned by the server
   else find("#text").replaceChildren(...content(present));
+  showLabels(present);
+  showMarks(topic, present, present?.judged ? undefined : marked.get(present?.doc));
   read();
   offer(Boolean(present));
   showControls(present);
@@ -169,6 +173,19 @@ function show(focus = true) {
   if (!focus) return;
   scrollTo(0, 0);
   find("#document").focus({ preventScroll: true });
+}
+
+// Labels by machines: of a document that is not judged yet, the suggestion that the organizer allows.
+function showLabels(present) {
+  const known = Object.entries(present?.labels ?? {});
+  const box = find("#labels");
+  box.hidden = !known.length;
+  const words = (grade) => every(".grade").find((one) => Number(one.dataset.grade) === grade)?.dataset.words ?? String(grade);
+  const said = known.map(([name, grade]) => {
+    const values = { name, grade: words(grade) };
+    return present.judged ? gettext("Label by {name}: {grade}", values) : gettext("Suggestion by {name}: {grade}", values);
+  });
+  put(box, said.join("; "));
 }
 
 function showLoading() {
@@ -326,8 +343,10 @@ function pass(path, given, words) {
   const [present] = documents;
   if (!present) return;
   comments.delete(present.doc);
+  marked.delete(present.doc);
   later.delete(present.doc);
   const key = newKey();
+  if (given.grade !== undefined) forgetMarks(topic, present.doc); // they are being sent
   if (given.comment === typed(topic, present.doc)) keepTyped(topic, present.doc, ""); // it is being sent
   keep(path, { topic, doc: present.doc, key, ...sample, ...given }, { title: named(present) });
   say(`${words}: ${named(present)}.`, { of: key });
@@ -337,10 +356,11 @@ function pass(path, given, words) {
   }
   showCount();
   if (only) {
-    documents = [{ ...present, judged: true, grade: given.grade, comment: given.comment }];
+    const { grade, comment: words, marks } = given;
+    documents = [{ ...present, judged: true, grade, comment: words, marks }];
     show(false);
   } else {
-    passed.push({ document: { ...present, comment: comment.value }, key, path, spent: given });
+    passed.push({ document: { ...present, comment: comment.value, marks: given.marks }, key, path, spent: given });
     documents = documents.slice(1);
     if (documents.length) show();
     else showLoading();
@@ -356,7 +376,9 @@ function seen(present) {
 
 function judge(grade, label) {
   const spent = clock.take(performance.now());
-  pass(`${api}/judge`, { grade, comment: comment.value, seen: seen(documents[0]), ...spent }, label);
+  const marks = marksFor(grade);
+  const labels = Object.keys(documents[0]?.labels ?? {}); // that the page shows
+  pass(`${api}/judge`, { grade, comment: comment.value, marks, labels, seen: seen(documents[0]), ...spent }, label);
 }
 
 function bringBack(last, words) {
@@ -391,6 +413,7 @@ function undo() {
     return takeBack(last.document.doc, { of: last.key, shown: true });
   }
   if (last?.document.comment) comments.set(last.document.doc, last.document.comment);
+  if (last?.document.marks) marked.set(last.document.doc, last.document.marks);
   if (firsts.has(last?.key)) unnote();
   const doc = last?.document.doc ?? earlier.pop() ?? null;
   if (audit && !doc) return say(gettext("There is nothing to undo."));
@@ -401,6 +424,7 @@ function undoOnly() {
   const judgments = unsent().filter((one) => one.path === "/api/judge" && one.content.topic === topic);
   const last = judgments.findLast((one) => one.content.doc === only);
   if (comment.value) comments.set(only, comment.value);
+  if (documents[0]?.marks) marked.set(only, documents[0].marks);
   documents = documents.map((one) => ({ ...one, isUnsure: true })); // until the server says which judgment is in force
   return takeBack(only, { of: last?.content.key });
 }
@@ -424,12 +448,16 @@ const acts = {
   cannot: () => judge(null, gettext("Cannot judge")),
   skip,
   undo,
+  evidence: () => say(markSpan()),
+  part: () => say(nextPart()),
+  nuggets: nextNugget,
 };
+const isFree = (act) => ["undo", "evidence", "part", "nuggets"].includes(act); // grades nothing
 for (const button of every(".grading button")) {
   const { grade, do: act, words } = button.dataset;
   const done = act ? acts[act] : () => judge(Number(grade), words);
   button.addEventListener("click", () => {
-    if (act === "undo" || performance.now() - since >= Number(pause)) done();
+    if (isFree(act) || performance.now() - since >= Number(pause)) done();
     else say(gettext("Ignored: this document has only just appeared."), { isPassedOver: true });
   });
 }
@@ -440,8 +468,8 @@ function sayUnknown(key) {
 }
 
 document.addEventListener("keydown", (event) => {
-  const field = event.target.closest("input, textarea, select, [contenteditable]");
-  if (event.key === "Escape" && field) find("#document").focus({ preventScroll: true });
+  const field = event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
+  if (event.key === "Escape" && (field || event.target.closest(".part"))) find("#document").focus({ preventScroll: true });
   if (event.key === "Enter" && field?.id === "terms") {
     event.preventDefault();
     find("#document").focus({ preventScroll: true });
@@ -470,6 +498,11 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !only && !documents.length && !event.target.closest("a, button, summary")) {
     find("#text .onward")?.click();
     return;
+  }
+  const said = gradePart(event.target, name);
+  if (said) {
+    event.preventDefault();
+    return say(said);
   }
   const button = name && find(`.grading button[data-name="${CSS.escape(name)}"]`);
   if (!button) sayUnknown(event.key);

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import resource
 import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from pathlib import Path
 MAXRSS_PER_MB = 1 << 20 if sys.platform == "darwin" else 1 << 10
 # Installed packages come with their byte code; a source tree must be allowed to keep its own.
 KEEP_BYTE_CODE = {"PYTHONDONTWRITEBYTECODE": ""}
+_PR_SET_CHILD_SUBREAPER = 36  # option of Linux's prctl: children whose parent has ended become ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ def measure(
     stderr = stdout.with_suffix(".stderr")
     with stdout.open("wb") as out, stderr.open("wb") as err:
         start = time.perf_counter()
+        if sys.platform == "linux":  # elsewhere sounding has one process
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         process = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
             env={**os.environ, **KEEP_BYTE_CODE, **environment},
@@ -108,14 +113,26 @@ def measure(
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - start
         stop.cancel()
+        usages = [usage, *_left_behind()]
         process.returncode = os.waitstatus_to_exitcode(status)
-    sample = Sample(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / MAXRSS_PER_MB)
+    cpu = sum(one.ru_utime + one.ru_stime for one in usages)
+    sample = Sample(seconds, cpu, max(one.ru_maxrss for one in usages) / MAXRSS_PER_MB)
     if not process.returncode:
         return sample, ""
     if seconds >= limit:
         return sample, f"stopped after {limit:.0f} s"
     complaints = stderr.read_text(errors="replace").splitlines()
     return sample, complaints[-1] if complaints else f"exit status {process.returncode}"
+
+
+def _left_behind() -> Iterator[resource.struct_rusage]:
+    """Yield what the processes used that a command started and did not wait for, as sounding does."""
+    while True:
+        try:
+            _, _, usage = os.wait4(-1, 0)
+        except ChildProcessError:
+            return
+        yield usage
 
 
 def interleave(commands: Iterable[Command], rounds: int) -> None:

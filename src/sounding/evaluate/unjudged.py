@@ -1,27 +1,24 @@
-"""Bounds or expected values of all runs over their unjudged documents."""
+"""Expected values of all runs over their unjudged documents."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.core.policies import Moments, Policies
 from sounding.core.workers import map_items
 from sounding.data.tables import Qrels, Run
-from sounding.evaluate.result import BOUNDS, ExpectedValues, ValueBounds
+from sounding.evaluate.bounded import table_of
+from sounding.evaluate.result import ExpectedValues
 from sounding.measures import Measure
-from sounding.measures.bounds import Bounds, Unknowns, bounds
 from sounding.measures.completions import basis_of, draw_completions
 from sounding.measures.expected import Expected, as_judged, expected, is_drawn, is_known, level_of
 from sounding.measures.expected.ratio import is_ratio
 from sounding.measures.regrading import regrade
 from sounding.measures.summaries import summaries
-from sounding.measures.universe import cap
 from sounding.relevance.priors import DEFAULT, chances, parse_prior
 from sounding.runs.align import Judged
 from sounding.runs.pool import parse_until
@@ -29,42 +26,6 @@ from sounding.runs.ranking import Counts, Ranking
 from sounding.runs.retrieved import read_retrieved
 
 MOST_DRAWN = 10_000  # documents of one topic that can be drawn in each completion
-
-
-def value_bounds(
-    rankings: Sequence[Ranking],
-    outside: Sequence[Counts],
-    measures: Sequence[Measure],
-    policies: Policies,
-    processes: int = 1,
-) -> ValueBounds:
-    """Least and most of every value; `outside` counts, for each run, what else may be relevant."""
-    grows = policies.at_most == "growth"  # down to the deepest ranking
-    depth = max(int(ranking.retrieved.max(initial=0)) for ranking in rankings) if grows else 0
-
-    def work(number: int) -> list[Bounds]:
-        ranking, others = rankings[number], outside[number]
-        caps = (cap(measure, ranking, policies, depth) for measure in measures)
-        return [bounds(m, ranking, Unknowns(others, most)) for m, most in zip(measures, caps, strict=True)]
-
-    found = map_items(work, range(len(rankings)), processes=processes)
-    return ValueBounds(
-        **{name: _table(found, name, rankings, policies) for name in BOUNDS},
-        kinds=tuple(one.kind for one in found[0]),
-    )
-
-
-def _table(
-    found: Sequence[Sequence[Any]], name: str, rankings: Sequence[Ranking], policies: Policies
-) -> NDArray[np.float64]:
-    """(run, measure, topic): one field of what was found; NaN where it is lacking or the topic is skipped."""
-    unknown = np.full(len(rankings[0].topics), np.nan)
-    parts = [[None if one is None else getattr(one, name) for one in row] for row in found]
-    table = np.array([[unknown if part is None else part for part in row] for row in parts])
-    if policies.missing == "skip":
-        for run, ranking in enumerate(rankings):
-            table[run][:, ranking.missing] = np.nan
-    return table
 
 
 def _is_text(measure: Measure) -> bool:
@@ -129,7 +90,7 @@ def expected_values(
 
     found = map_items(work, range(len(rankings)), processes=processes)
     mean, deviation, error = (
-        _table(found, name, rankings, policies) for name in ("mean", "deviation", "error")
+        table_of(found, name, rankings, policies) for name in ("mean", "deviation", "error")
     )
     return ExpectedValues(
         mean=mean,

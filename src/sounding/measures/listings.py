@@ -43,19 +43,28 @@ class Listings:
     chosen: tuple[int, ...]  # (run,) its number among all runs
     rankings: tuple[Ranking, ...]  # (run,)
     elsewhere: Counts  # (topic,) unjudged documents that may be relevant and that no run here retrieved
+    reach: int = 1  # at least as deep are the rankings of runs that are not here
 
     @staticmethod
-    def of(regrading: Regrading, view: View | None = None) -> Listings:
-        """Return the listings of all runs; the universe `+N` adds N documents elsewhere, others none."""
+    def of(regrading: Regrading, view: View | None = None, pair: tuple[int, int] | None = None) -> Listings:
+        """Return the listings of all runs; of a `pair`, in which only the depth is still that of all runs.
+
+        The universe `+N` adds N documents elsewhere, others none.
+        """
         seen = regrading.view() if view is None else view
         universe = regrading.policies.universe
         extra = int(universe[1:]) if universe.startswith("+") else 0
-        runs = tuple(range(len(regrading.runs)))
-        return Listings(
-            regrading=regrading, view=seen, chosen=runs,
-            rankings=tuple(regrading.ranking(run, seen) for run in runs),
+        every = tuple(range(len(regrading.runs)))
+        whole = Listings(
+            regrading=regrading, view=seen, chosen=every,
+            rankings=() if pair else tuple(regrading.ranking(run, seen) for run in every),
             elsewhere=np.full(len(seen.judgments.topics), extra),
         )  # fmt: skip
+        if pair is None:
+            return whole
+        two = whole._only(pair, tuple(regrading.ranking(run, seen) for run in pair))
+        depth = min(regrading.retrieved.depth, regrading.policies.depth or regrading.retrieved.depth)
+        return replace(two, reach=max(depth, 1))
 
     @property
     def policies(self) -> Policies:
@@ -85,7 +94,7 @@ class Listings:
     @property
     def deepest(self) -> int:
         """The deepest rank that counts, at least 1."""
-        return max([1, *(int(ranking.retrieved.max(initial=0)) for ranking in self.rankings)])
+        return max([self.reach, *(int(ranking.retrieved.max(initial=0)) for ranking in self.rankings)])
 
     def ranks(self, run: int) -> Numbers:
         """(topic, rank): Return the documents of a run; NONE after the last."""
@@ -128,11 +137,11 @@ class Listings:
 
     def pick(self, runs: Sequence[int]) -> Listings:
         """Return only these runs; documents that only the others retrieved are now elsewhere."""
+        return self._only(tuple(self.chosen[run] for run in runs), tuple(self.rankings[run] for run in runs))
+
+    def _only(self, chosen: tuple[int, ...], rankings: tuple[Ranking, ...]) -> Listings:
         fewer = replace(
-            self,
-            chosen=tuple(self.chosen[run] for run in runs),
-            rankings=tuple(self.rankings[run] for run in runs),
-            elsewhere=np.zeros_like(self.elsewhere),
+            self, chosen=chosen, rankings=rankings, elsewhere=np.zeros_like(self.elsewhere), reach=1
         )
         return replace(fewer, elsewhere=self.may_be_relevant() - fewer.may_be_relevant())
 

@@ -7,7 +7,15 @@ from typing import Any
 
 from sounding.core.errors import DataError
 from sounding.core.policies import ANY_GRADES, Policies
-from sounding.core.workers import Bars, Progress, no_bars, worth_sharing
+from sounding.core.workers import (
+    Bars,
+    Progress,
+    map_items,
+    no_bars,
+    run_elsewhere,
+    shared_progress,
+    worth_sharing,
+)
 from sounding.data.formats import run_sources
 from sounding.data.run_info import RunInfo
 from sounding.data.tables import Qrels
@@ -111,10 +119,17 @@ def _check_truth(truth: Truth, qrels: Qrels, depth: int) -> None:
 def _trials(setup: TrialSetup, strategies: Sequence[str], looks: Sequence[int]) -> list[Trial]:
     """Have every strategy judge with every seed."""
     items = [(name, seed) for name in strategies for seed in setup.seeds]
-    if worth_sharing(len(items), setup.jobs) > 1:  # a bar cannot be sent to another process
+    if run_elsewhere.get() is not None:  # a bar cannot be sent to another machine
         return setup.map("judging", lambda item: _trial(setup, *item, looks, None), items)
-    with setup.bars(len(items) * min(looks[-1], len(setup.truth.pool)), "judging") as progress:
-        return [_trial(setup, *item, looks, progress) for item in items]
+    total, processes = (
+        len(items) * min(looks[-1], len(setup.truth.pool)),
+        worth_sharing(len(items), setup.jobs),
+    )
+    with setup.bars(total, "judging") as progress, shared_progress(progress) as report:
+        return map_items(
+            lambda item: _trial(setup, *item, looks, report), items, processes=processes,
+            progress=None if report is None else lambda _: report(0),
+        )  # fmt: skip
 
 
 def _trial(setup: TrialSetup, name: str, seed: int, looks: Sequence[int], progress: Progress | None) -> Trial:

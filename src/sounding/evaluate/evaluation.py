@@ -22,6 +22,7 @@ from sounding.data.reading import check_topics, processes_to_read, read_one
 from sounding.data.sources import bytes_to_read, refuse_stdin_twice, some_may_be_large
 from sounding.data.tables import Qrels, Run
 from sounding.evaluate import sentences
+from sounding.evaluate.bounded import value_bounds
 from sounding.evaluate.packing import POOL_MEASURE, PackedRanking, PackedRankings, RunValues, Shelf
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
@@ -160,16 +161,14 @@ def evaluate(
     scores = _scores(rows, wanted, judgments, sides, policies, remarks)
     if not uncertain:
         return scores
-    # An evaluation need not load the bounds and the expected forms of all measures: 0.06 s.
-    if policies.unjudged == "bounds":
-        from sounding.evaluate.bounded import value_bounds
-    else:
+    if policies.unjudged == "expected":
+        # Priors and the expected forms of all measures, which take 0.05 s to load.
         from sounding.evaluate.unjudged import MODEL, expected_values, modeled_values
 
-    if policies.unjudged == "expected" and policies.prior == MODEL:
-        tables = [read(source) for source in sources]
-        modeled = modeled_values(judgments, tables, wanted, policies, processes)
-        return replace(scores, expected=modeled)
+        if policies.prior == MODEL:
+            tables = [read(source) for source in sources]
+            modeled = modeled_values(judgments, tables, wanted, policies, processes)
+            return replace(scores, expected=modeled)
     kept = [row.ranking for row in rows if row.ranking is not None]
     rankings = PackedRankings(kept, whole.judgments)
     others = _outside_each(rows, rankings, policies)

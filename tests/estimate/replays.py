@@ -85,7 +85,7 @@ def replay(
         run_hits, pair_hits = run_hits + run_inside, pair_hits + pair_inside
         run_draws[draw], pair_draws[draw] = run_inside.mean(), pair_inside.mean()
         worth[draw] = one.worth
-        off = one.means[pairs[:, 0]] - one.means[pairs[:, 1]] - difference
+        off = one.differences - difference
         squares += float((off**2).mean())
     error = float(np.sqrt(squares / draws))
     return Coverage(

@@ -167,6 +167,14 @@ def test_an_estimate_is_a_value_that_the_measure_can_have() -> None:
     own = sounding.estimate(qrels, {"a": drawn, "b": drawn}, ["P@1", "DCG@1"])
     assert own.estimates[0].means.tolist() == own.estimates[0].people.tolist() == [1, 1]
     assert own.estimates[1].means == pytest.approx([20, 20])  # DCG has no upper end
+    # A run with every second such document has 10. Differences are of the estimates before they are cut.
+    half = {topic: docs if int(topic) % 2 else {"x": 1.0} for topic, docs in drawn.items()}
+    own = sounding.estimate(qrels, {"a": drawn, "b": half}, ["P@1"])
+    row = own.frame_of_pairs.row(0, named=True)
+    assert row["difference"] == pytest.approx(20 * 13 / 25)
+    assert row["difference"] == pytest.approx((row["low"] + row["high"]) / 2)
+    assert own.estimates[0].tests is not None
+    assert row["difference"] == pytest.approx(own.estimates[0].tests.difference[0])
 
 
 def test_ordinary_judgments_without_labels_are_nothing_to_estimate_from() -> None:

@@ -12,6 +12,7 @@ from tests.estimate.replays import ERRORS, first_ranks, replay, shuffled, simula
 
 from sounding.core.arrays import NDArray
 from sounding.core.policies import DEFAULT_POLICIES
+from sounding.estimate import estimators
 from sounding.estimate.calibration import label_indicators, predict
 from sounding.estimate.estimators import (
     Estimates,
@@ -72,8 +73,8 @@ def test_a_linear_estimate_and_its_covariance_are_unbiased() -> None:
     assert estimate == pytest.approx(spread)
 
 
-def curvature(one: Estimates) -> NDArray[np.float64]:
-    return np.zeros((2, 0)) if one.curvature is None else one.curvature
+def twice(one: Estimates) -> NDArray[np.float64]:
+    return np.zeros((2, 2)) if one.twice is None else one.twice
 
 
 def test_a_cascade_is_unbiased_and_its_variance_without_what_counts_twice_too() -> None:
@@ -81,9 +82,7 @@ def test_a_cascade_is_unbiased_and_its_variance_without_what_counts_twice_too() 
     # run 0: topic 0 stops at rank 1; topic 1 too. run 1: never; at rank 2.
     assert mean == pytest.approx([1.0, 0.25])
     # No list has more than two documents, so there are no terms of three.
-    _, _, exact = enumerated(
-        "cascade", lambda one: one.spread @ one.spread.T - curvature(one) @ curvature(one).T
-    )
+    _, _, exact = enumerated("cascade", lambda one: one.spread @ one.spread.T - twice(one))
     assert exact == pytest.approx(spread)
     _, _, first = enumerated("cascade", lambda one: one.spread @ one.spread.T)
     # Run 1 has no list with two documents that chance left out.
@@ -91,27 +90,32 @@ def test_a_cascade_is_unbiased_and_its_variance_without_what_counts_twice_too() 
     assert first[1, 1] == pytest.approx(estimate[1, 1]) == spread[1, 1]
 
 
-def test_curvature_is_the_mixed_difference_of_a_list() -> None:
-    """ERR of one list of five: with both documents moved, less with either, over the product of the moves."""
+@pytest.mark.parametrize("terms", [1, 1000])
+def test_what_counts_twice_are_products_of_mixed_differences(
+    terms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ERR of a list with both documents moved, less with either, over the product of the moves."""
+    monkeypatch.setattr(estimators, "MOST_TERMS", terms)
     lists = Lists(
-        runs=1, topics=1, run=np.zeros(5, np.int64), topic=np.zeros(5, np.int64), doc=np.arange(5),
-        rank=np.array([1, 2, 3, 5, 6]),
+        runs=2, topics=1, run=np.array([0, 0, 0, 0, 0, 1, 1, 1]), topic=np.zeros(8, np.int64),
+        doc=np.array([0, 1, 2, 3, 4, 4, 0, 2]), rank=np.array([1, 2, 3, 5, 6, 1, 2, 4]),
     )  # fmt: skip
-    drawn, gains = np.array([1, 2, 4]), np.array([0.3, 1.0, -0.4, 0.6, 0.2])
+    drawn, gains = np.array([1, 2, 4]), np.array([0.3, 1.2, -0.4, 0.6, 0.2])
     sample, weight = Sample(doc=drawn, chance=np.full(3, 0.5)), 1 / np.arange(1, 7)
     residual = np.array([0.2, -0.3, 0.5])
     one = cascade(lists, weight, gains, sample, residual)
 
-    def value(moved: NDArray[np.float64]) -> float:
-        return float(cascade(lists, weight, gains + moved, sample, residual).values[0, 0])
+    def value(moved: NDArray[np.float64]) -> NDArray[np.float64]:
+        return cascade(lists, weight, gains + moved, sample, residual).values[:, 0]
 
-    unit = np.eye(5)
-    expected = []
+    unit, expected = np.eye(5), np.zeros((2, 2))
     for a, b in combinations(range(3), 2):
         x, y = unit[drawn[a]], unit[drawn[b]]
         mixed = value(x + y) - value(x) - value(y) + value(0 * x)
-        expected.append(mixed * 2 * residual[a] * residual[b])  # (1 - pi) / pi^2 is 2 for pi = 1/2
-    assert curvature(one)[0] == pytest.approx(np.array(expected))
+        term = mixed * 2 * residual[a] * residual[b]  # (1 - pi) / pi^2 is 2 for pi = 1/2
+        expected += np.outer(term, term)
+    assert (expected != 0).all()
+    assert twice(one) == pytest.approx(expected)
 
 
 def test_all_judged_is_the_value_itself_without_error() -> None:

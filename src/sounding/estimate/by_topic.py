@@ -304,7 +304,7 @@ def _measure_estimate(
     quantile = special.stdtrit(size - 1, tail) if size > 1 else np.nan
     topic_reach = np.where(usable, quantile * np.sqrt(np.diag(wide)), np.nan)
     reach, pair_reach = np.where(usable, reach, np.nan), np.where(pairs_usable, pair_reach, np.nan)
-    difference = means[pairs[:, 0]] - means[pairs[:, 1]]
+    difference = own.means[pairs[:, 0]] - own.means[pairs[:, 1]]
     tests = None
     if procedure and len(pairs) and size > 1:
         tests = procedure.apply(own.values(), pairs)
@@ -321,7 +321,7 @@ def _measure_estimate(
     topic_reach = np.where(topic_reach < reach, reach, topic_reach)
     (low, high), (topics_low, topics_high) = (interval(measure, means, one) for one in (reach, topic_reach))
     return MeasureEstimate(
-        measure=measure, values=own.values(), means=means, low=low, high=high,
+        measure=measure, values=own.values(), uncut=own.means, low=low, high=high,
         topics_low=topics_low, topics_high=topics_high, people=possible(measure, alone.means),
         people_error=np.sqrt(np.diag(alone.covariance())), machine=first.mean(axis=1), machine_values=first,
         covariance=covariance, pair_low=difference - pair_reach, pair_high=difference + pair_reach,

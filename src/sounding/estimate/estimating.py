@@ -144,7 +144,8 @@ def estimate_measure(
         best, columns = _with(indicators, gains, matter, form, cut, weight, frame)
     base_covariance = alone.covariance()
     covariance = best.covariance() if columns else base_covariance
-    means = possible(measure, best.values.mean(axis=1))
+    uncut = best.values.mean(axis=1)
+    means = possible(measure, uncut)
     errors = np.sqrt(np.diag(covariance))
     tail = (1 + confidence) / 2
     reach = special.stdtrit(np.maximum(best.freedom(), 2), tail) * errors
@@ -158,7 +159,7 @@ def estimate_measure(
     variance = pair_variances(covariance)
     # A difference of two runs is nearly symmetric, so that its studentized error needs no wider quantile.
     pair_reach = special.stdtrit(max(len(gains) - columns - 1, 2), tail) * np.sqrt(variance)
-    difference = means[pairs[:, 0]] - means[pairs[:, 1]] if len(pairs) else np.empty(0)
+    difference = uncut[pairs[:, 0]] - uncut[pairs[:, 1]]
     own, base = variance.sum(), pair_variances(base_covariance).sum()
     squares = (alone.spread**2).sum(axis=0)
     contribution = len(means) * squares - alone.spread.sum(axis=0) ** 2  # summed over pairs
@@ -171,7 +172,7 @@ def estimate_measure(
     topic_reach = np.where(topic_reach < reach, reach, topic_reach)
     (low, high), (topics_low, topics_high) = (interval(measure, means, one) for one in (reach, topic_reach))
     return MeasureEstimate(
-        measure=measure, values=best.values, means=means, low=low, high=high,
+        measure=measure, values=best.values, uncut=uncut, low=low, high=high,
         topics_low=topics_low, topics_high=topics_high, people=possible(measure, alone.values.mean(axis=1)),
         people_error=np.sqrt(np.diag(base_covariance)),
         machine=machine_values.mean(axis=1), machine_values=machine_values, covariance=covariance,

@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 TINY = 1e-12
 STEPS = 60  # of a bisection
+MOST_TERMS = 4_000_000  # second-order terms held at once
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -79,22 +80,19 @@ class Estimates:
     values: Floats  # (run, topic)
     spread: Floats  # (run, judged): the products of two rows sum to the covariance of two runs' means
     chance: Floats  # (judged,) of being drawn
-    # (run, pair of judged documents): how far the slope by one document depends on the error of another
-    curvature: Floats | None = None
+    twice: Floats | None = None  # (run, run): covariances that `spread` counts once too often
 
     def covariance(self) -> Floats:
         """(run, run): Return the covariances of the runs' means on these topics, over samples.
 
-        With slopes that depend on the sample, sums of squares count terms of pairs of documents twice. The
-        sum of squared curvatures is their size; it is taken off so that no variance falls below 0.
+        With slopes that depend on the sample, sums of squares count terms of pairs of documents twice. They
+        are taken off so that no variance falls below 0.
         """
         first = self.spread @ self.spread.T
-        if self.curvature is None:
+        if self.twice is None:
             return first
-        own = np.diag(first)
-        twice = self.curvature @ self.curvature.T
-        runs = _less(own, np.diag(twice))
-        pairs = _less(_of_differences(first), _of_differences(twice))
+        runs = _less(np.diag(first), np.diag(self.twice))
+        pairs = _less(_of_differences(first), _of_differences(self.twice))
         return (runs[:, None] + runs - pairs) / 2
 
     def freedom(self) -> Floats:
@@ -193,34 +191,42 @@ def cascade(lists: Lists, weight: Floats, gains: Floats, sample: Sample, residua
     influence = by_judged(lists, sample, slope[lists.rank - 1, lists.cell], residual)
     return Estimates(
         values=after[0].reshape(lists.runs, lists.topics), spread=sample.spread(influence),
-        chance=sample.chance, curvature=_curvature(lists, sample, residual, reaching, gap),
+        chance=sample.chance, twice=_of_curvature(lists, sample, residual, reaching, gap),
     )  # fmt: skip
 
 
-def _curvature(lists: Lists, sample: Sample, residual: Floats, reaching: Floats, gap: Floats) -> Floats:
-    """(run, pair of judged documents): Return second derivatives times the scaled errors of both documents.
+def _of_curvature(lists: Lists, sample: Sample, residual: Floats, reaching: Floats, gap: Floats) -> Floats:
+    """(run, run): Return the sums over pairs of documents of the products of two runs' second-order terms.
 
     Of two documents in a list, the second derivative is minus the chance to reach the first, times that to go
-    on from there to the second, times what stopping there would gain. `reaching` and `gap` are (rank, cell).
+    on from there to the second, times what stopping there would gain. A term is the derivative times the
+    scaled errors of both documents. `reaching` and `gap` are (rank, cell).
     """
-    judged = _places(lists, sample)
-    error = residual * np.sqrt(1 - sample.chance) / sample.chance
-    rows = (judged >= 0).nonzero()[0]
-    rows = rows[error[judged[rows]] != 0]
-    if not len(rows):
-        return np.zeros((lists.runs, 0))
-    rows = rows[np.lexsort((lists.rank[rows], lists.cell[rows]))]
-    cell = lists.cell[rows]
-    later = np.searchsorted(cell, cell, side="right") - 1 - np.arange(len(rows))  # in the same list
-    first = np.repeat(np.arange(len(rows)), later)
-    step = np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
-    one, other = rows[first], rows[first + 1 + step]
-    place, above, below = lists.cell[one], lists.rank[one], lists.rank[other] - 1
-    past = reaching[above, place]
-    between = np.divide(reaching[below, place], past, out=np.zeros(len(one)), where=past != 0)
-    second = -reaching[above - 1, place] * between * gap[below, place] / lists.topics
-    a, b = judged[one], judged[other]
-    _, pair = np.unique(np.minimum(a, b) * len(residual) + np.maximum(a, b), return_inverse=True)
-    count = int(pair.max(initial=-1)) + 1
-    table = np.bincount(lists.run[one] * count + pair, second * error[a] * error[b], lists.runs * count)
-    return table.reshape(lists.runs, count).astype(np.float64)
+    place = _places(lists, sample)
+    error = residual * np.sqrt(1 - sample.chance) / sample.chance / np.sqrt(lists.topics)
+    rows = (place >= 0).nonzero()[0]
+    rows = rows[error[place[rows]] != 0]
+    rows = rows[np.argsort(lists.topic[rows], kind="stable")]
+    total = np.zeros((lists.runs, lists.runs))
+    for own in np.split(rows, np.cumsum(np.bincount(lists.topic[rows], minlength=lists.topics))[:-1]):
+        docs, column = np.unique(place[own], return_inverse=True)
+        before, after, gain = np.zeros((3, lists.runs, len(docs)))
+        rank = np.zeros((lists.runs, len(docs)), np.int64)
+        at = lists.run[own], column
+        rank[at] = lists.rank[own]
+        before[at] = reaching[lists.rank[own] - 1, lists.cell[own]] * error[docs][column]
+        after[at] = reaching[lists.rank[own], lists.cell[own]]
+        gain[at] = gap[lists.rank[own] - 1, lists.cell[own]]
+        going = np.divide(1, after, out=np.zeros_like(after), where=after != 0)
+        block = max(1, MOST_TERMS // (lists.runs * max(len(docs), 1)))
+        for start in range(0, len(docs), block):
+            some = slice(start, start + block)
+            terms = np.where(
+                rank[:, some, None] < rank[:, None],
+                going[:, some, None] * gain[:, None], gain[:, some, None] * going[:, None],
+            )  # fmt: skip
+            terms *= before[:, some, None] * before[:, None]
+            terms[:, np.arange(terms.shape[1]), start + np.arange(terms.shape[1])] = 0
+            flat = terms.reshape(lists.runs, -1)
+            total += flat @ flat.T
+    return total / 2  # each pair was met from both of its documents

@@ -35,7 +35,7 @@ class MeasureEstimate:
 
     measure: Measure
     values: Floats  # (run, topic)
-    means: Floats  # (run,)
+    uncut: Floats  # (run,) estimated means; unbiased, but perhaps values that the measure cannot have
     low: Floats  # (run,) interval for complete judgments by people, on these topics
     high: Floats
     topics_low: Floats  # (run,) interval for topics like these
@@ -50,6 +50,17 @@ class MeasureEstimate:
     tests: PairTests | None  # for topics like these; None: fewer than two runs or topics
     worth: float  # number of people's judgments that the labels replace
     refused: str = ""  # why there is no estimate; "" if there is one
+
+    @property
+    def means(self) -> Floats:
+        """Return (run,): the estimated means, as values that the measure can have."""
+        return possible(self.measure, self.uncut)
+
+    @property
+    def differences(self) -> Floats:
+        """Return (pair,): the estimated differences, unbiased: no mean is cut to a possible value."""
+        pairs = all_pairs(len(self.uncut))
+        return self.uncut[pairs[:, 0]] - self.uncut[pairs[:, 1]]
 
     @property
     def errors(self) -> Floats:
@@ -92,7 +103,7 @@ class Estimation:
 
     def order(self, estimate: MeasureEstimate) -> list[int]:
         """Return the runs from best to worst."""
-        return np.argsort(-estimate.means, kind="stable").tolist()
+        return np.argsort(-estimate.uncut, kind="stable").tolist()
 
     def columns(self) -> dict[str, Sequence[object]]:
         """Return one row for each measure and run."""
@@ -113,11 +124,11 @@ class Estimation:
         """Return one row for each measure and pair of runs."""
         rows: list[dict[str, object]] = []
         for one in self.estimates:
+            tests, differences = one.tests, one.differences.tolist()
             for number, (a, b) in enumerate(self.pairs.tolist()):
-                tests = one.tests
                 rows.append({
                     "measure": str(one.measure), "run_a": self.runs[a], "run_b": self.runs[b],
-                    "difference": float(one.means[a] - one.means[b]),
+                    "difference": differences[number],
                     "low": float(one.pair_low[number]), "high": float(one.pair_high[number]),
                     "topics_low": np.nan if tests is None else float(tests.ci_low[number]),
                     "topics_high": np.nan if tests is None else float(tests.ci_high[number]),

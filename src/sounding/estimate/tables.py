@@ -51,7 +51,7 @@ def pair_tables(estimation: Estimation) -> list[Table]:
 
 def _pair_table(estimation: Estimation, one: MeasureEstimate) -> Table:
     pairs = estimation.pairs
-    difference = one.means[pairs[:, 0]] - one.means[pairs[:, 1]]
+    difference = one.differences
     order = np.argsort(-np.abs(difference), kind="stable")
     better = np.where(difference[:, None] < 0, pairs[:, ::-1], pairs)[order]
     sign = np.where(difference < 0, -1.0, 1.0)[order]

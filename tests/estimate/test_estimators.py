@@ -91,7 +91,7 @@ def test_a_cascade_is_unbiased_and_its_variance_without_what_counts_twice_too() 
 
 
 @pytest.mark.parametrize("terms", [1, 1000])
-def test_what_counts_twice_are_products_of_mixed_differences(
+def test_a_cascade_has_terms_of_two_documents_and_what_they_count_twice(
     terms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """ERR of a list with both documents moved, less with either, over the product of the moves."""
@@ -104,16 +104,23 @@ def test_what_counts_twice_are_products_of_mixed_differences(
     sample, weight = Sample(doc=drawn, chance=np.full(3, 0.5)), 1 / np.arange(1, 7)
     residual = np.array([0.2, -0.3, 0.5])
     one = cascade(lists, weight, gains, sample, residual)
+    step = np.zeros(5)
+    step[drawn] = residual  # (1 / pi - 1) is 1
+    nobody = Sample(doc=np.empty(0, np.int64), chance=np.empty(0))
 
     def value(moved: NDArray[np.float64]) -> NDArray[np.float64]:
-        return cascade(lists, weight, gains + moved, sample, residual).values[:, 0]
+        return cascade(lists, weight, gains - step + moved, nobody, np.empty(0)).values[:, 0]
 
-    unit, expected = np.eye(5), np.zeros((2, 2))
+    unit, expected, terms_of_two = np.eye(5), np.zeros((2, 2)), value(0 * step)
+    for x, own in zip(unit[drawn], residual, strict=True):
+        terms_of_two = terms_of_two + (value(x) - value(0 * x)) * own
     for a, b in combinations(range(3), 2):
         x, y = unit[drawn[a]], unit[drawn[b]]
         mixed = value(x + y) - value(x) - value(y) + value(0 * x)
+        terms_of_two = terms_of_two + mixed * residual[a] * residual[b]
         term = mixed * 2 * residual[a] * residual[b]  # (1 - pi) / pi^2 is 2 for pi = 1/2
         expected += np.outer(term, term)
+    assert one.values[:, 0] == pytest.approx(terms_of_two)
     assert (expected != 0).all()
     assert twice(one) == pytest.approx(expected)
 

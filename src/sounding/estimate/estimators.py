@@ -2,13 +2,14 @@
 
 A judged document was drawn with probability pi. Its residual is its gain by people minus the gain that its
 labels predict. A linear measure is estimated by its value at the predictions plus the residuals, each divided
-by pi. This is unbiased, however poor the labels are. Other measures are linearized or, if they are
-multilinear, evaluated at the same unbiased gains.
+by pi. This is unbiased, however poor the labels are. Of measures that are linear in each gain, terms of one
+and of two documents are estimated in this way.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,7 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 TINY = 1e-12
 STEPS = 60  # of a bisection
-MOST_TERMS = 4_000_000  # second-order terms held at once
+MOST_TERMS = 4_000_000  # numbers held at once, for each table of ranks or pairs of documents
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -173,34 +174,72 @@ def cascade(lists: Lists, weight: Floats, gains: Floats, sample: Sample, residua
     """Estimate the expected weight of the rank at which a reader stops; a gain is the chance of stopping.
 
     `weight` has a number for each rank: 1 / rank for ERR and RR, 1 for Success. The value is linear in each
-    gain, so unbiased gains give an unbiased value.
+    gain, so unbiased gains give an unbiased value. Its terms of many documents are products of many large
+    errors, though: rarely enormous and hardly ever near their mean. Therefore a judged document counts with
+    its gain by people, and what it stands for beyond itself enters by terms of at most two documents.
     """
-    deepest = len(weight)
-    cells = lists.runs * lists.topics
-    table = np.zeros((deepest, cells))
-    table[lists.rank - 1, lists.cell] = gains[lists.doc]
-    after = np.zeros((deepest + 1, cells))  # expected weight for a reader who reaches each rank
-    for place in range(deepest - 1, -1, -1):
-        after[place] = table[place] * weight[place] + (1 - table[place]) * after[place + 1]
-    going = 1 - table
-    going[np.abs(going) < TINY] = TINY  # quotients of products need factors other than 0
-    reaching = np.ones((deepest + 1, cells))
-    np.cumprod(going, axis=0, out=reaching[1:])
-    gap = weight[:, None] - after[1:]
-    slope = reaching[:-1] * gap
-    influence = by_judged(lists, sample, slope[lists.rank - 1, lists.cell], residual)
+    step = np.zeros(len(gains))
+    step[sample.doc] = residual * (1 / sample.chance - 1)
+    values, found = _expand(lists, weight, gains - step, step)
+    influence = by_judged(lists, sample, found.slope, residual)
+    influence += by_judged(lists, sample, found.last_slope, residual * sample.chance)
     return Estimates(
-        values=after[0].reshape(lists.runs, lists.topics), spread=sample.spread(influence),
-        chance=sample.chance, twice=_of_curvature(lists, sample, residual, reaching, gap),
+        values=values, spread=sample.spread(influence), chance=sample.chance,
+        twice=_of_curvature(lists, sample, residual, found),
     )  # fmt: skip
 
 
-def _of_curvature(lists: Lists, sample: Sample, residual: Floats, reaching: Floats, gap: Floats) -> Floats:
+class _Expansion(NamedTuple):
+    """Derivatives of a cascade at each row of the lists."""
+
+    slope: Floats  # by the gain of the document, with terms of at most one other document
+    last_slope: Floats  # terms of two other documents
+    before: Floats  # chance to reach the document, by the gains about which terms are expanded
+    after: Floats  # chance to go on from it
+    gap: Floats  # what stopping at it would gain
+
+
+def _expand(lists: Lists, weight: Floats, gains: Floats, step: Floats) -> tuple[Floats, _Expansion]:
+    """Return (run, topic) values and derivatives at `gains` moved by `step`, with terms of two documents."""
+    values = np.zeros((lists.runs, lists.topics))
+    found = _Expansion(*np.zeros((5, len(lists.rank))))
+    block = max(1, MOST_TERMS // (max(lists.topics, 1) * len(weight)))
+    for start in range(0, lists.runs, block):
+        rows = ((lists.run >= start) & (lists.run < start + block)).nonzero()[0]
+        cells = min(block, lists.runs - start) * lists.topics
+        at = lists.rank[rows] - 1, lists.cell[rows] - start * lists.topics
+        stopping, moved = np.zeros((2, len(weight), cells))
+        stopping[at], moved[at] = gains[lists.doc[rows]], step[lists.doc[rows]]
+        going = 1 - stopping
+        going[np.abs(going) < TINY] = TINY  # quotients of products need factors other than 0
+        # The weight expected by a reader who reaches a rank, and the chance to reach it: by terms of 0, 1, 2.
+        after, reaching = np.zeros((2, len(weight) + 1, 3, cells))
+        reaching[0, 0] = 1
+        for place in range(len(weight) - 1, -1, -1):
+            after[place] = going[place] * after[place + 1]
+            after[place, 1:] -= moved[place] * after[place + 1, :-1]
+            after[place, 0] += stopping[place] * weight[place]
+            after[place, 1] += moved[place] * weight[place]
+        for place in range(len(weight)):
+            reaching[place + 1] = going[place] * reaching[place]
+            reaching[place + 1, 1:] -= moved[place] * reaching[place, :-1]
+        values[start : start + block] = after[0].sum(axis=0).reshape(-1, lists.topics)
+        gap = -after[1:]
+        gap[:, 0] += weight[:, None]
+        reach = reaching[:-1]
+        slope = reach[:, 0] * (gap[:, 0] + gap[:, 1]) + reach[:, 1] * gap[:, 0]
+        last = reach[:, 0] * gap[:, 2] + reach[:, 1] * gap[:, 1] + reach[:, 2] * gap[:, 0]
+        for target, table in zip(found, (slope, last, reach[:, 0], reaching[1:, 0], gap[:, 0]), strict=True):
+            target[rows] = table[at]
+    return values, found
+
+
+def _of_curvature(lists: Lists, sample: Sample, residual: Floats, found: _Expansion) -> Floats:
     """(run, run): Return the sums over pairs of documents of the products of two runs' second-order terms.
 
     Of two documents in a list, the second derivative is minus the chance to reach the first, times that to go
     on from there to the second, times what stopping there would gain. A term is the derivative times the
-    scaled errors of both documents. `reaching` and `gap` are (rank, cell).
+    scaled errors of both documents.
     """
     place = _places(lists, sample)
     error = residual * np.sqrt(1 - sample.chance) / sample.chance / np.sqrt(lists.topics)
@@ -214,9 +253,8 @@ def _of_curvature(lists: Lists, sample: Sample, residual: Floats, reaching: Floa
         rank = np.zeros((lists.runs, len(docs)), np.int64)
         at = lists.run[own], column
         rank[at] = lists.rank[own]
-        before[at] = reaching[lists.rank[own] - 1, lists.cell[own]] * error[docs][column]
-        after[at] = reaching[lists.rank[own], lists.cell[own]]
-        gain[at] = gap[lists.rank[own] - 1, lists.cell[own]]
+        before[at] = found.before[own] * error[docs][column]
+        after[at], gain[at] = found.after[own], found.gap[own]
         going = np.divide(1, after, out=np.zeros_like(after), where=after != 0)
         block = max(1, MOST_TERMS // (lists.runs * max(len(docs), 1)))
         for start in range(0, len(docs), block):

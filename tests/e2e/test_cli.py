@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars
 import pytest
+from tests.e2e.calling import next_command, sampled
 
 from sounding.cli import COMMANDS, main
 
@@ -944,3 +945,37 @@ def test_what_the_info_file_and_the_runs_do_not_share_is_said(call: Call) -> Non
 def test_parameters_of_trec_evals_measures_are_printed_as_they_were_typed(call: Call) -> None:
     _, out, _ = call("evaluate", "qrels.txt", "mine.txt", "-m", "Rndcg.1=1,2=7", "--format", "trec")
     assert out.split()[0] == "Rndcg_1=1,2=7"
+
+
+@pytest.fixture(scope="module")
+def trial(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four runs on 12 topics, with a file that says which were pooled, and a sample of the judgments."""
+    sizes = "--topics 12 --groups 2 --systems 2 --documents 80 --length 20 --pool-depth 8 --seed 3"
+    folder = sampled(tmp_path_factory.mktemp("next") / "trial", sizes)
+    judged = [line.split() for line in (folder / "qrels.txt").read_text().splitlines()]
+    sample = [f"{topic} {doc} {grade} 1 0.5\n" for topic, _, doc, grade in judged[::2]]
+    (folder / "prels.txt").write_text("".join(sample))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "verb", "kept"),
+    [
+        ("depth qrels.txt runs --info info.tsv --depths 5,10", ("compare", "depth", "audit"), "--info"),
+        ("audit qrels.txt runs -m P@5 --info info.tsv", ("compare", "audit"), "-m P@5"),
+        ("audit qrels.txt runs -m P@5 --all --info info.tsv", ("compare",), "-m P@5 --info info.tsv"),
+        ("compare qrels.txt runs -m P@5 --test t --correction holm", ("compare",), "-m P@5 --test t"),
+        ("plan qrels.txt runs -m P@5 --draws 50", ("plan", "compare"), "-m P@5"),
+        ("evaluate prels.txt runs --qrels-format prels", ("estimate",), "--qrels-format prels"),
+    ],
+)
+def test_the_next_command_keeps_what_was_asked_for_and_is_not_refused(
+    trial: Path, call: Call, monkeypatch: pytest.MonkeyPatch, words: str, verb: tuple[str, ...], kept: str
+) -> None:
+    monkeypatch.chdir(trial)
+    status, out, err = call(*words.split())
+    assert status == 0, err
+    following = next_command(out)
+    assert following[0] in verb
+    assert all(word in following for word in kept.split())
+    assert call(*following)[0] == 0, following

@@ -101,7 +101,11 @@ def _run_labels(options: AuditOptions) -> None:
     else:
         shown = [fitness_tables.tidy(found)]
     # With complete judgments nothing is left to estimate.
-    following = suggest("estimate", keep=("labels", "judges", "level")) if found.sampled else None
+    following = (
+        suggest("estimate", keep=("labels", "judges", "level", "measures", "qrels_format", "run_format"))
+        if found.sampled
+        else None
+    )
     answer = Answer(fitness_tables.headline(found), shown, fitness_tables.notes(found), following)
     write_answer(answer, options)
 
@@ -254,6 +258,9 @@ def _write(found: Audit, extras: Extras, wanted: Sequence[str], options: AuditOp
     write_answer(answer, replace(options, notes=options.notes or options.every))
 
 
+KEPT = (  # options of this command that the next one repeats
+    "measures", "info", "only", "pool_depth", "policy", "unjudged", "qrels_format", "run_format",
+)  # fmt: skip
 SECTION_OF = {  # the sections to look at if a claim does not hold
     "pooled runs": "pool", "deeper than the pool": "beyond", "below the pool": "runs", "recall": "growth",
     "runs like the pooled ones": "leave-out",
@@ -265,16 +272,11 @@ def _next_command(found: Audit, statements: Sequence[Statement], options: AuditO
     if found.strangers:
         return suggest("check")
     if not found.has_pool:
-        return (
-            suggest("compare", keep=("info",))
-            if options.info
-            else suggest("check", "--write-info", "info.tsv")
-        )
+        return suggest("compare", keep=KEPT) if options.info else suggest("check", "--write-info", "info.tsv")
     for one in () if options.every else statements:
         if one.answer not in ("yes", "note") and one.about in SECTION_OF:
-            keep = ("info", "pool_depth", "measures", "new")
-            return suggest("audit", "--section", SECTION_OF[one.about], keep=keep)
-    return suggest("compare", keep=("info", "pool_depth"))
+            return suggest("audit", "--section", SECTION_OF[one.about], keep=(*KEPT, "new", "level"))
+    return suggest("compare", keep=KEPT)
 
 
 def _tidy(

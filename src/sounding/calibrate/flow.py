@@ -60,7 +60,7 @@ def run(options: CalibrateOptions) -> None:
         )  # fmt: skip
     people = options.format_name in PEOPLE
     tables = calibration_tables(calibration) if people else [tidy_calibration(calibration)]
-    following = suggest("plan", keep=("qrels_format", "run_format"))
+    following = suggest("plan", keep=("info", "only", "qrels_format", "run_format"))
     write_answer(Answer(headline(calibration), tables, notes(calibration), following), options)
     if options.chart is not None:
         rows = reliability_rows(calibration)

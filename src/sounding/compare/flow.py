@@ -544,7 +544,18 @@ def _next_for_pair(comparison: Comparison) -> str:
     if comparison.accounts and comparison.settled(0, 0) is False:
         chances = () if comparison.holds is not None else ("--holds",)
         return suggest("compare", *pair, *chances, "--documents", "judge.csv", keep=KEPT)
-    return suggest("report", "-o", "report.html", keep=("measures", "info"))
+    keep = (
+        "measures",
+        "info",
+        "only",
+        "pool_depth",
+        "test",
+        "correction",
+        "alpha",
+        "qrels_format",
+        "run_format",
+    )
+    return suggest("report", "-o", "report.html", keep=keep)
 
 
 def _pair_words(request: CompareRequest) -> list[str]:

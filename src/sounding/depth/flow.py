@@ -41,6 +41,7 @@ from sounding.terminal.options import (
 )
 from sounding.terminal.plan_file import Plan, PlanChoices, planned_judgments, read_plan
 
+KEPT = ("info", "only", "pool_depth", "qrels_format", "run_format")  # options that the next command repeats
 SHOWN_RUNS = 8  # runs that the repeated command names
 
 
@@ -99,10 +100,12 @@ def _next_command(study: DepthStudy, options: DepthOptions) -> str:
     begin = study.stable_from()[first] if len(study.runs) >= FEW_RUNS else None
     if begin is not None:
         k = next((k for k in study.depths if k >= begin), begin)
-        return suggest("compare", "-m", f"{first}@{k}", keep=("info",))
+        return suggest("compare", "-m", f"{first}@{k}", keep=(*KEPT, "policy", "unjudged"))
     if not options.volatility:
-        return suggest("depth", "--volatility", keep=("measures", "depths", "info"))
-    return suggest("audit", keep=("info",))
+        return suggest(
+            "depth", "--volatility", keep=(*KEPT, "measures", "depths", "reference", "policy", "unjudged")
+        )
+    return suggest("audit", keep=KEPT)
 
 
 def _draw(found: _Answer, options: DepthOptions) -> None:

@@ -42,7 +42,11 @@ def run(options: EstimateOptions) -> None:
     following = (
         None
         if options.all_pairs
-        else suggest("estimate", "--all-pairs", keep=("labels", "judges", "measures", "level"))
+        else suggest(
+            "estimate",
+            "--all-pairs",
+            keep=("labels", "judges", "measures", "level", "alpha", "policy", "qrels_format", "run_format"),
+        )
     )
     write_answer(
         Answer(sentences.headline(estimation), shown, sentences.notes(estimation), following), options

@@ -389,6 +389,7 @@ def _scores(
         remarks=tuple(remarks),
         sampling_errors=_fixed([row.errors for row in rows]),
         only_relevant=qrels.lists_only_relevant,
+        sampled=qrels.probabilities is not None or qrels.strata is not None,
         judged_by_rank=pad_rows([row.judged_by_rank for row in rows]) if POOL_MEASURE in measures else None,
     )
 

@@ -232,12 +232,14 @@ def _trec_remarks(scores: Scores, shown: Scores, options: EvaluateOptions) -> It
 
 
 def _next_command(scores: Scores, options: EvaluateOptions, *, failed: bool) -> str | None:
-    """Return what to type next: check bad files, test the differences, or write a report on one run."""
+    """Return what to type next: check bad files, estimate from a sample, test the differences, or report."""
     number = scores.leading_measure()
     if STDIN in (options.qrels, *options.runs) or number is None or len(scores.topics) < 2:
         return None
     if failed:
         return suggest("check")
+    if scores.sampled:
+        return suggest("estimate", keep=("qrels_format", "run_format"))
     keep = ["info", "only", "pool_depth", "qrels_format", "run_format"]
     plain = all(measure.definition.aggregate == "mean" for measure in scores.measures) and options.level == 1
     words = []

@@ -45,6 +45,7 @@ class Scores(Displayed):
     remarks: tuple[str, ...]  # other changes of the values: residual collection, groups, z-scores
     sampling_errors: NDArray[np.float64]  # (run, measure, topic) of estimates from a sample; NaN: none
     only_relevant: bool = False  # the qrels list relevant documents alone: nobody knows what else was judged
+    sampled: bool = False  # the judgments are a sample: probabilities or strata
     judged_by_rank: NDArray[np.int64] | None = None  # (run, rank) over all topics, beside FirstUnjudged
     bounds: ValueBounds | None = None  # where the policy for unjudged documents asks for bounds
     expected: ExpectedValues | None = None  # where it asks for expected values

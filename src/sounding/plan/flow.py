@@ -152,7 +152,8 @@ def _following(result: JudgingPlan, options: PlanOptions) -> str | None:
     pair = ("--pair", *options.pair) if options.pair else ()
     if not result.picks or (result.proof is not None and not result.proof.judgments):
         judged = options.qrels != NOTHING
-        return suggest("compare", *pair, keep=("measure", "qrels_format", "run_format")) if judged else None
+        keep = ("measure", "info", "only", "pool_depth", "policy", "qrels_format", "run_format")
+        return suggest("compare", *pair, keep=keep) if judged else None
     if result.proof is not None:
         return suggest("plan", *pair, keep=KEPT)
     return suggest("plan", *pair, "-o", TEMPLATE, keep=KEPT)

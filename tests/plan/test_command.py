@@ -656,3 +656,14 @@ def test_two_runs_that_are_judged_completely_are_in_a_proven_order(
     pairs = {(row["run"], row["other"]): (float(row["confidence"]), row["order"]) for row in read(out)}
     assert pairs.pop(("good", "bad")) == (1, "proven")
     assert max(confidence for confidence, _ in pairs.values()) < 0.95
+
+
+def test_a_forecast_names_the_budget_that_lists_as_many_documents(call: Call) -> None:
+    asked = ("qrels.txt", "runs", *QUICK, "--to", "0.97", "--next", "1")
+    said = words(call(*asked)[1])
+    (needed,) = re.findall(r"About ([\d,]+) more judgments", said)
+    count = needed.replace(",", "")
+    assert f"The plan lists 5 documents; --budget {count} lists {needed}." in said
+    fewer = call("qrels.txt", "runs", *QUICK, "--to", "0.97")[1]
+    assert f"--budget {count} -o next.qrels" in fewer.rpartition("Next: ")[2]
+    assert "--budget" not in words(call(*asked)[1]).rpartition("Next: ")[2]

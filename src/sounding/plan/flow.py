@@ -156,7 +156,10 @@ def _following(result: JudgingPlan, options: PlanOptions) -> str | None:
         return suggest("compare", *pair, keep=keep) if judged else None
     if result.proof is not None:
         return suggest("plan", *pair, keep=KEPT)
-    return suggest("plan", *pair, "-o", TEMPLATE, keep=KEPT)
+    needed = sentences.judgments_needed(result.forecasts) if result.forecasts else 0
+    chosen = typed("count") or options.budget is not None
+    budget = ("--budget", str(needed)) if needed and not chosen else ()
+    return suggest("plan", *pair, *budget, "-o", TEMPLATE, keep=KEPT)
 
 
 def _check(options: PlanOptions) -> None:

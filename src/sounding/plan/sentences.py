@@ -15,7 +15,7 @@ from sounding.selection.mtc.sentences import EQUAL, OPEN, PROBABLE, PROVEN, bina
 
 NOTHING_JUDGED = "Nothing is judged yet: this order rests only on the agreement of the runs."
 NEIGHBORS = "Few orders of nearly equal runs become certain; in trials, 92% of those that did were right."
-TRIALS = "7 of 7 times"
+TRIALS = "in all 7 trials, but 4 of those ranges had no upper end"
 AGAINST = (
     "conclusion worse: the run is behind if unjudged documents count as nonrelevant, but ahead by expected"
     " values."
@@ -39,6 +39,9 @@ def headline(plan: JudgingPlan, seconds: float, *, proofs: bool) -> str:
     if not number:
         action = "" if plan.session.next() else " Nothing is left to judge."
     if plan.forecasts is not None:
+        needed = judgments_needed(plan.forecasts)
+        if number and needed and needed != number:
+            action = f" The plan lists {plural(number, 'document')}; --budget {needed} lists {needed:,}."
         return forecast_answer(plan.forecasts, plan.wanted or 0.0, seconds) + action
     return _certainty(plan, proofs=proofs) + action
 
@@ -126,11 +129,14 @@ def confidence_note(plan: JudgingPlan, words: Sequence[str]) -> str:
 
 def holds_note(holds: Holds) -> str:
     """Explain the columns conclusion and holds, or say why the second is empty."""
-    text = f"conclusion: paired t test of the two runs alone on today's judgments (alpha {holds.alpha:g})."
+    text = (
+        '"conclusion": the result of a paired t test of the two runs alone, on the judgments so far'
+        f" (alpha {holds.alpha:g})."
+    )
     if holds.reason:
         return f"{text} {holds.describe()}"
     return (
-        f"{text} holds: chance that it stands once {holds.until_in_words} are judged"
+        f'{text} "holds": the chance that the conclusion is the same once {holds.until_in_words} are judged'
         f" ({holds.open_documents:,} of these are unjudged)."
     )
 
@@ -154,6 +160,12 @@ def outlook_notes(plan: JudgingPlan) -> list[str]:
 def _error(values: Values) -> str:
     """Return the standard error of a mean; empty if there is one value."""
     return f" ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}" if len(values) > 1 else ""
+
+
+def judgments_needed(forecasts: Sequence[JudgingForecast]) -> int:
+    """Return the judgments that the middle simulation took; 0: none, or it did not reach the confidence."""
+    middle = np.sort([one.needed for one in forecasts])[(len(forecasts) - 1) // 2]
+    return int(middle) if np.isfinite(middle) else 0
 
 
 def forecast_answer(forecasts: Sequence[JudgingForecast], wanted: float, seconds: float) -> str:
@@ -220,8 +232,8 @@ def forecast_expectation(forecasts: Sequence[JudgingForecast]) -> list[str]:
         return []
     span = f"{low:,.0f} to {high:,.0f} judgments" if np.isfinite(high) else f"{low:,.0f} judgments or more"
     return [
-        f"Expect {span}, from half of the fewest to twice the most in the simulations. In trials this range"
-        f" held the truth {TRIALS}."
+        f"Expect {span}: from half of the fewest to twice the most in the simulations. This range held the"
+        f" truth {TRIALS}."
     ]
 
 

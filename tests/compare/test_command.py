@@ -7,13 +7,17 @@ import json
 import os
 import re
 import shlex
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import polars
 import pytest
 from tests.e2e.calling import Call, Said, caller, sampled
 
+from sounding.compare.comparison import compare
+from sounding.compare.headlines import pairs_headline
 from sounding.compare.result import COLUMNS
 from sounding.compare.tables import shown_interval
 from sounding.core.text import format_chance, format_p, p_phrase
@@ -1396,3 +1400,18 @@ def test_the_headline_of_a_pair_says_what_more_judging_would_change(call: Call) 
         assert (f"But {behind} would" in body["headline"]) == (ahead < 0.5)
         shown = format_chance(1 - ahead if ahead < 0.5 else chance)
         assert f"a chance of {shown}" in body["headline"]
+
+
+def test_the_headline_names_the_pairs_that_judging_would_probably_reverse(trial: Path) -> None:
+    found = compare(trial / "qrels.txt", trial / "runs", ["P@5"], until="runs:100")
+    held = found.holds
+    assert held is not None
+    for chances, said in ((0.9, False), (0.4, True)):
+        sign = np.full(held.sign.shape, 0.9)
+        sign[0, 3] = chances
+        headline = pairs_headline(replace(found, holds=replace(held, sign=sign, reason="")))
+        a, b = found.names(3)
+        behind, ahead = (b, a) if found.performance_tests[0].difference[3] > 0 else (a, b)
+        assert (
+            f" ahead in 1 of {len(found.pairs)} pairs by P@5 ({behind} over {ahead})." in headline
+        ) == said

@@ -12,6 +12,7 @@ from tests.e2e.calling import caller
 import sounding
 from sounding.core.errors import DataError
 from sounding.data.tables import Qrels
+from sounding.estimate.tables import run_tables
 
 RNG = np.random.default_rng(8)
 TOPICS, DOCS = 12, 30
@@ -181,3 +182,9 @@ def test_ordinary_judgments_without_labels_are_nothing_to_estimate_from() -> Non
     """They would give an interval of no width, as if nothing were unknown."""
     with pytest.raises(DataError, match="nothing to estimate from"):
         sounding.estimate({"1": {"a": 1, "b": 0}}, {"1": {"a": 2.0, "c": 1.0}}, measures=["P@2"])
+
+
+def test_runs_that_share_the_best_estimate_are_all_marked(files: Path) -> None:
+    same = {"good": RUNS["good"], "copy": RUNS["good"], "poor": RUNS["poor"]}
+    (table,) = run_tables(sounding.estimate(files / "prels.txt", same, ["P@5"], labels=files / "labels.tsv"))
+    assert table.columns[1].best == {0, 1}

@@ -667,10 +667,11 @@ def added_columns(depth: int) -> str:
     return (
         "The numbers are means over the added runs. A pooled run: A_p@k now, minus A_p@k without the"
         f" documents that only this run contributed. A run not pooled: A_p@k with its top {depth} judged,"
-        " minus A_p@k"
-        ' now. "documents": the documents per topic that are judged for its sake. "itself", "its group" and'
-        ' "other groups": the rise of A_p@k of the run, of the other runs of its group, and of the runs of'
-        ' other groups. "times": the rise of its group divided by that of other groups.'
+        ' minus A_p@k now. "n": how many runs were added. "A_p@k": the judged share of the added run now.'
+        ' "documents": the documents per topic that are judged for its sake. "itself", "its group" and "other'
+        ' groups": the rise of A_p@k of the run, of the other runs of its group, and of the runs of other'
+        ' groups. "times": the rise of its group divided by that of other groups. "most, elsewhere" and'
+        ' "rise": the run of another group whose A_p@k rises most, and how much it rises.'
         " A copy of a pooled run adds nothing, because it brings no new document."
     )
 

@@ -25,6 +25,7 @@ from sounding.statistics.power import LEAST_SPLIT
 
 MOST_MEASURES = 3  # measures that a headline names before it counts the others
 MOST_RUNS = 3
+MOST_REVERSED = 2  # pairs that a headline names
 WANTED = 0.05  # the difference whose price in topics a design names
 
 
@@ -39,7 +40,7 @@ def pairs_headline(comparison: Comparison) -> str:
         text += f" {_largest(comparison, first)}"
     elif weak := _count_weak(comparison, first):
         text += f" In {weak:,} of them the better run was judged more completely{_by_first(comparison)}."
-    return _with_limits(f"{text}{_together(comparison)}", comparison)
+    return _with_limits(f"{text}{_reversals(comparison)}{_together(comparison)}", comparison)
 
 
 def _count_pairs(comparison: Comparison, number: int) -> str:
@@ -65,7 +66,7 @@ def baseline_headline(comparison: Comparison) -> str:
     text = _against(comparison, first, baselines)
     more = [_better_and_worse(comparison, number) for number in able[1:MOST_MEASURES]]
     text += "".join(f" By {measure}: {counts}." for measure, counts in more)
-    return _with_limits(f"{text}{_together(comparison)}", comparison)
+    return _with_limits(f"{text}{_reversals(comparison)}{_together(comparison)}", comparison)
 
 
 def _against(comparison: Comparison, number: int, baselines: Sequence[str]) -> str:
@@ -174,6 +175,28 @@ def _after_judging(comparison: Comparison, number: int) -> str:
     return f" If more were judged, that would be the conclusion with a chance of {format_chance(stands)}."
 
 
+def _reversals(comparison: Comparison) -> str:
+    """Say in which pairs the run behind would more likely than not lead if more were judged; "" if none."""
+    holds, pairs, parts = comparison.holds, len(comparison.pairs), []
+    if holds is None or holds.reason:
+        return ""
+    for number in _able(comparison)[:MOST_MEASURES]:
+        difference = comparison.performance_tests[number].difference
+        chance = np.where(np.abs(difference) > 0, holds.sign[number], np.nan)
+        likely = [pair for pair in np.argsort(chance, kind="stable").tolist() if chance[pair] < 0.5]
+        ahead = [(comparison.names(pair), difference[pair] > 0) for pair in likely]
+        named = [f"{b} over {a}" if first else f"{a} over {b}" for (a, b), first in ahead]
+        count = f"{len(named):,} of {plural(pairs, 'pair')}" if not parts else f"{len(named):,}"
+        if named:
+            parts.append(f"{count} by {comparison.measures[number]} ({first_few(named, MOST_REVERSED)})")
+    if not parts:
+        return ""
+    return (
+        f" If {holds.until_in_words} were judged, the run that is behind now would more likely than not be"
+        f" ahead in {join_names(parts)}."
+    )
+
+
 def _briefly(comparison: Comparison, number: int) -> str:
     """Say which run is better by a further measure."""
     tests, (a, b) = comparison.performance_tests[number], comparison.names(0)
@@ -202,7 +225,7 @@ def focus_headline(comparison: Comparison, ranks: Sequence[tuple[int, int]]) -> 
     for number in able[1:MOST_MEASURES]:
         rank, runs = ranks[number]
         text += f" By {comparison.measures[number]} it ranks {rank} and {_record(comparison, number)}."
-    return _with_limits(f"{text}{_together(comparison)}", comparison)
+    return _with_limits(f"{text}{_reversals(comparison)}{_together(comparison)}", comparison)
 
 
 def _record(comparison: Comparison, number: int) -> str:

@@ -18,6 +18,10 @@ from sounding.estimate.estimators import Lists, Sample
 from sounding.runs.align import align, apply_negative_policy, prepare
 
 GREEDY = 0  # method in prels: chosen only by MTC, with a placeholder as probability
+DRAW_A_SAMPLE = (
+    "draw a sample with known probabilities (sounding pool --strategy for-estimate --budget N), or judge some"
+    " topics whole"
+)
 FAR = 4.0  # warn if the sample implies a number of documents that is off by more standard deviations
 
 
@@ -62,8 +66,7 @@ def build_frame(qrels: Qrels, labels: Sequence[Labels], policies: Policies) -> F
     if not drawn.any():
         raise DataError(
             f"{qrels.source}: every judgment was chosen greedily (by MTC or the like), so no probability of"
-            " being chosen is known; judge a fresh sample (sounding pool --strategy uniform-sample), or some"
-            " topics whole"
+            f" being chosen is known; {DRAW_A_SAMPLE}"
         )
     topics = np.repeat(np.array(qrels.topics, object), qrels.sizes).tolist()
     own = list(zip(topics, qrels.docs.texts(), strict=True))
@@ -135,10 +138,7 @@ def _whole_topics(
                 f" whole and {int(part.sum()):,} in part (topic {table.topics[first]}: {count[first]:,} of"
                 f" {table.sizes[first]:,} documents): judge the rest of these, or leave them out"
             )
-        raise DataError(
-            f"{problem}; draw a sample with known probabilities (sounding pool --strategy weighted-sample),"
-            " or judge topics whole"
-        )
+        raise DataError(f"{problem}; {DRAW_A_SAMPLE}")
     if (whole & ~labeled).any():
         remarks.append(
             f"{plural(int((whole & ~labeled).sum()), 'judged topic')} without labels cannot be used."

@@ -8,6 +8,7 @@ import numpy as np
 
 from sounding.core.text import format_p, plural
 from sounding.estimate.result import Estimation, MeasureEstimate
+from sounding.evaluate.result import NOISE
 from sounding.render.tables import Column, Table
 
 DIGITS = 3
@@ -26,9 +27,10 @@ def run_tables(estimation: Estimation) -> list[Table]:
 def _run_table(estimation: Estimation, one: MeasureEstimate) -> Table:
     order = estimation.order(one)
     level = confidence(estimation)
+    best = frozenset(np.flatnonzero(one.means[order] >= one.means[order[0]] - NOISE).tolist())
     columns = [
         Column("run", [estimation.runs[run] for run in order]),
-        Column("estimate", one.means[order].tolist(), digits=DIGITS, best=frozenset({0})),
+        Column("estimate", one.means[order].tolist(), digits=DIGITS, best=best),
         Column(f"{level} on these topics", _intervals(one.low[order], one.high[order]), right=True),
         Column(
             "topics like these", _intervals(one.topics_low[order], one.topics_high[order]), right=True,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from sounding import __version__
-from sounding.core.errors import MissingPartError, SoundingError
+from sounding.core.errors import ChoiceError, MissingPartError, SoundingError, UnknownNameError
 from sounding.core.text import quote
 from sounding.core.workers import Stopped, memory_error
 from sounding.terminal.values import completing, guarded
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Stopped as signal:
         _exit_with("stopped", int(str(signal.code)))
     except SoundingError as error:
-        _exit_with(f"Error: {error}", 1)
+        _exit_with(f"Error: {error}", 2 if isinstance(error, ChoiceError | UnknownNameError) else 1)
     except BrokenPipeError:
         # The reader has seen enough; keep the interpreter from complaining as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

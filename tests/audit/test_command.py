@@ -334,7 +334,7 @@ def test_charts_are_written_to_a_folder(call: Call, tmp_path: Path) -> None:
         (("-l", "7"), 1, "qrels.txt: no relevant document at level 7; the highest grade is"),
         (("--pool-depth", "50"), 1, "the pool of these runs is 10 deep"),
         (("-m", "infAP"), 1, "infAP is an estimate from a sample"),
-        (("-m", "nope"), 1, "unknown measure 'nope'"),
+        (("-m", "nope"), 2, "unknown measure 'nope'"),
         (("--new", "nowhere.txt"), 1, "'nowhere.txt': no such file"),
         (("--policy", "ties=average"), 2, "'ties=average'; write ties=trec or"),
     ],

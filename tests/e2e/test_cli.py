@@ -979,3 +979,42 @@ def test_the_next_command_keeps_what_was_asked_for_and_is_not_refused(
     assert following[0] in verb
     assert all(word in following for word in kept.split())
     assert call(*following)[0] == 0, following
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["evaluate", "compare", "depth", "audit", "plan", "simulate", "calibrate", "estimate", "report"],
+)
+def test_swapped_files_are_told_the_right_order(trial: Path, call: Call, verb: str) -> None:
+    run = str(trial / "runs" / "auk-1.txt")
+    status, _, err = call(verb, run, str(trial / "qrels.txt"), str(trial / "qrels.txt"))
+    assert status == 1
+    assert f"(this looks like a run); the order is sounding {verb} QRELS RUN..." in err
+    assert "the order is" not in call("pool", str(trial / "runs"), "--qrels", run)[2]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "evaluate {} -m nope",
+        "evaluate {} --chart x.doc",
+        "evaluate {} --unjudged bounds --universe much",
+        "evaluate {} --unjudged expected --prior much",
+        "evaluate {} --qrels-format much",
+        "evaluate {} -m P(much=1)@5",
+        "compare {} --holds --until much",
+        "compare {} --for auk-1 --against auk-1",
+        "plan {} --topic much",
+        "plan {} --pair a b",
+        "simulate {} --histogram a b",
+        "measures nope",
+        "sample new --prevalence 5",
+        "compare {} --test much",
+        "plan {} --to 2",
+    ],
+)
+def test_a_wrong_option_is_wrong_usage_everywhere(trial: Path, call: Call, words: str) -> None:
+    files = f"{trial / 'qrels.txt'} {trial / 'runs'}"
+    status, _, err = call(*words.format(files).split())
+    assert status == 2
+    assert err.splitlines()[-1].startswith("Error: ")

@@ -267,7 +267,7 @@ def test_a_larger_overlap_says_which_topics_have_too_few_people_for_it(people: P
     ("words", "status", "message"),
     [
         (("--drop", FIRST, "--choose", "no-such"), 1, "no topic 'no-such'; the project has 4 topics"),
-        (("--drop", FIRST, "--assign", f"{SECOND}=an"), 1, "unknown assessor 'an'; did you mean ann?"),
+        (("--drop", FIRST, "--assign", f"{SECOND}=an"), 2, "unknown assessor 'an'; did you mean ann?"),
         (("--drop", FIRST, "--assign", f"{SECOND}=olga"), 1, "olga is an organizer and cannot judge"),
         (("--drop", FIRST, "--assign", SECOND), 2, "expected TOPIC=NAME,..., such as 301=ann,bob"),
         (("--drop", FIRST, "--choose", FIRST), 2, f"topic {FIRST} is in --choose and in --drop"),

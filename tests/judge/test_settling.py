@@ -249,7 +249,7 @@ def test_where_a_line_is_wrong_nothing_is_settled(
         (("--settle", "FILE"), 2, "--settle FILE and --organizer NAME need each other"),
         (("--organizer", "olga"), 2, "--settle FILE and --organizer NAME need each other"),
         (("--settle", "FILE", "--organizer", "bob"), 1, "bob is an assessor; name an organizer"),
-        (("--settle", "FILE", "--organizer", "olg"), 1, "unknown organizer 'olg'; did you mean olga?"),
+        (("--settle", "FILE", "--organizer", "olg"), 2, "unknown organizer 'olg'; did you mean olga?"),
         (("--settle", "no-such.txt", "--organizer", "olga"), 1, "no-such.txt"),
     ],
 )
@@ -324,7 +324,7 @@ def test_draws_of_all_experts_are_listed_or_those_of_one(differing: Project, cal
     [
         (("ann",), 2, "add --expert NAME"),
         (("--size", "3"), 2, "--size is for a new sample; add the ASSESSOR"),
-        (("an", "--expert", "olga"), 1, "unknown assessor 'an'; did you mean ann?"),
+        (("an", "--expert", "olga"), 2, "unknown assessor 'an'; did you mean ann?"),
         (("ann", "--expert", "bob"), 1, "bob is an assessor; name an organizer"),
         (("olga", "--expert", "olga"), 1, "olga cannot audit olga"),
         (

@@ -357,15 +357,15 @@ def test_a_sample_ends_where_it_is_judged(call: Call) -> None:
         (("all", "one", "two", "--at", "9999"), 2, "--at 9999: only 1024 are made; raise --judgments"),
         (("all", "one", "two", "--leave-out"), 1, "--leave-out needs three runs or more"),
         (("all", "one", "copy", "--histogram", "one", "copy"), 1, "differ by the same in every completion"),
-        (("all", "one", "two", "--histogram", "one", "six"), 1, "unknown run 'six'"),
-        (("all", "one", "two", "--histogram", "one", "two", "--topic", "9"), 1, "unknown topic '9'"),
+        (("all", "one", "two", "--histogram", "one", "six"), 2, "unknown run 'six'"),
+        (("all", "one", "two", "--histogram", "one", "two", "--topic", "9"), 2, "unknown topic '9'"),
         (("all", "one", "two", "--topic", "1"), 2, "--topic belongs to --histogram"),
         (("all", "one", "two", "--view", "pairs"), 2, "--view pairs: say how many"),
         (("all", "one", "two", "--view", "histogram"), 2, "--view histogram: name two runs"),
         (("all", "one", "two", "--sets", "2"), 2, "--sets belongs to the table of values"),
         (("all", "one", "two", "--tables", "--sets", "9"), 1, "--sets 9: there are only 3 topics"),
         (("all", "one", "two", "--chart", "x.txt"), 2, "x.txt: no chart format has the suffix '.txt'"),
-        (("all", "one", "two", "--prior", "much"), 1, "unknown prior 'much'"),
+        (("all", "one", "two", "--prior", "much"), 2, "unknown prior 'much'"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_in_one_line(

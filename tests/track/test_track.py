@@ -274,7 +274,7 @@ def test_wrong_calls_and_files_are_refused_in_one_line(call: Call) -> None:
     write_qrels(QRELS, "qrels.txt")
     Path("x.txt").write_text("t1 Q0 yes 1 1 x\n")
     check_refused(call("track", "h.parquet"), 1, "h.parquet")
-    check_refused(call("track", "h.csv"), 1, "name it .parquet, .sqlite or .db")
+    check_refused(call("track", "h.csv"), 2, "name it .parquet, .sqlite or .db")
     check_refused(call("track", "h.parquet", "qrels.txt"), 2, "name the RUNs")
     track("h.parquet", QRELS, {"x": QRELS}, "RR", commit="v1")
     check_refused(call("track", "h.parquet", "--commit", "v2"), 2, "without QRELS and RUNs")
@@ -282,7 +282,7 @@ def test_wrong_calls_and_files_are_refused_in_one_line(call: Call) -> None:
     check_refused(call("track", "h.parquet", "--since", "v3"), 2, "unknown commit 'v3'; known: v1")
     check_refused(call("track", "h.parquet", "-m", "AP"), 1, "this history has RR")
     check_refused(call("track", "h.parquet", "--alpha", "2"), 2, "alpha 2")
-    check_refused(call("track", "h.parquet", "--chart", "x.gif"), 1, "no chart format")
+    check_refused(call("track", "h.parquet", "--chart", "x.gif"), 2, "no chart format")
     for name in KINDS:
         Path(name).write_bytes(b"this is something else, and long enough to look at\n" * 30)
         check_refused(call("track", name), 1, name)

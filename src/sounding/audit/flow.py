@@ -32,7 +32,6 @@ from sounding.terminal.options import (
     plain_policies_of,
     progress_bar,
     prose_width,
-    qrels_first,
     read_info,
     remark,
     suggest,
@@ -87,10 +86,7 @@ def _run_labels(options: AuditOptions) -> None:
     with options_refused():  # before files are read
         measures = parse_measures(options.measures or FITNESS_MEASURES, level=options.level)
     files = find_runs(options.runs)
-    with (
-        qrels_first(options.qrels),
-        progress_bar(len(files), quiet=options.quiet, label="reading runs") as progress,
-    ):
+    with progress_bar(len(files), quiet=options.quiet, label="reading runs") as progress:
         found = audit_labels(
             options.qrels, files, list(options.labels), measures, judges=options.judges, level=options.level,
             seed=options.seed, policies=policies, qrels_format=options.qrels_format,

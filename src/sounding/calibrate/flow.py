@@ -23,7 +23,6 @@ from sounding.terminal.options import (
     options_refused,
     policies_of,
     progress_bar,
-    qrels_first,
     read_info,
     remark,
     suggest,
@@ -49,7 +48,7 @@ def run(options: CalibrateOptions) -> None:
     policies, files = policies_of(options), find_runs(options.runs)
     steps = sum(options.repeats if scenario.drawn else 1 for scenario in parsed)
     bar = progress_bar(steps, quiet=options.quiet, label="hiding judgments")
-    with qrels_first(options.qrels), bar as progress:
+    with bar as progress:
         calibration = calibrate(
             options.qrels, files, measures, scenarios=scenarios, claims=claims, until=options.until,
             labels=list(options.labels) or None, judges=options.judges,

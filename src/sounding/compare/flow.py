@@ -392,7 +392,7 @@ def _compare(collection: Source, request: CompareRequest, info: dict[str, RunInf
     """Compare the runs of one collection; `info` lists those that were pooled."""
     options, procedure = request.options, request.procedure
     counts = request.counts_only or options.matrix
-    with names_refused(collection.qrels), _plan_blamed(request.plan):
+    with names_refused(), _plan_blamed(request.plan):
         found = compare(
             collection.qrels, collection.runs, request.measures, baselines=options.baselines,
             pair=options.pair, focus=options.focus, against=options.against, only=options.only,
@@ -419,7 +419,7 @@ def _compare(collection: Source, request: CompareRequest, info: dict[str, RunInf
 def _run_design(request: CompareRequest) -> None:
     """Show what the topics at hand can tell; nothing is compared for it."""
     options, collection = request.options, request.collections[0]
-    with names_refused(collection.qrels), _plan_blamed(request.plan):
+    with names_refused(), _plan_blamed(request.plan):
         judgments, cut, _ = pooled_judgments(
             collection.qrels, collection.runs, options, request.policies, read_info(options.info)
         )

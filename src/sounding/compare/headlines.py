@@ -177,7 +177,8 @@ def _after_judging(comparison: Comparison, number: int) -> str:
 
 def _reversals(comparison: Comparison) -> str:
     """Say in which pairs the run behind would more likely than not lead if more were judged; "" if none."""
-    holds, pairs, parts = comparison.holds, len(comparison.pairs), []
+    holds, pairs = comparison.holds, len(comparison.pairs)
+    parts: list[str] = []
     if holds is None or holds.reason:
         return ""
     for number in _able(comparison)[:MOST_MEASURES]:

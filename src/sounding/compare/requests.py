@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.core.errors import DataError, expect
+from sounding.core.errors import ChoiceError, DataError, expect
 from sounding.core.text import plural
 from sounding.data.finding import RunIndex, run_name, run_names
 from sounding.data.formats import Place, quick_tag
@@ -59,7 +59,7 @@ def chosen_pairs(
             raise DataError("a pair and baselines do not go together: give one of the two")
         a, b = (find_run(scores, name, sources) for name in pair)
         if a == b:
-            raise DataError(f"run {pair[0]!r} against itself: name two different runs")
+            raise ChoiceError(f"run {pair[0]!r} against itself: name two different runs")
         return np.array([[a, b]], np.intp)
     order = scores.order([scores.measures.index(measures[0])])
     if baselines:
@@ -82,7 +82,7 @@ def _focus_pairs(
     order = scores.order([scores.measures.index(measures[0])])
     wanted = {find_run(scores, name, sources) for name in against} or set(order) - {own}
     if own in wanted:
-        raise DataError(f"run {focus!r} against itself: name other runs")
+        raise ChoiceError(f"run {focus!r} against itself: name other runs")
     return np.array([(own, other) for other in order if other in wanted], np.intp)
 
 

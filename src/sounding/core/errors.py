@@ -3,6 +3,7 @@
 SoundingError
 ├── FormatError        a file cannot be read in its format (file and line)
 ├── DataError          the inputs can be read but do not fit together
+│   └── ChoiceError    an option or argument has a value that it cannot have
 ├── UnknownNameError   a measure, policy or format does not exist (with similar names)
 └── MissingPartError   an optional package is needed but not installed
 """
@@ -45,6 +46,10 @@ class FormatError(SoundingError):
 
 class DataError(SoundingError):
     """Inputs that cannot be used together."""
+
+
+class ChoiceError(DataError):
+    """A value that an option or an argument cannot have, whatever the files hold."""
 
 
 def expect(value: object, kinds: type | tuple[type, ...], name: str, expected: str) -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
-from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.errors import ChoiceError, DataError, UnknownNameError
 from sounding.core.limits import check_count
 
 Ties = Literal["trec", "score-file", "file", "rank", "average"]
@@ -67,7 +67,7 @@ class Policies:
         if self.ties == "average" and self.unjudged in ("bounds", "expected"):
             raise DataError(f"ties average and unjudged {self.unjudged} do not go together; use ties trec")
         if not _is_text(self.universe, r"runs?|\+\d+"):
-            raise DataError(
+            raise ChoiceError(
                 f"universe {self.universe!r} is not valid; give 'run', 'runs' or a text such as '+100'"
             )
         if self.at_most is not None and not _is_text(self.at_most, r"\d+|\d+(\.\d+)?x|growth"):
@@ -83,7 +83,7 @@ class Policies:
     def _refuse_too_many(self) -> None:
         """Raise an error for numbers of documents that no collection has."""
         if self.universe.startswith("+") and float(self.universe) > MOST_UNJUDGED:
-            raise DataError(f"universe {self.universe} is too large; use at most +{MOST_UNJUDGED:,}")
+            raise ChoiceError(f"universe {self.universe} is too large; use at most +{MOST_UNJUDGED:,}")
         number = (self.at_most or "").removesuffix("x")
         if number[:1].isdigit() and float(number) > MOST_UNJUDGED:
             raise DataError(f"at most {self.at_most} is too large; use at most {MOST_UNJUDGED:,}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.display import Displayed
-from sounding.core.errors import DataError
+from sounding.core.errors import ChoiceError, DataError
 from sounding.core.lazy import polars
 from sounding.core.policies import Policies
 from sounding.core.workers import Progress
@@ -158,7 +158,7 @@ class DepthStudy(Displayed):
         """Two runs over depth, by every measure: at the chosen depths and a few dozen between them."""
         a, b = (self.find(name) for name in names)
         if a == b:
-            raise DataError(f"run {names[0]!r} against itself: name two different runs")
+            raise ChoiceError(f"run {names[0]!r} against itself: name two different runs")
         between = np.geomspace(1, self.ks[-1], 30).round().astype(np.int64)
         ks = np.unique(np.concatenate([between, np.array(self.depths)]))
         plain = [self.rankings.plain[run] for run in (a, b)]

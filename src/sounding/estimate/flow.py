@@ -13,7 +13,6 @@ from sounding.terminal.options import (
     PEOPLE,
     options_refused,
     progress_bar,
-    qrels_first,
     suggest,
     write_answer,
 )
@@ -27,7 +26,7 @@ def run(options: EstimateOptions) -> None:
         procedure = Procedure(alpha=options.alpha, seed=options.seed)
     files = find_runs(options.runs)
     bar = progress_bar(len(files), quiet=options.quiet, label="reading runs")
-    with qrels_first(options.qrels), bar as progress:
+    with bar as progress:
         estimation = estimate(
             options.qrels, files, measures, labels=list(options.labels) or None, judges=options.judges,
             level=options.level, policies=options.policies(), procedure=procedure,

@@ -25,7 +25,6 @@ from sounding.terminal.options import (
     PEOPLE,
     bars_for,
     options_refused,
-    qrels_first,
     read_info,
     remark,
     say_answer,
@@ -51,10 +50,9 @@ def run(options: PlanOptions) -> None:
     _check(options)
     judgments = None
     if options.qrels != NOTHING:
-        with qrels_first(options.qrels):
-            judgments = read_qrels(
-                options.qrels, format=options.qrels_format, duplicates=options.duplicates, fractional="accept"
-            )
+        judgments = read_qrels(
+            options.qrels, format=options.qrels_format, duplicates=options.duplicates, fractional="accept"
+        )
     runs = find_runs(options.runs)
     if len(runs) < 2:
         raise click.UsageError(f"{runs[0]} alone makes no pair; give at least two runs")

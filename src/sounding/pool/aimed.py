@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.errors import ChoiceError, DataError, UnknownNameError
 from sounding.core.text import plural
 from sounding.data.formats import read_qrels
 from sounding.data.labels import Labels, read_labels
@@ -85,7 +85,7 @@ def draw_for_estimate(
     larger budget keeps what a smaller one drew.
     """
     if budget < FEWEST:
-        raise DataError(f"a budget of {plural(budget, 'judgment')}; an interval needs at least {FEWEST}")
+        raise ChoiceError(f"a budget of {plural(budget, 'judgment')}; an interval needs at least {FEWEST}")
     machines = [] if labels is None else read_labels(labels, judges=judges)
     chosen = parse_measures(DEFAULT_MEASURES if measures is None else measures, level=level)
     numbers = None if pair is None else _numbers(pool.runs, pair)

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from sounding.core.errors import DataError
+from sounding.core.errors import ChoiceError, DataError
 from sounding.core.files import kept_text, write_file
 from sounding.core.lazy import alt
 from sounding.render.style import Chart, require_charts
@@ -62,7 +62,7 @@ def svg_of(chart: Chart) -> str:
 def require_suffix(path: Path) -> None:
     """Raise an error if no chart format has the suffix of the path."""
     if path.suffix.lower() not in SUFFIXES:
-        raise DataError(
+        raise ChoiceError(
             f"{path}: no chart format has the suffix {path.suffix!r}; expected {', '.join(SUFFIXES[:-1])}"
             f" or {SUFFIXES[-1]}"
         )

@@ -68,7 +68,7 @@ def run(options: ReportOptions) -> None:
         with progress_bar(total, quiet=quiet, label=label) as progress:
             yield progress
 
-    with names_refused(options.qrels):
+    with names_refused():
         made = report(
             options.qrels, runs, measures, baselines=options.baselines, about=options.about, by=options.by,
             info=info, only=options.only, info_files=options.info,

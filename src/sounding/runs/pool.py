@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.core.errors import DataError
+from sounding.core.errors import ChoiceError, DataError
 from sounding.core.limits import most
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.text import whole_percent
@@ -537,9 +537,9 @@ def parse_until(text: str, *, files: bool = False) -> Until:
         if files and isinstance(text, str) and Path(text).is_file():
             return Until("file", 0, read_qrels(text, fractional="accept"))
         more = " or a file of documents" if files else ""
-        raise DataError(
+        raise ChoiceError(
             f"until {text!r}; expected pool:D or runs:D with a depth from 1, such as pool:100{more}"
         )
     if int(found[2]) > most("k"):  # it becomes the cut-off of a measure
-        raise DataError(f"until {found[1]}: the depth is too large; give at most {most('k'):,}")
+        raise ChoiceError(f"until {found[1]}: the depth is too large; give at most {most('k'):,}")
     return Until("pool" if found[1] == "pool" else "runs", int(found[2]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from numbers import Real
 
-from sounding.core.errors import DataError
+from sounding.core.errors import ChoiceError
 from sounding.core.limits import ROWS, check_count, is_count
 
 
@@ -37,23 +37,23 @@ class CollectionParameters:
         for name in ("short", "ties", "manual"):
             share = getattr(self, name)
             if not _is_number(share) or not 0 <= share <= 1:
-                raise DataError(f"{name} is {share!r}; give a share from 0 to 1")
+                raise ChoiceError(f"{name} is {share!r}; give a share from 0 to 1")
         if not _is_number(self.prevalence) or not 0 < self.prevalence < 1:
-            raise DataError(f"prevalence is {self.prevalence!r}; give a share above 0 and below 1")
+            raise ChoiceError(f"prevalence is {self.prevalence!r}; give a share above 0 and below 1")
         if self.length > self.documents:
-            raise DataError(
+            raise ChoiceError(
                 f"length is {self.length} and a topic has {self.documents} documents;"
                 f" give a length up to {self.documents}, or more documents"
             )
         rows = self.topics * self.groups * self.systems * self.length
         if rows > ROWS or self.topics * self.documents > ROWS:
-            raise DataError(
+            raise ChoiceError(
                 f"{rows:,} documents in all runs, from {self.topics * self.documents:,} of all topics;"
                 f" give sizes that make at most {ROWS:,}"
             )
         whole = self.contributors is None or is_count("contributors", self.contributors, 1)
         if not whole or self.pooled_groups > self.groups:
-            raise DataError(
+            raise ChoiceError(
                 f"contributors is {self.contributors!r}; give a whole number from 1 to {self.groups},"
                 " the number of groups"
             )

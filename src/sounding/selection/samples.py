@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.core.errors import DataError
+from sounding.core.errors import ChoiceError, DataError
 from sounding.core.limits import check_count
 from sounding.runs.ranking import Counts, Values
 from sounding.runs.retrieved import Retrieved
@@ -161,11 +161,11 @@ def parse_strata(text: str) -> tuple[list[int], list[float]]:
             ends.append(int(end))
             rates.append(float(rate))
         except ValueError:
-            raise DataError(
+            raise ChoiceError(
                 f"strata {text!r}: {part!r} is none; expected last rank:rate, such as 10:1"
             ) from None
     if ends != sorted(set(ends)) or ends[0] < 1:
-        raise DataError(f"strata {text!r}: last ranks must grow from 1")
+        raise ChoiceError(f"strata {text!r}: last ranks must grow from 1")
     check_count("the last rank of strata", ends[-1], 1)
     for each in rates:
         check_rate(each)
@@ -210,4 +210,4 @@ def _stratified(stratum: Counts, rates: Sequence[float], rng: np.random.Generato
 def check_rate(rate: float) -> None:
     """Raise an error if a rate is not a share."""
     if not 0 < rate <= 1:
-        raise DataError(f"a sampling rate of {rate}; expected more than 0 and at most 1")
+        raise ChoiceError(f"a sampling rate of {rate}; expected more than 0 and at most 1")

@@ -20,7 +20,6 @@ from sounding.terminal.options import (
     PEOPLE,
     bars_for,
     options_refused,
-    qrels_first,
     read_info,
     remark,
     suggest,
@@ -45,10 +44,9 @@ def run(options: SimulateOptions) -> None:
     """Replay judging, and write how soon the ranking of the runs was right."""
     options = with_method(options)
     strategies, seeds, looks = _check(options)
-    with qrels_first(options.qrels):
-        judgments = read_qrels(
-            options.qrels, format=options.qrels_format, duplicates=options.duplicates, fractional="accept"
-        )
+    judgments = read_qrels(
+        options.qrels, format=options.qrels_format, duplicates=options.duplicates, fractional="accept"
+    )
     runs = find_runs(options.runs)
     if len(runs) < 2:
         raise click.UsageError(f"{runs[0]} alone makes no pair; give at least two runs")

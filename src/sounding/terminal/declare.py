@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce, wraps
 from importlib import import_module
@@ -15,6 +16,7 @@ import click
 from click.core import ParameterSource
 
 from sounding.core import policies as names
+from sounding.core.errors import FormatError
 from sounding.core.files import refuse_unwritable
 from sounding.render.tables import FORMATS
 
@@ -166,7 +168,26 @@ def run_flow(options: Any) -> Any:
 
     That file is loaded only now: it needs NumPy and the engine, which --help does without.
     """
-    return import_module(f"{type(options).__module__.rpartition('.')[0]}.flow").run(options)
+    flow = import_module(f"{type(options).__module__.rpartition('.')[0]}.flow")
+    with _qrels_first():
+        return flow.run(options)
+
+
+@contextmanager
+def _qrels_first() -> Iterator[None]:
+    """Add to an error in the first line of QRELS that QRELS comes before RUN, since it may be a run."""
+    try:
+        yield
+    except FormatError as error:
+        context = click.get_current_context()
+        arguments = [one.name or "" for one in context.command.params if isinstance(one, click.Argument)]
+        if not {"qrels", "runs"} <= {*arguments} or error.source != context.params["qrels"]:
+            raise
+        if error.line not in (None, 1):
+            raise
+        order = "QRELS RUN..." if arguments[0] == "qrels" else f"{arguments[0].upper()} QRELS RUN..."
+        problem = f"{error.problem}; the order is sounding {context.info_name} {order}"
+        raise FormatError(error.source, error.line, problem, error.more) from error
 
 
 # Functions that declare one option. Its name is that of its field, such as --name, unless `spelled` gives

@@ -307,18 +307,6 @@ def write_bytes(content: bytes, output: Path | None) -> None:
 
 
 @contextmanager
-def qrels_first(qrels: str) -> Iterator[None]:
-    """Add to an error in the first line of QRELS that QRELS comes first, since it may be a run."""
-    try:
-        yield
-    except FormatError as error:
-        if error.source != qrels or error.line not in (None, 1):
-            raise
-        problem = f"{error.problem}; QRELS comes first, then RUN..."
-        raise FormatError(error.source, error.line, problem, error.more) from error
-
-
-@contextmanager
 def options_refused() -> Iterator[None]:
     """Turn errors in the values of options into usage errors; errors in files stay as they are."""
     try:
@@ -330,13 +318,12 @@ def options_refused() -> Iterator[None]:
 
 
 @contextmanager
-def names_refused(qrels: str) -> Iterator[None]:
-    """Turn the unknown name of a run into a usage error, and check the order of files as `qrels_first`."""
-    with qrels_first(qrels):
-        try:
-            yield
-        except UnknownNameError as error:
-            raise click.UsageError(str(error)) from error
+def names_refused() -> Iterator[None]:
+    """Turn the unknown name of a run into a usage error."""
+    try:
+        yield
+    except UnknownNameError as error:
+        raise click.UsageError(str(error)) from error
 
 
 def remark(text: str, *, quiet: bool) -> None:

@@ -21,7 +21,6 @@ from sounding.terminal.options import (
     options_refused,
     plain_policies_of,
     progress_bar,
-    qrels_first,
     remark,
     suggest,
     write_answer,
@@ -79,7 +78,7 @@ def _history(options: TrackOptions) -> History:
     files = find_runs(options.runs)
     steps = sum(steps_to_read(file, options.run_format) for file in files)
     bar = progress_bar(steps, quiet=options.quiet, label="evaluating runs")
-    with qrels_first(options.qrels), bar as progress:
+    with bar as progress:
         return track(
             options.history, options.qrels, files, measures, commit=options.commit, time=options.time,
             policies=plain_policies_of(options), qrels_format=options.qrels_format,

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sounding.core.errors import DataError, FormatError
+from sounding.core.errors import ChoiceError, DataError, FormatError
 from sounding.core.files import lock_file, refuse_unwritable, write_file
 from sounding.core.lazy import polars
 from sounding.data.parquet import readable
@@ -29,7 +29,7 @@ PATIENCE = 60.0  # seconds to wait for another process that writes to a database
 def check_name(path: Path) -> None:
     """Raise an error if the suffix names neither kind of file."""
     if path.suffix.lower() not in (PARQUET, *SQLITE):
-        raise DataError(f"{path}: a history is Parquet or SQLite; name it .parquet, .sqlite or .db")
+        raise ChoiceError(f"{path}: a history is Parquet or SQLite; name it .parquet, .sqlite or .db")
 
 
 def read_rows(path: Path) -> polars.DataFrame:

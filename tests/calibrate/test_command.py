@@ -250,3 +250,14 @@ def test_labels_alone_check_estimates_from_samples_of_three_sizes(
     rows = [line.split(",") for line in out.splitlines()[1:]]
     assert {row[0] for row in rows} == {"draw:150", "draw:300", "draw:600"}
     assert {row[2] for row in rows} == {"estimate", "estimate interval"}
+
+
+@pytest.mark.parametrize(("repeats", "said"), [("1", True), ("20", False)])
+def test_few_repeats_of_a_sample_are_said_to_prove_nothing(
+    capsys: pytest.CaptureFixture[str], inputs: tuple[str, ...], repeats: str, said: bool
+) -> None:
+    call = caller(capsys, "calibrate", *inputs[:2])  # no pool is needed either
+    few = ("--claim", "estimate", "--hide", "draw:40", "-m", "P@5", "--resamples", "0", "--repeats", repeats)
+    status, out, _ = call(*few)
+    assert status == 0
+    assert ("1 repeat proves nothing" in " ".join(out.split())) == said

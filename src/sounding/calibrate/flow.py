@@ -36,9 +36,10 @@ def run(options: CalibrateOptions) -> None:
     scenarios = options.scenarios or (DRAWS_TO_ESTIMATE if drawn else DEFAULT_SCENARIOS)
     claims = options.claims or (("estimate",) if options.labels else None)
     measures = DEFAULT_MEASURES if drawn and not typed("measures") else options.measures
+    until = "runs:100" if drawn and not typed("until") else options.until  # estimates ask for no pool
     with options_refused():  # before files are read
         parse_measures(measures)
-        parse_until(options.until)
+        parse_until(until)
         procedure = Procedure(test=options.test, correction="none", alpha=options.alpha, seed=options.seed)
         parsed = [parse_scenario(text) for text in dict.fromkeys(scenarios)]
         for name in claims or ():
@@ -50,7 +51,7 @@ def run(options: CalibrateOptions) -> None:
     bar = progress_bar(steps, quiet=options.quiet, label="hiding judgments")
     with bar as progress:
         calibration = calibrate(
-            options.qrels, files, measures, scenarios=scenarios, claims=claims, until=options.until,
+            options.qrels, files, measures, scenarios=scenarios, claims=claims, until=until,
             labels=list(options.labels) or None, judges=options.judges,
             info=read_info(options.info, options.only), only=options.only, procedure=procedure,
             repeats=options.repeats, draws=options.completions, resamples=options.resamples,

@@ -11,6 +11,7 @@ from sounding.core.text import plural, whole_percent
 from sounding.statistics.forecasts import SURE
 
 BY_T = ("holds", "draws", "margin")  # claims that are about the paired t test
+FEW_REPEATS, ENOUGH_REPEATS = 20, 100  # of a drawn sample; every interval of a repeat errs with it
 FEWEST = 5  # pairs of a bin that is drawn
 
 HOW_TO_READ = (
@@ -36,6 +37,12 @@ def headline(calibration: Calibration) -> str:
     )
     frame = f"{round(count):,} statements of {name}, {scenarios}, {plural(len(calibration.runs), 'run')}"
     text = f"Statements of {100 * SURE:g}% were right {whole_percent(right / count)} of the time ({frame})."
+    fewest = min(calibration.repeats[score.scenario] for score in _scores(calibration, name))
+    if name.startswith("estimate") and fewest < FEW_REPEATS:
+        return (
+            f"{text} {plural(fewest, 'repeat')} {'proves' if fewest == 1 else 'prove'} nothing, because all"
+            f" intervals of a repeat rest on one sample: use --repeats {ENOUGH_REPEATS}."
+        )
     if len(_scores(calibration, name)) > 1:
         low = whole_percent(worst.figures["share_right"].value)
         text += f" Worst: {low} by {worst.measure} with {worst.scenario}."

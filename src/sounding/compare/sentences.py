@@ -19,7 +19,7 @@ from sounding.core.text import FLOOR, first_few, p_phrase, plural, sentence, who
 from sounding.evaluate.result import FEW_TOPICS, Scores
 from sounding.measures import Measure
 from sounding.statistics.cases import CASES, MEANING, strength
-from sounding.statistics.pairwise import PairTests
+from sounding.statistics.pairwise import OWN, PairTests
 from sounding.statistics.power import LEAST_SPLIT, PairPower
 
 NAMED = 5  # runs that a note names before it counts the others
@@ -135,6 +135,8 @@ def notes(comparison: Comparison, *, intervals: bool = True, every: bool = True)
     if comparison.holds is not None:
         lines.append(comparison.holds.describe())
     lines += _omnibus_notes(comparison)
+    if intervals:
+        lines += _not_adjusted(comparison)
     if not every:
         return lines
     lines += [*advice_notes(comparison), cases_in_words(comparison)]
@@ -178,15 +180,23 @@ def _methods(comparison: Comparison, *, intervals: bool) -> list[str]:
     first = comparison.performance_tests[0]
     lines = [f"Test: {how_tested(comparison)}."]
     if intervals:
-        alone = " Each holds for its own pair only, not for all pairs together."
-        lines.append(
-            f"The {100 * (1 - first.alpha):g}% intervals are intervals {first.interval}."
-            + alone * ("at once" not in first.interval and len(comparison.pairs) > 1)
-        )
-        lines.append(EFFECT)
+        lines += [f"The {100 * (1 - first.alpha):g}% intervals are intervals {first.interval}.", EFFECT]
     if first.equivalence is not None and intervals:
         lines.append(f"Equivalence and non-inferiority: {first.equivalence.method}.")
     return [*lines, *how_valued(comparison)]
+
+
+def _not_adjusted(comparison: Comparison) -> Iterator[str]:
+    """Say that p is adjusted for the number of pairs and intervals are not, where they may disagree."""
+    tests = comparison.performance_tests
+    if tests[0].correction in ("none", OWN) or "at once" in tests[0].interval:
+        return
+    only_alone = [(one.p_alone <= one.alpha) & ~one.significant for one in tests if not one.limit]
+    if count := sum(int(np.count_nonzero(rows)) for rows in only_alone):
+        yield (
+            "Intervals are not adjusted for the number of pairs, unlike p: an interval can exclude 0 although"
+            f" the adjusted p is above {tests[0].alpha:g} ({count:,} of {comparison.cases.size:,} rows)."
+        )
 
 
 def _omnibus_notes(comparison: Comparison) -> list[str]:

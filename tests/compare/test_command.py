@@ -1420,7 +1420,7 @@ def test_the_headline_names_the_pairs_that_judging_would_probably_reverse(trial:
 def test_intervals_are_said_to_be_unadjusted_where_they_may_disagree_with_p(call: Call) -> None:
     asked = ("qrels.txt", "runs", "-m", "P@5", "-m", "AP", "--test", "t")
     rows = json.loads(call(*asked, "--correction", "holm", "--format", "json")[1])["rows"]
-    disagree = sum(row["p_value"] <= 0.05 < row["p_adjusted"] for row in rows)
+    disagree = sum(row["p"] <= 0.05 < row["p_adjusted"] for row in rows)
     assert disagree
     said = f"the adjusted p is above 0.05 ({disagree} of {len(rows)} rows)"
     assert said in " ".join(call(*asked, "--correction", "holm")[1].split())

@@ -36,7 +36,7 @@ def test_depths_that_no_plan_fixes_matter_for_recall_based_measures() -> None:
     spread = {"AP": (0.52, 0.725), "RBP": (0.6, 0.6)}
     found = guidelines.fixed_beforehand(named(["RBP", "AP"]), spread, None)
     assert found.heed
-    assert "by AP, from 52.0% to 72.5% of the pairs differ significantly" in found.text
+    assert "by AP, 52.0% of the pairs differ significantly at one depth and 72.5% at another" in found.text
     assert not guidelines.fixed_beforehand(named(["RBP"]), spread, None).heed
 
 
@@ -184,4 +184,4 @@ def test_a_run_without_a_value_neither_leads_nor_counts_as_least_assessed() -> N
 def test_depths_that_could_not_be_tested_have_no_range_of_pairs_told_apart() -> None:
     ap = named(["AP"])
     found = guidelines.fixed_beforehand(ap, {"AP": (np.nan, np.nan)}, None)
-    assert found.text == "no plan file (--preregistered) fixes them. AP depends on the depth k."
+    assert found.text == "no plan file (--preregistered) fixes the depths. AP depends on the depth k."

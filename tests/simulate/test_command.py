@@ -94,7 +94,9 @@ def test_the_table_for_people_has_means_over_seeds_and_what_it_cost(call: Call) 
     assert line.split()[4] == f"{last:.3f}"
     said = words(out)
     assert "Means over 2 seeds." in said
-    assert re.search(r"mtc: confidence [\d.]+ (after|by) \d+ judgments, [\d.]+% of a pool of \d+;", said)
+    assert re.search(
+        r"mtc: the confidence (is|reaches) [\d.]+ after \d+ judgments \([\d.]+% of a pool of \d+\);", said
+    )
     counted = re.search(r"the (\d+) unjudged of (\d+) documents count as nonrelevant\.", said)
     assert counted
     assert 0 <= int(counted[1]) < int(counted[2])

@@ -38,8 +38,8 @@ class AgreeOptions(declare.PolicyOptions, declare.FileOptions):
     )
     outside: Outside = declare.choice(
         get_args(Outside),
-        "Compare only documents that all judged (common), or give documents that an assessor did not judge"
-        " the primary's grade if it is relevant (primary), or grade 0 (nonrelevant).",
+        "Use only documents that all assessors judged (common), or fill missing grades with the primary's"
+        " relevant grades (primary) or with grade 0 (nonrelevant).",
         default="common",
     )
     assessors: By | None = declare.choice(

@@ -304,9 +304,9 @@ def changes(measure: str, whole: LeaveOutSummary, kinds: Sequence[str], on_ten: 
     return (
         f"If the relevant documents that only its group found are left out, the {measure} of a pooled run"
         f" changes by {whole.mean_percent:.2f}% on average{ten if on_ten else ''} and by at most"
-        f" {whole.max_percent:.2f}% ({whole.most_changed}). Its rank changes by {whole.mean_places:.2f} on"
-        f" average and by at most {whole.max_places}."
-        + (f" Changes by kind of run: {'; '.join(kinds)}." if kinds else "")
+        f" {whole.max_percent:.2f}% ({whole.most_changed}). The rank of a run changes by"
+        f" {whole.mean_places:.2f} on average and by at most {whole.max_places}."
+        + (f" By kind of run, the changes are: {'; '.join(kinds)}." if kinds else "")
     )
 
 
@@ -408,9 +408,9 @@ POOL_COLUMNS = (
     " deviations."
 )
 RUN_COLUMNS = (
-    "@k: the judged share of the run's top k, averaged over topics. The other columns show the mean rank of"
-    " the first unjudged document; shares of all retrieved documents, over all topics together; relevant"
-    " documents that the run did not retrieve; and documents per topic."
+    "A column such as @10 shows the judged share of the run's top 10, averaged over topics. The other columns"
+    " show the mean rank of the first unjudged document; shares of all retrieved documents, over all topics"
+    " together; relevant documents that the run did not retrieve; and documents per topic."
 )
 CHANGED_WITHOUT = "Changed without: the groups without whose unique documents another run would be the best."
 BEYOND_COLUMNS = (

@@ -15,7 +15,7 @@ from sounding.compare.result import Comparison
 from sounding.compare.slices import SlicedPairs
 from sounding.core.arrays import NDArray
 from sounding.core.policies import Policies
-from sounding.core.text import FLOOR, first_few, p_phrase, plural, sentence, whole_percent
+from sounding.core.text import FLOOR, first_few, join_names, p_phrase, plural, sentence, whole_percent
 from sounding.evaluate.result import FEW_TOPICS, Scores
 from sounding.measures import Measure
 from sounding.statistics.cases import CASES, MEANING, strength
@@ -245,13 +245,14 @@ def cases_in_words(comparison: Comparison) -> str:
     for measure, counts, bounds in zip(
         comparison.measures, comparison.counts().tolist(), comparison.bounds, strict=True
     ):
-        text = ", ".join(
-            f"{count:,} in case {case}" for case, count in zip(CASES, counts, strict=True) if count
-        )
+        found = [f"{count:,} in case {case}" for case, count in zip(CASES, counts, strict=True) if count]
         without = len(comparison.pairs) - sum(counts)
-        text += f"{', ' * bool(text)}{without:,} in no case" * bool(without)
-        rest = "" if bounds is None else f"; {np.count_nonzero(bounds.final):,} settled"
-        parts.append(f"{measure}: of {plural(len(comparison.pairs), 'pair')}, {text}{rest}.")
+        found += [f"{without:,} in no case"] if without else []
+        text = "" if comparison.only_relevant else f" {join_names(found).replace(' in', ' are in', 1)}"
+        settled = "" if bounds is None else f" {np.count_nonzero(bounds.final):,} are settled"
+        if text or settled:
+            both = ";" if text and settled else ""
+            parts.append(f"{measure}: of {plural(len(comparison.pairs), 'pair')},{text}{both}{settled}.")
     return " ".join(parts)
 
 
@@ -262,8 +263,8 @@ def advice_notes(comparison: Comparison) -> list[str]:
         return []
     return [
         "Advice is about each pair alone, without correction for other pairs."
-        f" In {other:,} of {comparison.cases.size:,} rows the pair alone is in another case of the decision"
-        " matrix than the corrected test puts it in; the advice names that case."
+        f" In {other:,} of {comparison.cases.size:,} rows, a pair tested alone falls into another case of the"
+        " decision matrix than after correction; the column of advice names that case."
     ]
 
 

@@ -77,11 +77,11 @@ def fixed_beforehand(
         return Finding(guideline=name, heed=False, text=text)
     low, high = discrimination[recall[0]]
     depend = "depends" if len(recall) == 1 else "depend"
-    text = f"no plan file (--preregistered) fixes them. {join_names(recall)} {depend} on the depth k"
+    text = f"no plan file (--preregistered) fixes the depths. {join_names(recall)} {depend} on the depth k"
     if percent(low) != percent(high):
         text += (
-            f": by {recall[0]}, from {percent(low)} to {percent(high)} of the pairs differ significantly,"
-            " depending on k"
+            f": by {recall[0]}, {percent(low)} of the pairs differ significantly at one depth and"
+            f" {percent(high)} at another"
         )
     return Finding(guideline=name, heed=True, text=f"{text}.")
 
@@ -439,7 +439,7 @@ def case_changes(ks: Sequence[int], steps: Sequence[str]) -> str:
     """Say between which of the depths the case of a pair changes."""
     looked = f"{len(ks)} depths from {ks[0]} to {ks[-1]:,} were checked"
     if not steps:
-        return f"{looked}. The pair is in the same case at all of them."
+        return f"{looked}, and the pair is in the same case at all of them."
     return f"{looked}. The case of the pair changes from {', from '.join(steps)}."
 
 

@@ -18,7 +18,7 @@ class EstimateOptions(declare.RankingAndGradeOptions, declare.FileOptions):
         "Read machine labels from FILE; repeatable.", metavar="FILE", spelled="--labels"
     )
     judges: tuple[str, ...] = declare.texts(
-        "Name the machines of label files that name none (such as qrels), in the order of the files; without"
+        "Name the machine behind each label file that does not name it (such as qrels), in order; without"
         " --labels, name the assessors of QRELS who are machines.",
         metavar="NAME",
         spelled="--judge",

@@ -253,8 +253,9 @@ def judged_divides(scores: Scores, *, every: bool = False) -> str:
         if short.any() and (every or not short.all()):
             some = "all runs" if short.all() else plural(int(np.count_nonzero(short)), "run")
             return (
-                f"Judged: a share of the documents that a run retrieved. The lists of {some} end before rank"
-                f" {measure.k:,}; sounding compare divides by {measure.k:,} (A_p) and shows a lower share."
+                f"The column judged shows a share of the documents that a run retrieved. The lists of {some}"
+                f" end before rank {measure.k:,}; sounding compare divides by {measure.k:,} (A_p) and shows a"
+                " lower share."
             )
     return ""
 

@@ -124,7 +124,7 @@ def confidence_note(plan: JudgingPlan, words: Sequence[str]) -> str:
     """Say how sure the order is, as a mean over the pairs that matter."""
     sure, judged = plan.confidence.of_these(plan.session.pairs()), plural(plan.session.judgments, "judgment")
     shown = format_chance(sure) if set(words) != {PROVEN} else f"{sure:.3f}"
-    return f"Mean confidence over these pairs: {shown} after {judged}."
+    return f"The mean confidence over these pairs is {shown} after {judged}."
 
 
 def holds_note(holds: Holds) -> str:
@@ -240,9 +240,11 @@ def forecast_expectation(forecasts: Sequence[JudgingForecast]) -> list[str]:
 def some_pairs_note(shown: int, pairs: int, *, stated: bool) -> str:
     """Say that the table shows only some of the pairs."""
     which = "least certain" if stated else "closest"
-    return f"These are the {shown} {which} of {plural(pairs, 'pair')}; --view pairs shows all."
+    return f"The table shows the {shown} {which} of {plural(pairs, 'pair')}; --view pairs shows all."
 
 
 def some_documents_note(shown: int, documents: int, file: str = "next.qrels") -> str:
     """Say that the table shows only some of the documents."""
-    return f"These are the first {shown} of {plural(documents, 'document')}; -o {file} writes all of them."
+    return (
+        f"The table shows the first {shown} of {plural(documents, 'document')}; -o {file} writes all of them."
+    )

@@ -130,10 +130,10 @@ def _cost_note(found: Simulation, rows: Sequence[dict[str, Any]]) -> str:
     """Say when a strategy was first as certain as wanted, and from when on its bins and pairs were right."""
     last, sure, pool = rows[-1], found.sure, len(found.truth.pool)
     shown = next((row for row in rows if row["confidence"] >= sure), None)
-    text = f"{last['strategy']}: confidence "
-    text += f"{sure:g} by" if shown else f"{last['confidence']:.3f} after"
+    text = f"{last['strategy']}: the confidence "
+    text += f"reaches {sure:g} after" if shown else f"is {last['confidence']:.3f} after"
     shown = shown or last
-    text += f" {shown['judgments']:,} judgments, {percent(shown['cost'])} of a pool of {pool:,}"
+    text += f" {shown['judgments']:,} judgments ({percent(shown['cost'])} of a pool of {pool:,})"
     bins, pairs = _right_from(rows, "bins"), _right_from(rows, "accuracy")
     if not np.isnan(last["bins"]):
         text += _right("bins", bins)

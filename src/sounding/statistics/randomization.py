@@ -114,7 +114,7 @@ def randomization(request: PairedSample) -> Outcome:
         p=p, limits=limits, adjusted=adjusted,
         least=2 / flips.count if exact else 1 / (1 + flips.count), drawn=0 if exact else flips.count,
         method=f"randomization test on the mean ({drawn})",
-        interval="of the mean, by inverting the one-sided tests",
+        interval="of the mean, found by inverting the one-sided tests",
     )  # fmt: skip
 
 

@@ -313,7 +313,7 @@ qrels = argument()
 runs = argument(nargs=-1, required=True, metavar="RUN...")
 baselines = texts("Compare the other runs with RUN; repeatable.", metavar="RUN", spelled="--baseline")
 judges = texts(
-    "Give the names of the machines of label files that name none (such as qrels), in the order of the"
+    "Name the machine behind each label file that does not name it (such as qrels), in the order of the"
     " files.",
     metavar="NAME", spelled="--judge",
 )  # fmt: skip

@@ -159,8 +159,9 @@ def extended_evaluation(
     if not np.isnan(coverage):
         text += (
             f". {measure}@{beyond[-1]} confirms {percent(coverage)} of the pairs that differ at the"
-            " reference, and"
-            f" reverses {percent(inverted)}" + "; other measures confirm at least as many" * (measures > 1)
+            f" reference, and reverses {percent(inverted)}"
+            + "; other measures confirm at least as many"
+            * (measures > 1)
         )
     return Finding(guideline=name, heed=True, text=f"{text}.")
 

@@ -1278,14 +1278,14 @@ def test_the_account_of_a_pair_says_that_lists_are_short(
         (("qrels.txt", "runs", "--universe", "all"), 2, "universe 'all'"),
         (("qrels.txt", "runs", "--qrels-format", "tcer"), 2, "unknown format 'tcer'"),
         (("qrels.txt", "runs", "--depths", "5", "10"), 2, "depths are one text with commas: --depths 5,10"),
-        (("runs", "qrels.txt"), 1, "this is a folder; expected a file; QRELS comes first, then RUN..."),
+        (("runs", "qrels.txt"), 1, "this is a folder; expected a file; the order is sounding compare QRELS RUN..."),
         (("qrels.txt", "runs", "-m", "P@5", "--depths", "5"), 2, "P@5 has the cut-off 5"),
         (("qrels.txt", "runs", "--test", "t", "--permutations", "9"), 2, "--permutations changes nothing with"),
         (("qrels.txt", "runs", "--depths", "5", "--top", "3", "--format", "csv"), 2, "--top shortens the list"),
         (("qrels.txt", "runs", "--depths", "5", "--margin", "0.1"), 2, "--margin changes no case"),
         (("qrels.txt", "runs", "--pair", "auk-1", "auk-1"), 2, "a run against itself"),
         (("qrels.txt", "runs", "--documents", "x.csv"), 2, "give --pair A B as well"),
-        (("qrels.txt", "runs", "--chart", "x.doc"), 1, "x.doc"),
+        (("qrels.txt", "runs", "--chart", "x.doc"), 2, "x.doc"),
         (("qrels.txt", "runs", "--depths", "5", "--chart", "x.svg"), 2, "--chart draws pairs, not counts"),
         (("qrels.txt", "runs", "--matrix", "--chart", "x.svg"), 2, "--matrix and --chart do not go together"),
         (("qrels.txt", "runs", "-m", "NumRet"), 2, "NumRet is a sum over topics"),
@@ -1347,7 +1347,7 @@ def test_swapped_arguments_get_a_hint(call: Call, trial: Path) -> None:
     status, _, err = call(f"runs/{names(trial)[0]}.txt", "qrels.txt", "-m", "P@5")
     assert status == 1
     assert "this looks like a run" in err
-    assert "QRELS comes first, then RUN..." in err
+    assert "the order is sounding compare QRELS RUN..." in err
 
 
 def test_help_lists_every_test_and_every_exit_status(call: Call) -> None:

@@ -305,7 +305,7 @@ def test_an_order_is_set_for_some_topics_or_for_all_and_for_those_to_come(
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        (("uniform-sampl",), 1, "did you mean uniform-sample?"),
+        (("uniform-sampl",), 2, "did you mean uniform-sample?"),
         (("uniform-sample", "-P", "rate=nan"), 1, "parameter rate=nan of an order: expected a finite number"),
         (("uniform-sample", "-P", "rate=much"), 1, "does not accept rate=much"),
         (("rank", "--topic", "no-such"), 1, "no topic 'no-such'"),

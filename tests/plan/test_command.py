@@ -246,7 +246,7 @@ def test_people_see_ranking_pairs_documents_and_what_judging_brings(call: Call) 
     assert found
     before, after, low, high = map(float, found.groups())
     assert low <= after <= high
-    assert f"Mean confidence over these pairs: {before:.2f} after" in said
+    assert f"The mean confidence over these pairs is {before:.2f} after" in said
     assert re.search(r"Of 15 pairs: \d+ proven .*, \d+ probable \(95% or more\), \d+ open", said)
     assert "Expected AP: the value if the first 20 documents of each run were judged on all 5 topics" in said
     assert "can be trusted" not in said
@@ -485,8 +485,8 @@ def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -
         (("some", "one", "two", "-m", "AP", "-m", "P@10"), 2, "-m AP P@10: runs are compared by one measure"),
         (("some", "one", "two", "--info", "i"), 2, "--info has an effect only with --pool-depth"),
         (("some", "one", "two", "-o", "x.docx"), 2, "x.docx: no format has the suffix '.docx'"),
-        (("one", "some", "two"), 1, "QRELS comes first, then RUN..."),
-        (("runs", "qrels.txt"), 1, "runs: this is a folder; expected a file; QRELS comes first, then RUN..."),
+        (("one", "some", "two"), 1, "the order is sounding plan QRELS RUN..."),
+        (("runs", "qrels.txt"), 1, "runs: this is a folder; expected a file; the order is sounding plan QRELS RUN..."),
         (("some", "one", "two", "--to", "1"), 2, "--to 1: expected a confidence between 0.5 and 1"),
         (("some", "one", "two", "--sure", "0.3"), 2, "--sure 0.3: expected a confidence above 0.5"),
         (("some", "one", "two", "--below", "0.3"), 2, "--below 0.3: expected a confidence above 0.5, at most 1"),

@@ -271,7 +271,9 @@ def _next_command(found: Audit, statements: Sequence[Statement], options: AuditO
         return suggest("compare", keep=KEPT) if options.info else suggest("check", "--write-info", "info.tsv")
     for one in () if options.every else statements:
         if one.answer not in ("yes", "note") and one.about in SECTION_OF:
-            return suggest("audit", "--section", SECTION_OF[one.about], keep=(*KEPT, "new", "level"))
+            section = SECTION_OF[one.about]
+            kept = [name for name in KEPT if section in IDLE_ELSEWHERE.get(name, (section,))]
+            return suggest("audit", "--section", section, keep=[*kept, "new"])
     return suggest("compare", keep=KEPT)
 
 

@@ -111,6 +111,6 @@ def command(options: CompareOptions) -> int:
 
     \b
     Exit status: 0: done; 1: bad input; 2: wrong usage.
-    With --fail-on also 3 (worse), 4 (weak), 5 (unsettled) or 6 (beyond a threshold).
+    With --fail-on, the status can also be 3: worse; 4: weak; 5: unsettled; 6: beyond a threshold.
     """  # noqa: D301 - click wants the control character
     return declare.run_flow(options)

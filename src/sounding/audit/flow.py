@@ -272,7 +272,8 @@ def _next_command(found: Audit, statements: Sequence[Statement], options: AuditO
     for one in () if options.every else statements:
         if one.answer not in ("yes", "note") and one.about in SECTION_OF:
             section = SECTION_OF[one.about]
-            kept = [name for name in KEPT if section in IDLE_ELSEWHERE.get(name, (section,))]
+            idle = IDLE_ELSEWHERE | {"policy": IDLE_ELSEWHERE["missing"]}
+            kept = [name for name in KEPT if section in idle.get(name, (section,))]
             return suggest("audit", "--section", section, keep=[*kept, "new"])
     return suggest("compare", keep=KEPT)
 

@@ -70,7 +70,7 @@ def test_people_see_agreement_and_topics_to_talk_about(call: Call) -> None:
     assert "Policies" not in out
     _, noted, _ = call(*THREE, *FEW, "--notes")
     assert "3 assessors judged" in flat(noted)
-    assert "Intervals: 95%, bootstrap over topics (50 resamples, seed 0)." in flat(noted)
+    assert "The intervals are 95% bootstrap intervals over topics (50 resamples, seed 0)." in flat(noted)
     assert "Policies: negative trec, fractional refuse." in flat(noted)  # there are no runs
     assert "nan" not in out.lower()
 

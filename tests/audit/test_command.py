@@ -59,7 +59,7 @@ def test_the_verdict_comes_first_and_fits_a_screen(call: Call) -> None:
     assert len(lines) <= 50
     assert max(len(line) for line in lines if not line.startswith("Next: ")) <= 100
     assert "ties trec" not in out  # a default policy is no news
-    assert f"Details: --section {', '.join(FREE)}; or --all." in " ".join(out.split())
+    assert f"For details, add --section with one of {', '.join(FREE)}; or --all." in " ".join(out.split())
     assert next_command(out)[0] in COMMANDS
 
 
@@ -94,7 +94,7 @@ def test_a_new_run_gets_its_own_statement_and_counts_once(call: Call, trial: Pat
 def test_without_info_contributors_are_guessed_and_that_is_said(call: Call) -> None:
     _, out, _ = call(info=None)
     assert "guessed from the judgments" in out
-    assert "- No --info: every run counts as a group of its own, of unknown kind." in out
+    assert "- Without --info, every run counts as a group of its own, of unknown kind." in out
 
 
 def test_a_shallower_pool_is_said(call: Call) -> None:

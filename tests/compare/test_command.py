@@ -304,7 +304,7 @@ def test_print_has_topics_and_both_p(call: Call, form: str) -> None:
         "adjusted p", "assessment", "case", "settled", "advice",
     ]  # fmt: skip
     _, out, _ = call("qrels.txt", "runs", "-m", "P@5", "--format", form, "--notes")
-    assert "Effect size: Cohen's d" in out
+    assert "The effect size is Cohen's d" in out
 
 
 def test_p_is_called_adjusted_only_where_it_is(call: Call, trial: Path) -> None:

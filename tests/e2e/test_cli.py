@@ -859,8 +859,8 @@ def test_pairs_of_runs_whose_bounds_overlap_are_counted_whatever_an_outlier_does
     # RBP is .75, .5, 0, 0 with a tail of .25: the third can reach .5 + .25, the second and fourth only touch.
     # DCG is 1.63, 1, 0, 0: the third can reach 1, the fourth .63.
     assert (
-        "1 of 6 by P@2 (1 of 3 neighbors), 1 of 6 by DCG@2 (1 of 3 neighbors),"
-        " 2 of 6 by RBP(p=0.5)@2 (2 of 3 neighbors)."
+        "1 of 6 by P@2 (1 of 3 pairs of neighbors in the ranking), 1 of 6 by DCG@2 (1 of 3 pairs of neighbors in the ranking),"
+        " 2 of 6 by RBP(p=0.5)@2 (2 of 3 pairs of neighbors in the ranking)."
     ) in err
     _, out, _ = call("evaluate", "judged.txt", "best.txt", "half.txt", "-m", "P@2", "--unjudged", "bounds")
     assert "neighbors" not in out

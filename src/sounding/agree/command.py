@@ -151,10 +151,11 @@ class SeveralRuns(GroupedCommand):
 def command(options: AgreeOptions) -> None:
     """Measure how far the assessors of QRELS agree, and how that affects the ranking of runs.
 
-    Shows overlap, kappa and alpha with intervals, and the topics to discuss first. With --runs, also
-    shows the values and ranks of the runs under many qrels, each with a random assessor per topic.
-    In files of preferences every judgment group is an assessor: shows how far they agree on pairs of
-    documents, who contradicts themselves, and Bradley-Terry ranks.
+    The tables show overlap, kappa and alpha with intervals, and the topics to discuss first. With
+    --runs, they also show the values and ranks of the runs under many qrels, each with a random
+    assessor per topic.
+    In files of preferences every judgment group is an assessor: the tables show how far they agree on
+    pairs of documents, who contradicts themselves, and Bradley-Terry ranks.
 
     \b
     sounding agree first.qrels second.qrels

@@ -134,8 +134,9 @@ def notes(study: Study, *, policies: bool = False) -> list[str]:
         texts.append(f"Policies that differ from the defaults: {changed}.")
     texts.append(
         f"{len(panel.assessors)} assessors judged {plural(len(panel.docs), 'document')} of"
-        f" {plural(len(panel.topics), 'topic')}; grades from {how.level:g} are relevant. Intervals:"
-        f" {100 * (1 - how.alpha):g}%, bootstrap over topics ({how.resamples:,} resamples, seed {how.seed})."
+        f" {plural(len(panel.topics), 'topic')}; grades from {how.level:g} are relevant. The"
+        f" intervals are {100 * (1 - how.alpha):g}% bootstrap intervals over topics"
+        f" ({how.resamples:,} resamples, seed {how.seed})."
     )
     texts += [note for effect in study.effects for note in resampled(effect)]
     if policies:
@@ -257,7 +258,7 @@ TOP = (
 
 def first_of(shown: int, count: int, what: str) -> str:
     """Return that only the first rows are shown; an empty text if all are."""
-    return f"{shown} of {count} {what}; more with --top N. " if shown < count else ""
+    return f"{shown} of {count} {what} are shown; --top N shows more. " if shown < count else ""
 
 
 def sampled(effect: Effect) -> str:

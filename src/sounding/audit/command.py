@@ -107,9 +107,9 @@ class AuditOptions(declare.PlainPolicyOptions, declare.ReadingOptions):
 def command(options: AuditOptions) -> None:
     """Check whether QRELS can evaluate the RUNs and new runs, and down to what depth.
 
-    Begins with a verdict and the figure behind each statement. --section shows the details: the pool,
-    judged shares, growth, unique relevant documents, leaving out runs and groups, ties, and rankings
-    that need no judgments.
+    The output begins with a verdict and the figure behind each statement. --section shows the details:
+    the pool, judged shares, growth, unique relevant documents, leaving out runs and groups, ties, and
+    rankings that need no judgments.
 
     \b
     sounding audit qrels.txt runs/ --info info.tsv

@@ -227,7 +227,7 @@ def _like_pooled(unlisted: Retrieved, grades: Values, depth: int) -> list[str]:
 def _remarks(retrieved: Retrieved, rows: Rows, new: Flags, info: Mapping[str, RunInfo] | None) -> list[str]:
     """Return what the info file leaves open: a line each."""
     if info is None:
-        return ["no --info: every run counts as a group of its own, of unknown kind"]
+        return ["without --info, every run counts as a group of its own, of unknown kind"]
     known = [
         f"the new run {name} is listed as pooled, so documents that only it found were judged: a new run"
         " would be judged less completely"

@@ -53,7 +53,7 @@ def holes(count: int, depth: int, named: Sequence[str]) -> Claim:
     return (
         f"{plural(count, 'document')} within the pool depth of {depth} {'is' if count == 1 else 'are'}"
         " unjudged",
-        "Judgments were lost, or some topics were pooled less deeply. Topic and document:"
+        "Judgments were lost, or some topics were pooled less deeply. The documents, each after its topic:"
         f" {first_few(named, NAMED, count)}.",
     )
 
@@ -62,7 +62,7 @@ def judged_elsewhere(outside: int, judged: int, reach: int) -> Claim:
     """Warn of judged documents that no pooled run retrieved."""
     return (
         f"{outside:,} of {judged:,} judged documents are not in the first {reach} of any pooled run",
-        "They come from runs that you did not give, or from topics that were pooled more deeply.",
+        "Such documents come from runs that you did not give, or from topics that were pooled more deeply.",
     )
 
 
@@ -70,7 +70,7 @@ def winners(topics: int, measure: str, groups: Sequence[str]) -> Claim:
     """Name the groups without whose documents another run would be the best of a topic."""
     return (
         f"Leaving out one group changes the best run of {plural(topics, 'topic')}",
-        f"By {measure}; groups: {first_few(groups, NAMED)}.",
+        f"The best run is that by {measure}. The groups are {first_few(groups, NAMED)}.",
     )
 
 
@@ -193,7 +193,7 @@ def pooled_rule(shallow: int, most_holed: float, unpooled: float) -> str:
 
 def pool_and_topics(pool: str, topics: int) -> str:
     """Describe pool and topics."""
-    return f"{pool} {plural(topics, 'topic')}."
+    return f"{pool} {'There is' if topics == 1 else 'There are'} {plural(topics, 'topic')}."
 
 
 def shallow_pool(depth: int) -> str:
@@ -286,7 +286,8 @@ def to_come(known: int, late: int, more: float, likely: float, half: int) -> str
     return (
         f"A pool twice as deep would add {more:,.0f} relevant documents ({whole_percent(more / known)}) by"
         f" Zobel's extrapolation, {likely:,.0f} ({whole_percent(likely / known)}) by a Poisson fit."
-        f" {whole_percent(late / known)} of the {known:,} known ones were found only below rank {half}."
+        f" {whole_percent(late / known)} of the {known:,} known relevant documents were found only below rank"
+        f" {half}."
     )
 
 
@@ -471,12 +472,12 @@ def policies_note(policies: str) -> str:
 
 def more_sections(names: Sequence[str]) -> str:
     """Name the sections that can be shown."""
-    return f"Details: --section {', '.join(names)}; or --all."
+    return f"For details, add --section with one of {', '.join(names)}; or --all."
 
 
 def rows_shown(shown: int, rows: int) -> str:
     """Say that only the first rows are shown."""
-    return f"{shown} of {rows} rows; --top N shows more."
+    return f"{shown} of {rows} rows are shown; --top N shows more."
 
 
 def first_unjudged_on_average(rank: float) -> str:

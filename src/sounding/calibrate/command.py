@@ -47,7 +47,9 @@ class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
     only: tuple[str, ...] = declare.only
     test: str = declare.test("t", "Choose the significance test (see docs/tests.md).")
     alpha: float = declare.alpha("Set the significance level of each pair, without correction.")
-    repeats: int = declare.count("Repeat random ways of hiding N times.", default=3, metavar="N")
+    repeats: int = declare.count(
+        "Repeat each random way of hiding judgments N times.", default=3, metavar="N"
+    )
     completions: int = declare.count(
         "Draw N completions of the judgments.", least=2, default=100, metavar="N", spelled="--draws"
     )
@@ -68,7 +70,7 @@ class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
 def command(options: CalibrateOptions) -> None:
     """Check how often sounding's confidence statements are right, by hiding judgments of QRELS.
 
-    Checks the chance that a conclusion or its sign holds, strong and weak results, p-values, settled
+    It checks the chance that a conclusion or its sign holds, strong and weak results, p-values, settled
     pairs, intervals, bounds and the confidence of `plan`. QRELS should be deep: it serves as the truth.
 
     \b

@@ -101,7 +101,7 @@ def command(options: CompareOptions) -> int:
     """Test which RUNs differ significantly on QRELS, and how far to trust each result.
 
     The first sentence answers; the table has the means, the difference with its interval and p-value, whether
-    judging was even, and what to do next. Two runs are explained by topic and document.
+    judging was even, and what to do next. A result of only two runs is explained by topic and document.
 
     \b
     sounding compare qrels.txt bm25.txt dense.txt -m nDCG@10

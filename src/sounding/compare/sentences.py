@@ -23,7 +23,7 @@ from sounding.statistics.pairwise import OWN, PairTests
 from sounding.statistics.power import LEAST_SPLIT, PairPower
 
 NAMED = 5  # runs that a note names before it counts the others
-EFFECT = "Effect size: Cohen's d_z, mean over standard deviation of the differences by topic."
+EFFECT = "The effect size is Cohen's d_z: the mean of the differences by topic over their standard deviation."
 LONG_NAMES = "Long run names are shortened here; other formats have them whole."
 ONLY_RELEVANT = (
     "The qrels list only relevant documents, so nobody knows what else was judged. Documents that are not"
@@ -233,8 +233,8 @@ def how_valued(comparison: Comparison) -> list[str]:
         more = f" and of {universe[1:]} others per topic" if universe.startswith("+") else ""
         limited = which_completions(policies)
         lines.append(
-            "Settled: the order stays the same, whatever the grades of the unjudged documents of these"
-            f" runs{more}{f', {limited}' if limited else ''}."
+            "A pair is settled if its order stays the same, whatever the grades of the unjudged documents of"
+            f" these runs{more}{f', {limited}' if limited else ''}."
         )
     return lines
 
@@ -336,7 +336,7 @@ def power_in_words(power: PairPower) -> tuple[str, ...]:
 def rows_shown(shown: int, rows: int, *, every_pair: bool = False) -> str:
     """Say how many rows are shown, and how to see the others."""
     first = "Pairs of the best runs come first. " if every_pair else ""
-    return f"{first}{shown:,} of {rows:,} rows; --top N shows more."
+    return f"{first}{shown:,} of {rows:,} rows are shown; --top N shows more."
 
 
 def verdict_in_words(comparison: Comparison, measure: int, pair: int) -> str:

@@ -88,9 +88,9 @@ class DepthOptions(declare.PolicyOptions, declare.ReadingOptions):
 def command(options: DepthOptions) -> None:
     """Check whether the outcome depends on the depth of evaluation or of the pool.
 
-    For each measure and depth: how many pairs of RUNs differ significantly, how many results of the
-    reference depth are confirmed or reversed, how far the rankings agree, and how much is unjudged.
-    Below the table: the depth from which the ranking is stable, and cautions.
+    For each measure and depth, the table shows how many pairs of RUNs differ significantly, how many
+    results of the reference depth are confirmed or reversed, how far the rankings agree, and how much
+    is unjudged. Notes below it name the depth from which the ranking is stable, and give cautions.
 
     \b
     sounding depth qrels.txt runs/ -m AP -m 'RBP(p=0.95)' --info info.tsv

@@ -316,7 +316,7 @@ def _unknown_notes(scores: Scores) -> Iterator[str]:
         yield NO_INTERVALS if scores.expected.overall is None else MODELED
     open_pairs = [
         f"{found.pairs:,} of {found.of_pairs:,} by {scores.measures[number]}"
-        f" ({found.neighbors:,} of {found.of_neighbors:,} neighbors)"
+        f" ({found.neighbors:,} of {found.of_neighbors:,} pairs of neighbors in the ranking)"
         for number, found in scores.open_pairs()
     ]
     if open_pairs:

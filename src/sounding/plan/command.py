@@ -58,9 +58,9 @@ class PlanOptions(declare.SessionOptions):
 def command(options: PlanOptions) -> None:
     """Choose which documents of RUNs to judge next, and see how certain their ranking is.
 
-    Shows expected values, which pairs of runs are proven, probable or open, and the documents that
-    would best decide the open ones. Type none for QRELS if nothing is judged yet. Confidence needs at
-    least 2 runs and 50 judgments of their documents.
+    The tables show expected values, which pairs of runs are proven, probable or open, and the documents
+    that would best decide the open pairs. Type none for QRELS if nothing is judged yet. A confidence is
+    stated only with at least 2 runs and 50 judgments of their documents.
 
     \b
     sounding plan qrels.txt runs/

@@ -101,8 +101,8 @@ class PoolCommand(GroupedCommand):
 def command(options: PoolingOptions) -> None:
     """Choose which documents of RUNs to judge, and see what that costs and covers.
 
-    Prints one `topic doc` per line, sorted by doc id; the number of documents and the judging time go
-    to stderr. By default the list is the pool: the first --depth documents of each contributing run.
+    The output has one `topic doc` per line, sorted by doc id; the number of documents and the judging
+    time go to stderr. By default the list is the pool: the first --depth documents of each contributing run.
     -o FILE.qrels writes a template to fill in.
 
     \b

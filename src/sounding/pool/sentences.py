@@ -23,8 +23,8 @@ FILL_IN = "The file is a qrels template: replace each -1 with a grade."
 APPEND = "The file is a qrels template: replace each -1 with a grade, then append the lines to {qrels}."
 FOUND = "Each column: share of the pool's relevant documents that the strategy found."
 ENDED = "A dash: the strategy had judged all its documents before."
-IN_POOL = "in pool@k: share of the run's top k that the pool contains, mean over topics."
-WOULD_ADD = "would add: documents that the pool gains if the run is pooled too."
+IN_POOL = '"in pool@k": the share of the run\'s top k that the pool contains, averaged over topics.'
+WOULD_ADD = '"would add": the documents that the pool gains if the run is pooled too.'
 FOR_UNJUDGED = "hours: for the documents that are not judged yet."
 
 

@@ -32,14 +32,14 @@ NAMED = 3  # runs named in a sentence
 SAME = 1e-12  # smaller differences of means are rounding errors
 
 LEADS = {  # what each section shows
-    "labels": "What people or the machine alone would say, and whether its labels are fit for use.",
+    "labels": "See what people or the machine alone would say, and whether the labels are fit for use.",
     "pairs": "Pick any two runs, or read the table of all pairs.",
-    "topics": "Which topics are hard, and on which the runs differ most.",
-    "slices": "Values by group of topics, and where another run is best.",
-    "measures": "Every run by every measure, with the lowest and highest value that it can still reach.",
-    "depth": "Whether the ranking of the runs depends on the evaluation depth.",
-    "collection": "What the judgments can be used for: pool, growth, unique documents, leave-out, ties.",
-    "methods": "Policies, tests, sources, files and versions: what you need to reproduce this report.",
+    "topics": "See which topics are hard, and on which the runs differ most.",
+    "slices": "See the values by group of topics, and where another run is best.",
+    "measures": "See every run by every measure, with the lowest and highest value that it can still reach.",
+    "depth": "See whether the ranking of the runs depends on the evaluation depth.",
+    "collection": "See what the judgments can be used for: pool, growth, unique documents, leave-out, ties.",
+    "methods": "To reproduce this report you need these policies, tests, sources, files and versions.",
 }
 NO_POOL = (
     "It is not known which runs were pooled, so growth, unique relevant documents and leave-out are missing."
@@ -49,7 +49,7 @@ SEE_PAIRS = "See which pairs of runs differ."
 WHY_PAIRS = "The differences have narrower intervals than the runs, because runs share documents."
 WITH_LABELS = "Labels by machines are no judgments: leave out --labels to see what people's judgments say."
 NOT_ASKED_FOR = "--sections does not ask for it."
-BOUNDED = "Values count unjudged documents as not relevant. Bounds show how far they can move."
+BOUNDED = "Values count unjudged documents as not relevant. Bounds show how far a value can move."
 ADD_A_RUN = "Add a second run."
 WHY_A_RUN = "A comparison needs two."
 RESOLVE = "Make the runs comparable."
@@ -394,7 +394,9 @@ def cost_of_topics(topics: int, documents: float) -> str:
     """Give the cost of more topics; `documents`: unjudged ones that each brings in the top of both runs."""
     needed = max(1, round(topics * documents))
     each = max(1, round(documents))
-    return f"{plural(topics, 'more topic')} of about {plural(each, 'judgment')}: {duration(needed)}."
+    return (
+        f"{plural(topics, 'more topic')} of about {plural(each, 'judgment')} would take {duration(needed)}."
+    )
 
 
 def tie(first: str, second: str) -> str:
@@ -405,7 +407,7 @@ def tie(first: str, second: str) -> str:
 def too_many_topics(needed: float, *, alone: bool) -> str:
     """Say how many topics would separate two runs, where that costs too much."""
     condition = " if no other pair is tested" if alone else ""
-    return f"About {needed:,.0f} topics in total would separate them{condition}."
+    return f"About {needed:,.0f} topics in total would separate the two runs{condition}."
 
 
 def about(number: float) -> str:
@@ -484,14 +486,14 @@ def judged_top(depth: int) -> str:
 def _judging_does_not_help(judged: int) -> str:
     if judged:
         return judged_top(judged)
-    return "More judging is unlikely to reverse the order of these two."
+    return "More judging is unlikely to reverse the order of these two runs."
 
 
 def topics_why(alone: float, pairs: int, judged: int) -> str:
     """Say why topics help more than judgments, and what the estimate is for."""
     power = "The estimate is for 80% power"
     if pairs > 1:
-        power += f" with all {pairs:,} pairs tested; tested alone, these two need about {alone:,.0f}"
+        power += f" with all {pairs:,} pairs tested; for these two runs alone, about {alone:,.0f} topics do"
     return f"{_judging_does_not_help(judged)} {power}."
 
 
@@ -525,12 +527,12 @@ def how_to_read(
 
 def hardest(topics: Sequence[str]) -> str:
     """Name the topics on which the runs do worst."""
-    return f"Hardest topics (lowest mean over the runs): {', '.join(topics)}."
+    return f"The hardest topics (lowest mean over the runs) are {join_names(topics)}."
 
 
 def most_divisive(topics: Sequence[str]) -> str:
     """Name the topics on which the runs differ most."""
-    return f"Most divisive topics (largest deviation over the runs): {', '.join(topics)}."
+    return f"The runs differ most (largest deviation) on topics {join_names(topics)}."
 
 
 # -- slices ----------------------------------------------------------------------------------------

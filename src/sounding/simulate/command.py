@@ -60,8 +60,9 @@ class SimulateOptions(declare.SessionOptions):
 def command(options: SimulateOptions) -> None:
     """Replay the judgments of QRELS to see how soon each strategy ranks the RUNs correctly.
 
-    Reports at several points how certain the ranking is, and how well the rankings by expected values, plain
-    values and bpref agree with the ranking by all judgments. Documents that QRELS lacks count as nonrelevant.
+    At several points it reports how certain the ranking is, and how well the rankings by expected values,
+    plain values and bpref agree with the ranking by all judgments. Documents that QRELS lacks count as
+    nonrelevant.
 
     \b
     sounding simulate qrels.txt runs/ --strategy mtc,pooling,move-to-front --seeds 1,2,3

@@ -385,7 +385,8 @@ _OPTIONS: Mapping[str, Any] = {  # the policies that have an option of their own
         metavar="U", default=DEFAULT.universe,
     ),
     "at_most": text(
-        "Limit the new relevant documents per topic: N, a multiple of the known ones (2x), or growth.",
+        "Assume at most N new relevant documents per topic: a number, a multiple of the known ones (2x), or"
+        " growth.",
         metavar="N",
     ),
     "prior": text(
@@ -641,7 +642,7 @@ session = joined(
         depth=count("Cut each ranking at this depth.", default=100),
         method=choice(
             ("paper",),
-            "Use the prior, selection and confidence of Carterette et al. (2006): 0.5, faithful, paper.",
+            "Use the settings of Carterette et al. (2006): prior 0.5, selection faithful, confidence paper.",
         ),
         prior=text(
             "Set the chance that an unjudged document is relevant: a number, a file, or one of rate, rank and"

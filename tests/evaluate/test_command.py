@@ -90,8 +90,8 @@ def test_a_test_that_cannot_succeed_says_so(call: Call) -> None:
         (("--baseline", "nobody"), 2, "'nobody'"),
         (("--baseline", "auk-1", "--by", "x.tsv"), 2, "--by and --baseline"),
         (("--baseline", "auk-1", "--stats"), 2, "--stats and --baseline"),
-        (("--baseline", "auk-1", "--format", "trec"), 1, "--baseline has no place"),
-        (("--chart", "chart.doc"), 1, "chart.doc"),
+        (("--baseline", "auk-1", "--format", "trec"), 2, "--baseline has no place"),
+        (("--chart", "chart.doc"), 2, "chart.doc"),
         (("--info", "trial/info.tsv"), 2, "--participant-files"),
     ],
 )

@@ -475,7 +475,7 @@ def test_equal_runs_are_called_equal_and_no_confidence_is_promised(call: Call) -
         (("some", "one", "two", "--top", "2", "--baseline", "one"), 2, "--baseline and --top both choose the pairs"),
         (("some", "one", "two", "--topic", "7"), 2, "unknown topic '7'; known: 1, 2, 3"),
         (("some", "one", "two", "--prior", "much"), 2, "unknown prior 'much'"),
-        (("some", "one", "two", "--prior", "1.5"), 1, "1.5"),
+        (("some", "one", "two", "--prior", "1.5"), 2, "1.5"),
         (("some", "one", "two", "--selection", "best"), 2, "unknown selection 'best'"),
         (("some", "one", "two", "--confidence", "full"), 2, "unknown confidence 'full'"),
         (("some", "one", "two", "-m", "Q"), 2, "Q: its rank weights depend on how many documents are"),

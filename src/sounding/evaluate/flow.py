@@ -57,7 +57,8 @@ def run(options: EvaluateOptions) -> None:
     policies = policies_of(options)
     default = ("official",) if options.format_name == "trec" else DEFAULT_MEASURES
     measures = parse_measures(options.measures or default, level=options.level)
-    _refuse_together(options, policies.unjudged, measures)
+    with options_refused():
+        _refuse_together(options, policies.unjudged, measures)
     references = None
     if options.z_scores is not None:
         references = read_references(options.z_scores)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from sounding.core.arrays import NDArray
-from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.errors import ChoiceError, DataError, UnknownNameError
 from sounding.core.policies import ANY_GRADES, DEFAULT_POLICIES, Policies
 from sounding.data.assembly import checked_numbers, qrels_of
 from sounding.data.columns import Records, line_numbers
@@ -83,7 +83,7 @@ def parse_prior(text: str, *, of_runs: bool = False) -> Prior:
             raise UnknownNameError("prior", text, known) from None
         return Prior(text, _FILE)
     if not 0 <= number <= 1:
-        raise DataError(f"prior {number:g} is not a probability; give a number from 0 to 1")
+        raise ChoiceError(f"prior {number:g} is not a probability; give a number from 0 to 1")
     return Prior(f"{number:g}", "number", number)
 
 

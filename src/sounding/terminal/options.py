@@ -138,7 +138,8 @@ def policies_of(options: PolicyOptions, *, always_bounds: bool = False) -> names
     for name, needed in _ONLY_WITH.items():
         idle = options.unjudged not in needed and not (always_bounds and "bounds" in needed)
         if typed(name) and idle:
-            raise DataError(f"{spelling(name)} changes nothing without --unjudged {' or '.join(needed)}")
+            needs = " or ".join(needed)
+            raise click.UsageError(f"{spelling(name)} changes nothing without --unjudged {needs}")
     return names.Policies(**{field.name: getattr(options, field.name) for field in fields(names.Policies)})
 
 

@@ -99,7 +99,7 @@ def test_the_answer_comes_first_then_pairs_of_the_best_runs_notes_and_the_next_c
     for part in (
         "Test: paired t test; correction holm; alpha 0.05.",
         "Policies: ties trec",
-        "Settled: ",
+        "A pair is settled if its order stays",
         "by t",
     ):
         assert part in every
@@ -629,7 +629,7 @@ def test_a_cap_on_relevant_documents_is_named_wherever_settled_is(call: Call, tr
     limited = "if at most 1 more document a topic is relevant"
     _, out, _ = call(*asked, "--notes")
     assert "universe +7, at most 1." in out
-    assert limited in next(line for line in out.splitlines() if line.startswith("Settled: "))
+    assert limited in next(line for line in out.splitlines() if line.startswith("A pair is settled if its order stays"))
     _, out, _ = call(*asked, "--pair", a, b)
     assert "whatever the unjudged documents are" not in out
     assert f"{limited} (exact, document by document)" in " ".join(out.split())

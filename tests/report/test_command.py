@@ -190,4 +190,4 @@ def test_swapped_files_are_told_from_each_other(
     with pytest.raises(SystemExit) as left:
         main(["report", f"runs/{run}", "qrels.txt", "-o", "x.md"])
     assert left.value.code == 1
-    assert "QRELS comes first, then RUN..." in capsys.readouterr().err
+    assert "the order is sounding report QRELS RUN..." in capsys.readouterr().err

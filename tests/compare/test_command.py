@@ -629,7 +629,9 @@ def test_a_cap_on_relevant_documents_is_named_wherever_settled_is(call: Call, tr
     limited = "if at most 1 more document a topic is relevant"
     _, out, _ = call(*asked, "--notes")
     assert "universe +7, at most 1." in out
-    assert limited in next(line for line in out.splitlines() if line.startswith("A pair is settled if its order stays"))
+    assert limited in next(
+        line for line in out.splitlines() if line.startswith("A pair is settled if its order stays")
+    )
     _, out, _ = call(*asked, "--pair", a, b)
     assert "whatever the unjudged documents are" not in out
     assert f"{limited} (exact, document by document)" in " ".join(out.split())

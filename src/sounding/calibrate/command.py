@@ -21,8 +21,7 @@ class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
     measures: tuple[str, ...] = declare.measures("Check results by measure M; repeatable.", default=("AP",))
     scenarios: tuple[str, ...] = declare.texts(
         "Hide judgments by pool:D, groups:R, sample:R, mtc:N, rank:N, draw:N, runs:N, or several joined by +;"
-        " repeatable; default: pool:10, pool:5, pool:10+groups:0.5 and sample:0.1 (to check only estimate:"
-        " draw:150, draw:300 and draw:600).",
+        " repeatable; four ways by default.",
         metavar="H",
         spelled="--hide",
     )

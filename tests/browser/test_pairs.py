@@ -171,6 +171,15 @@ def test_a_preference_survives_a_lost_connection(site: Site, visit: Visit) -> No
     assert judgments(site, 1) == [(pair, LEFT)]
 
 
+def test_a_refused_preference_is_named_by_its_words(site: Site, visit: Visit) -> None:
+    page = visit("ann", TOPIC, expected=("404",))
+    shown(page)
+    page.route("**/api/judge", lambda route: route.fulfill(status=404, json={"detail": "not today"}))
+    page.keyboard.press("1")
+    page.wait_for_selector("#refused li")
+    assert page.inner_text("#refused li").startswith("A is better: ")
+
+
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everybody_can_use_the_pages_of_pairs(

@@ -18,6 +18,7 @@ from sounding import evaluate
 from sounding.core.errors import DataError
 from sounding.judge.engine import Engine, first_settings
 from sounding.judge.exports import EXPORTS, Omitted
+from sounding.judge.live import LiveFeed
 from sounding.judge.merge_sort import (
     BOTH_BAD,
     EQUAL,
@@ -267,6 +268,15 @@ def test_pairs_and_documents_do_not_mix(store: Store, tmp_path: Path) -> None:
 
 
 # ---- the API
+
+
+def test_agreement_counts_pairs_on_whichever_side_their_documents_stood(sea_pairs: Project) -> None:
+    add_person(sea_pairs, "bob", topics=("MB001",))
+    worth = worth_of(sea_pairs.engine, "MB001")
+    people = [user.pseudonym for user in sea_pairs.store.users()]
+    done = [judge_all(sea_pairs.engine, who, "MB001", worth) for who in people]
+    [found] = LiveFeed(sea_pairs).current()["agreement"]
+    assert (found["common"], found["observed"]) == (done[0], 1.0)
 
 
 @pytest.fixture

@@ -36,6 +36,7 @@ NO_PAIR = "no pair of documents was compared by both"
 NO_STRICT = "in no common pair did both prefer one document"
 ALL_EQUAL = "both found all common pairs equal, so agreement beyond chance is undefined"
 MOST_STEPS = 100  # of Newton's method
+CLOSE = 1e-7  # a step after which the next would change nothing that is shown
 RIDGE = 1e-6  # keeps the limit of a likelihood without a maximum finite
 
 
@@ -345,7 +346,7 @@ def _why_not_identified(wins: Floats, docs: Sequence[str]) -> str:
 def _fitted(wins: Floats) -> tuple[Floats, Floats]:
     """Return the strengths (mean 0) and their standard errors by maximum likelihood."""
     strength = _newton(wins[np.newaxis], 0.0)[0]
-    information = _information(strength[np.newaxis], wins[np.newaxis])[0]
+    information = _information((wins + wins.T)[np.newaxis], _chances(strength[np.newaxis]))[0]
     return strength, np.sqrt(np.diag(np.linalg.pinv(information)))
 
 
@@ -354,25 +355,27 @@ def _chances(strength: Floats) -> Floats:
     return 1 / (1 + np.exp(strength[:, None, :] - strength[:, :, None]))
 
 
-def _information(strength: Floats, wins: Floats) -> Floats:
-    chance = _chances(strength)
-    weight = (wins + wins.transpose(0, 2, 1)) * chance * (1 - chance)
+def _information(played: Floats, chance: Floats) -> Floats:
+    weight = played * chance * (1 - chance)
     return np.eye(weight.shape[1]) * weight.sum(axis=2)[:, :, None] - weight
 
 
-def _newton(wins: Floats, ridge: float) -> Floats:
+def _newton(wins: Floats, ridge: float, start: Floats | None = None) -> Floats:
     """(problem, document): Return the strengths, with mean 0, that maximize each likelihood."""
     size = wins.shape[1]
-    strength = np.zeros(wins.shape[:2])
-    played = wins + wins.transpose(0, 2, 1)
+    strength = np.zeros(wins.shape[:2]) if start is None else start
+    played, won = wins + wins.transpose(0, 2, 1), wins.sum(axis=2)
     whole = np.full((size, size), 1 / size) + ridge * np.eye(size)  # only differences matter
+    left = np.arange(len(wins))
     for _ in range(MOST_STEPS):
-        slope = wins.sum(axis=2) - (played * _chances(strength)).sum(axis=2) - ridge * strength
-        step = np.linalg.solve(_information(strength, wins) + whole, slope[:, :, None])[:, :, 0]
-        largest = np.abs(step).max(axis=1, keepdims=True)
-        step /= np.maximum(1, largest)  # of at most 1
-        strength = strength + step
-        if largest.max(initial=0) < 1e-10:
+        chance = _chances(strength[left])
+        slope = won[left] - (played[left] * chance).sum(axis=2) - ridge * strength[left]
+        information = _information(played[left], chance) + whole
+        step = np.linalg.solve(information, slope[:, :, None])[:, :, 0]
+        largest = np.abs(step).max(axis=1)
+        strength[left] += step / np.maximum(1, largest)[:, None]  # of at most 1
+        left = left[largest > CLOSE]
+        if not len(left):
             break
     return strength - strength.mean(axis=1, keepdims=True)
 
@@ -397,7 +400,10 @@ def _surely_better(wins: Floats, alpha: float) -> Flags:
     for some in np.array_split(np.arange(len(first)), 1 + len(first) * size**2 // 4_000_000):
         one, other = first[some], second[some]
         merged = _merged(wins, one, other)
-        held = _log_likelihood(_newton(merged, RIDGE), merged)
+        start = np.repeat(free, len(some), axis=0)
+        start[np.arange(len(some)), one] = (free[0][one] + free[0][other]) / 2
+        start[np.arange(len(some)), other] = 0
+        held = _log_likelihood(_newton(merged, RIDGE, start), merged)
         between = (wins[one, other] + wins[other, one]) * np.log(2)  # their own pairs are even
         sure = 2 * (most - held + between) > chi2.ppf(1 - alpha, 1)
         better = free[0][one] > free[0][other]

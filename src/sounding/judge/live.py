@@ -19,10 +19,11 @@ from sounding.core.text import plural
 from sounding.data.judgment_log import StandingJudgments
 from sounding.judge.engine import Engine
 from sounding.judge.language import english
+from sounding.judge.merge_sort import preference_of
 from sounding.judge.organizing import staffing_note
 from sounding.judge.progress import Counts, Live, Opinion, agreements, live_work
 from sounding.judge.project import Project
-from sounding.judge.records import IN_USE, Event, is_relevant
+from sounding.judge.records import IN_USE, Event, Pair, is_relevant
 from sounding.judge.settings import CORPUS
 from sounding.judge.state import JudgingState
 from sounding.judge.store import Store
@@ -121,7 +122,7 @@ class Tally:
                 yield machine, (topic, doc), grade
         for (assessor, topic, doc), given in self._given.items():
             if topic in topics:
-                yield assessor, (topic, doc), given[-1].grade
+                yield assessor, *_from_either_side(topic, doc, given[-1].grade)
 
     def work(self, topics: Collection[str], level: float, now: float) -> dict[str, AssessorTally]:
         """Count every assessor's judgments for these topics, with `level` as the lowest relevant grade."""
@@ -153,6 +154,12 @@ class Tally:
         )  # fmt: skip
         given = Given(event.time, event.grade)
         self._given.follow(place, event.kind, given, undoes=event.undoes is not None)
+
+
+def _from_either_side(topic: str, doc: str, grade: float | None) -> tuple[Pair, float | None]:
+    """Return a judgment with the documents of a pair in the order of their ids, and no others changed."""
+    pair = preference_of(doc, grade)
+    return ((topic, doc), grade) if pair is None else ((topic, f"{pair.first} {pair.second}"), pair.grade)
 
 
 class LiveFeed:

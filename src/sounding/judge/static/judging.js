@@ -348,7 +348,9 @@ function pass(path, given, words) {
   const key = newKey();
   if (given.grade !== undefined) forgetMarks(topic, present.doc); // they are being sent
   if (given.comment === typed(topic, present.doc)) keepTyped(topic, present.doc, ""); // it is being sent
-  keep(path, { topic, doc: present.doc, key, ...sample, ...given }, { title: named(present) });
+  keep(path, { topic, doc: present.doc, key, ...sample, ...given }, {
+    title: named(present), words: kind || given.marks?.subtopics ? words : undefined,
+  });
   say(`${words}: ${named(present)}.`, { of: key });
   if (path === `${api}/judge` && !present.judged) {
     firsts.add(key);

@@ -32,8 +32,8 @@ function kept(prefix) {
   });
 }
 
-function write(place, { path, content, tried, of, shown, title, why, unseen }) {
-  const text = JSON.stringify({ path, content, tried, of, shown, title, why, unseen });
+function write(place, { path, content, tried, of, shown, title, words, why, unseen }) {
+  const text = JSON.stringify({ path, content, tried, of, shown, title, words, why, unseen });
   if (!storage.set(place, text)) memory.set(place, text);
 }
 
@@ -60,8 +60,8 @@ function nextNumber() {
 
 // `of`: the key of the judgment that an undo reverts; `shown`: the page already shows the result; `title`: the
 // title of the document, which other pages do not know.
-export function keep(path, content, { of, shown, title } = {}) {
-  write(`${UNSENT}${nextNumber()}:${content.key}`, { path, content, of, shown, title });
+export function keep(path, content, { of, shown, title, words } = {}) {
+  write(`${UNSENT}${nextNumber()}:${content.key}`, { path, content, of, shown, title, words });
 }
 
 // ---- sending
@@ -167,7 +167,8 @@ function act(item) {
   const topic = make("bdi", {}, content.topic);
   if (isUndo(item)) return elements("Undo: {doc} in topic {topic}", { doc, topic });
   const { grade } = content;
-  const words = grade === null ? gettext("Cannot judge") : gettext("Grade {grade}", { grade: String(grade) });
+  const given = grade === null ? gettext("Cannot judge") : gettext("Grade {grade}", { grade: String(grade) });
+  const words = item.words ?? given; // what a preference or grades for subtopics say
   if (!content.comment) return elements("{grade}: {doc} in topic {topic}", { grade: words, doc, topic });
   const comment = make("bdi", {}, content.comment);
   return elements("{grade}: {doc} in topic {topic}, with the comment “{comment}”", { grade: words, doc, topic, comment });

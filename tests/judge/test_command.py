@@ -347,7 +347,7 @@ def test_an_option_that_could_change_nothing_is_refused(
 def test_quiet_leaves_the_remarks_below_a_table_out(
     project: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    remarks = r"^(no users yet|.*nobody|new topics|.*lease: |0 documents judged|No confidence|Confidence in the ranking)"
+    remarks = r"^(no users yet|.*no assessor|new topics|.*lease: |0 documents judged|No confidence|Confidence in the ranking)"
     call("judge", *words, project)
     assert re.search(remarks, capsys.readouterr().out, re.MULTILINE)
     call("judge", *words, project, "--quiet")

@@ -240,7 +240,7 @@ def settings_table(project: Project, *, brief: bool) -> Table:
     rows: dict[str, str] = {
         "title": now.title, "overlap": str(now.overlap), "feed": now.feed, "level": f"{now.level:g}",
         "measure": now.measure, "lease": f"{now.lease_seconds / 60:g}", "language": now.language,
-        "suggestions by": suggesting(project.store) or "nobody",
+        "suggest": suggesting(project.store) or "none",
         "instructions": shortened(" ".join(text.split()), LINE) if brief else text,
     }  # fmt: skip
     notes = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sounding
-from sounding.core.errors import DataError
+from sounding.core.errors import FormatError
 from sounding.measures import parse_measures
 from sounding.measures.trec import trec_name
 
@@ -116,7 +116,7 @@ def test_preferences_that_contradict_each_other_are_refused(tmp_path: Path) -> N
     rows: list[Row] = [
         ("q", "u", "1", "a", 2), ("q", "u", "1", "b", 1), ("q", "u", "2", "b", 2), ("q", "u", "2", "a", 1),
     ]  # fmt: skip
-    with pytest.raises(DataError, match="contradict"):
+    with pytest.raises(FormatError, match="contradict"):
         evaluated(tmp_path, rows, {"q": ["a"]}, ["Prefs"])
 
 
@@ -142,5 +142,5 @@ def test_names_of_trec_eval_go_both_ways() -> None:
 
 
 def test_balanced_goes_with_groups() -> None:
-    with pytest.raises(DataError, match="goes with"):
+    with pytest.raises(FormatError, match="goes with"):
         sounding.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, ["Prefs(mean='balanced',docs='one')"])

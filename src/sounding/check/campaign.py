@@ -13,6 +13,7 @@ from sounding.core.text import first_few, natural_order, plural
 from sounding.data.finding import run_name as name_of
 from sounding.data.finding import run_names
 
+JUDGMENTS = ("qrels", "preferences")  # kinds of files
 EXAMPLES = 3  # files that a finding names
 REPEATED = "a document is listed twice for a topic; --policy duplicates=first keeps the first"
 _PLURALS = {
@@ -125,7 +126,7 @@ def _over_runs(checks: Sequence[FileCheck]) -> Iterator[KindOfProblem]:
             yield KindOfProblem(
                 severity="remark", text=text, files=files, count=len(shared), examples=examples
             )
-    judged = {topic for file in checks if file.kind == "qrels" for topic in file.topics}
+    judged = {topic for file in checks if file.kind in JUDGMENTS for topic in file.topics}
     wanted = judged or {topic for file in runs for topic in file.topics}
     lacking = [(file, sorted(wanted - set(file.topics), key=natural_order)) for file in runs]
     lacking = sorted(((file, topics) for file, topics in lacking if topics), key=lambda pair: -len(pair[1]))
@@ -168,10 +169,13 @@ def only_repeats(checks: Sequence[FileCheck]) -> bool:
 def _totals(checks: Sequence[FileCheck]) -> str:
     """Return how much the readable files hold, as a sentence."""
     parts = []
-    for kind, entries in (("run", "line"), ("qrels", "judgment")):
+    for kind, entries in (("run", "line"), ("qrels", "judgment"), ("preferences", "level")):
         files = [file for file in checks if file.kind == kind and file.topics]
         if files:
-            named = plural(len(files), "run") if kind == "run" else f"{len(files):,} qrels"
+            named = {
+                "run": plural(len(files), "run"), "qrels": f"{len(files):,} qrels",
+                "preferences": f"{plural(len(files), 'file')} of preferences",
+            }[kind]  # fmt: skip
             topics = len({topic for file in files for topic in file.topics})
             lines = plural(sum(file.entries for file in files), entries)
             parts.append(f"{named}: {lines}, {plural(topics, 'topic')}")

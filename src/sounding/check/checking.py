@@ -13,9 +13,17 @@ import numpy as np
 from sounding.core.errors import FormatError
 from sounding.core.text import plural, quote_list, shorten
 from sounding.data.columns import NAMES, fold_name, promises_judgments
+from sounding.data.comparisons import opinions, undecided
 from sounding.data.delimited import first_fields
 from sounding.data.fast.fields import split_fields
-from sounding.data.formats import detect, is_number, parse_qrels, parse_run
+from sounding.data.formats import (
+    detect,
+    is_number,
+    judged_by_group,
+    parse_preferences,
+    parse_qrels,
+    parse_run,
+)
 from sounding.data.labels import looks_like_labels, parse_labels
 from sounding.data.problems import Problem, Problems
 from sounding.data.run_info import is_run_info, parse_run_info
@@ -32,7 +40,7 @@ class FileCheck:
     """Result of checking a file: its problems in the order of lines, and remarks."""
 
     source: str
-    kind: str  # run, qrels, topics, labels, run info or other
+    kind: str  # run, qrels, preferences, topics, labels, run info or other
     summary: str
     problems: tuple[Problem, ...]  # the first of them
     remarks: tuple[str, ...]
@@ -41,6 +49,7 @@ class FileCheck:
     entries: int = 0  # documents of a run, judgments of qrels
     tag: str = ""  # the tag of a run
     lists: str = ""  # a digest of a run's rankings; empty: not a run
+    by_intent: bool = False  # of qrels: documents are judged for several intents, or by several people
 
     @property
     def total(self) -> int:
@@ -65,6 +74,8 @@ def check(source: str | Path, *, kind: FileKind | None = None) -> FileCheck:
             "run": _check_run, "qrels": _check_qrels, "topics": _check_topics, "labels": _check_labels,
         }  # fmt: skip
         return checks[kind](content)
+    if layout is None and detect(content, content.source) == "prefs":
+        return _check_preferences(content)
     if layout is not None:
         return _check_run(content) if layout.kind == "run" else _check_qrels(content, groups=layout.raters)
     names = first_fields(content)
@@ -165,15 +176,78 @@ def _digest(run: Run) -> str:
 
 def _check_qrels(content: Content, *, groups: bool = False) -> FileCheck:
     facts: dict[str, Any] = {}
+    form = detect(content, content.source)
+    if form == "prefs":
+        return _check_preferences(content)
 
     def read(problems: Problems) -> tuple[str, list[str]]:
-        qrels = parse_qrels(content, problems, groups=groups)
-        facts.update(topics=qrels.topics, entries=len(qrels.docs))
+        by_intent = not groups and judged_by_group(content, form)
+        qrels = parse_qrels(content, problems, groups=groups or by_intent)
+        facts.update(topics=qrels.topics, entries=len(qrels.docs), by_intent=by_intent)
+        if by_intent:
+            whole = qrels.by_intent()
+            number = int(np.max(whole.intents.intent)) + 1 if whole.intents else 0
+            sizes = (
+                f"{plural(len(qrels.topics), 'topic')} with {plural(number, 'intent')} in all,"
+                f" {plural(len(qrels.docs), 'judgment')} of {plural(len(whole.docs), 'document')}"
+            )
+            return sizes, [BY_INTENT, *_qrels_remarks(whole)]
         relevant = int(np.count_nonzero(qrels.grades >= 1))
         sizes = f"{plural(len(qrels.topics), 'topic')}, {plural(len(qrels.docs), 'judgment')}"
         return f"{sizes}, {relevant:,} relevant", _qrels_remarks(qrels)
 
     return replace(_summarize(content, "qrels", read), **facts)
+
+
+BY_INTENT = (
+    "documents are judged for several intents, or by several people (second column): measures of intents,"
+    " such as alpha_nDCG@10, read them all; for others, add --policy duplicates=best, or"
+    " evaluate --judgment-groups"
+)
+
+
+def _check_preferences(content: Content) -> FileCheck:
+    facts: dict[str, Any] = {}
+
+    def read(problems: Problems) -> tuple[str, list[str]]:
+        qrels = parse_preferences(content, problems)
+        facts.update(topics=qrels.topics, entries=len(qrels.docs))
+        if problems.found:
+            return plural(len(qrels.topics), "topic"), []
+        people = set(qrels.groups.texts()) if qrels.groups else set()
+        compared = sum(int(one.preferred.sum()) for one in opinions(qrels))
+        documents = sum(len(one.docs) for one in opinions(qrels))
+        sizes = (
+            f"{plural(len(qrels.topics), 'topic')}, {plural(documents, 'document')} compared in"
+            f" {plural(len(people), 'group')}, {plural(compared, 'preference')}"
+        )
+        return sizes, _undecided_remarks(qrels)
+
+    return replace(_summarize(content, "preferences", read), **facts)
+
+
+def _undecided_remarks(qrels: Qrels) -> list[str]:
+    """Return how many comparisons are missing to be sure of the best documents, and to order all."""
+    every = undecided(qrels)
+    open_ones = sorted((one for one in every if one.missing), key=lambda one: -one.missing)
+    remarks = []
+    if open_ones:
+        total = sum(one.missing for one in open_ones)
+        first = open_ones[0]
+        most = f"topic {shorten(first.topic)}, group {shorten(first.person)}"
+        remarks.append(
+            f"{_counted(total, 'comparison is', 'comparisons are')} missing to be sure of the best document,"
+            f" in {len(open_ones):,} of {plural(len(every), 'pair')} of topic and group; most in {most}:"
+            f" {first.missing:,}"
+        )
+    uncompared = sum(one.uncompared for one in every)
+    if uncompared:
+        pairs = sum(one.documents * (one.documents - 1) // 2 for one in every)
+        remarks.append(
+            f"{_counted(uncompared, 'pair', 'pairs')} of documents, of {pairs:,}, cannot be ordered by what"
+            " was compared; measures of preferences leave them out"
+        )
+    return remarks
 
 
 def _run_remarks(run: Run) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from sounding.check.campaign import findings, headline, info_text, only_repeats
+from sounding.check.campaign import JUDGMENTS, findings, headline, info_text, only_repeats
 from sounding.check.checking import FileCheck, check
 from sounding.check.command import CheckOptions
 from sounding.core.errors import DataError
@@ -76,13 +76,20 @@ def _files(sources: Sequence[str]) -> list[str]:
 
 def _next_command(checks: Sequence[FileCheck], typed: Sequence[str]) -> str | None:
     """Return how to evaluate the files, where it is clear which of them are the qrels and which are runs."""
-    qrels = [file.source for file in checks if file.kind == "qrels"]
-    if len(qrels) != 1 or qrels[0] not in typed or {file.kind for file in checks} != {"qrels", "run"}:
+    judged = [file for file in checks if file.kind in JUDGMENTS]
+    if len(judged) != 1 or judged[0].source not in typed:
+        return None
+    if {file.kind for file in checks} != {judged[0].kind, "run"}:
         return None
     repeats = only_repeats(checks)
     if any(file.total for file in checks) and not repeats:
         return None
-    words = ["sounding", "evaluate", qrels[0], *(name for name in typed if name != qrels[0])]
+    source = judged[0].source
+    words = ["sounding", "evaluate", source, *(name for name in typed if name != source)]
+    if judged[0].kind == "preferences":
+        words += ["-m", "Prefs"]
+    elif judged[0].by_intent:
+        words += ["-m", "alpha_nDCG@10", "-m", "StRecall@10"]
     return shlex.join([*words, *(["--policy", "duplicates=first"] if repeats else [])])
 
 

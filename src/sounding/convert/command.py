@@ -30,11 +30,12 @@ class ConvertOptions(CleaningOptions, declare.WorkerOptions):
         help="Write to this file, or to this folder if there are several.",
         spelled="-o --output",
     )
-    to: Literal["parquet", "trec", "rank_eval", "opensearch", "quepid", "label-studio", "argilla"] | None = (
-        declare.choice(
-            ["parquet", "trec", "rank_eval", "opensearch", "quepid", "label-studio", "argilla"],
-            "Choose what to write; default: by the suffix of TARGET, parquet into a folder.",
-        )
+    to: (
+        Literal["parquet", "trec", "prefs", "rank_eval", "opensearch", "quepid", "label-studio", "argilla"]
+        | None
+    ) = declare.choice(
+        ["parquet", "trec", "prefs", "rank_eval", "opensearch", "quepid", "label-studio", "argilla"],
+        "Choose what to write; default: by the suffix of TARGET, parquet into a folder.",
     )
     kind: Literal["run", "qrels"] | None = declare.choice(
         ["run", "qrels"],
@@ -59,8 +60,8 @@ def command(options: ConvertOptions) -> None:
 
     Parquet files are a quarter of the size, and DuckDB, Polars and pandas read them too. Topics are
     sorted; documents keep their order, so every value stays the same. A run may be larger than memory.
-    Judgments can also be written for Elasticsearch (rank_eval), OpenSearch and Quepid, and documents to
-    judge as tasks for Label Studio and Argilla.
+    Judgments can also be written as preferences, for Elasticsearch (rank_eval), OpenSearch and Quepid, and
+    documents to judge as tasks for Label Studio and Argilla. Preferences become grades by each person.
 
     \b
     sounding convert run.txt -o run.parquet

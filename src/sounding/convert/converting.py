@@ -27,10 +27,11 @@ from sounding.core.policies import Duplicates, Fractional
 from sounding.core.text import plural, quote
 from sounding.core.workers import Progress, run_in_child
 from sounding.data.columns import NAMES, Kind, fold_name, promises_judgments
+from sounding.data.comparisons import graded
 from sounding.data.corpus import read_corpus
 from sounding.data.delimited import first_fields, first_record
 from sounding.data.fast.tokens import Tokens
-from sounding.data.formats import detect, parse_qrels, parse_run
+from sounding.data.formats import detect, parse_preferences, parse_qrels, parse_run
 from sounding.data.large_files import (
     Part,
     collect_topics,
@@ -50,7 +51,7 @@ from sounding.data.sources import STDIN, Content, open_zstd, plain_name, read_co
 from sounding.data.structured import layout_of
 from sounding.data.tables import Places, Qrels, Run, byte_order
 from sounding.data.topics import read_topics
-from sounding.data.writing import run_lines, write_packed, write_qrels
+from sounding.data.writing import run_lines, write_packed, write_preferences, write_qrels
 
 GROUP = 1 << 20  # rows that Parquet keeps together: what is skipped, or read, at once
 PARQUET = (".parquet", ".parq", ".pq")
@@ -63,7 +64,7 @@ OTHER_FORMATS = frozenset({
 })  # fmt: skip
 
 
-Target = Literal["parquet", "trec", "rank_eval", "opensearch", "quepid", "label-studio", "argilla"]
+Target = Literal["parquet", "trec", "prefs", "rank_eval", "opensearch", "quepid", "label-studio", "argilla"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 
 
@@ -82,6 +83,8 @@ class _Shape:
         """Run or judgments: by the columns, and where these do not decide, by the name of the file."""
         if self.layout is not None:
             return self.layout.kind
+        if self.form == "prefs":
+            return "qrels"
         if self.form in ("trec", "prels", "strata"):
             return "run" if self.fields >= 6 else "qrels"
         if not self.names.isdisjoint(NAMES["grade"]):
@@ -99,6 +102,7 @@ class Conversion:
     target: str
     kind: Kind  # run or qrels
     format: Target  # of the target
+    notes: tuple[str, ...] = ()  # what the target holds beyond the source
 
 
 def convert(
@@ -139,15 +143,22 @@ def convert(
     kind = kind or shape.kind
     if kind != "qrels" and form not in ("parquet", "trec"):
         raise DataError(f"{source}: a run; {form} is a format of judgments, so write parquet or trec")
+    notes: tuple[str, ...] = ()
     if kind == "qrels":
         raters = shape.layout is not None and shape.layout.raters and form not in ("rank_eval", "opensearch")
         grouped = shape.form == "trec" or raters or not shape.names.isdisjoint(NAMES["group"])
         content = content or read_content(source)
         problems = Problems(content.source)
-        qrels = parse_qrels(
-            content, problems, format=format, duplicates=duplicates, fractional=fractional, groups=grouped
-        )
+        if shape.form == "prefs":
+            qrels = parse_preferences(content, problems, duplicates=duplicates)
+        else:
+            qrels = parse_qrels(
+                content, problems, format=format, duplicates=duplicates, fractional=fractional, groups=grouped
+            )
         problems.refuse()
+        if shape.form == "prefs" and form != "prefs":
+            qrels, added = graded(qrels)
+            notes = (f"{source}: {AS_GRADES}{ALSO_ORDERED.format(plural(added, 'pair')) if added else ''}",)
         if form in ("label-studio", "argilla"):
             write_packed(_tasks(qrels, form, topics, corpus), path)
         else:
@@ -159,7 +170,11 @@ def convert(
                 _write_table(blocks, tag, path, with_ranks=with_ranks)
             else:
                 _write_text(blocks, tag, path)
-    return Conversion(source=str(source), target=str(target), kind=kind, format=form)
+    return Conversion(source=str(source), target=str(target), kind=kind, format=form, notes=notes)
+
+
+AS_GRADES = "the preferences were written as grades by each person"
+ALSO_ORDERED = ", which also order {} of documents that the preferences leave open"
 
 
 def _tasks(qrels: Qrels, form: Any, topics: str | Path | None, corpus: Any) -> str:
@@ -232,7 +247,9 @@ def _without_idle_groups(qrels: Qrels) -> Qrels:
 
 
 def _convert_qrels(qrels: Qrels, path: Path, form: Any) -> None:
-    if form == "trec":
+    if form == "prefs":
+        write_preferences(qrels, path)
+    elif form == "trec":
         write_qrels(qrels, path)
     elif form == "parquet":
         write_file(path, run_in_child(lambda: _qrels_table(qrels)))

@@ -50,6 +50,8 @@ def run(options: ConvertOptions) -> None:
         click.echo(f"Error: {text if text.startswith((source, target)) else f'{source}: {text}'}", err=True)
     if len(failed) == len(sources):
         raise failed[-1][2]
+    for note in {note for outcome in outcomes if isinstance(outcome, Conversion) for note in outcome.notes}:
+        remark(note, quiet=options.quiet)
     _remark_sizes(sources, targets, outcomes, quiet=options.quiet)
     if failed:
         click.get_current_context().exit(1)
@@ -67,7 +69,7 @@ def _targets(sources: Sequence[str], target: str, to: str | None) -> list[str]:
             f"-o {output}: {len(sources)} files do not go into one; expected a folder, as {output.stem}/"
         )
     output.mkdir(parents=True, exist_ok=True)
-    suffix = {"trec": ".txt", "parquet": ".parquet", None: ".parquet"}.get(to, ".json")
+    suffix = {"trec": ".txt", "prefs": ".txt", "parquet": ".parquet", None: ".parquet"}.get(to, ".json")
     targets = [str(output / (plain_name(source) + suffix)) for source in sources]
     for place, target in enumerate(targets):
         if target in targets[:place]:

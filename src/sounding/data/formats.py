@@ -29,7 +29,9 @@ from sounding.data.columns import (
     records_of_items,
     records_of_rows,
 )
+from sounding.data.comparisons import note_contradictions, united_preferences
 from sounding.data.delimited import COMMA, SEMICOLON, TAB, first_record, read_delimited
+from sounding.data.fast.keys import repeated_rows
 from sounding.data.fast.tokens import Tokens
 from sounding.data.finding import find_runs, part_of_collection, run_names
 from sounding.data.parquet import read_parquet
@@ -51,6 +53,7 @@ TABLES = ("csv", "tsv", "json", "jsonl", "parquet")  # formats whose columns are
 FORMATS = ("trec", "prels", "strata", "prefs", *TABLES)
 IRDS = "irds:"  # prefix of the id of an ir_datasets collection
 
+LOOKED_AT = 1 << 16  # bytes of a file in which to look for a comparison of two documents
 _NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 _BY_EXTENSION = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
@@ -238,14 +241,48 @@ def parse_qrels(
 ) -> Qrels:
     """Parse judgments from bytes; problems are reported, and raised only if nothing can be read."""
     form = known_format(format) or detect(content, content.source)
+    if form == "prefs":
+        return united_preferences(parse_preferences(content, problems, duplicates=duplicates))
     records = records_of_file(content, "qrels", form, problems, more=groups or intents)
-    if form == "prefs":  # of each document, its best level
-        fractional, intents = "accept", True
     grouped = groups and form not in ("prels", "strata")  # these formats have no such column
     qrels = qrels_of(
         records, problems, duplicates=duplicates, fractional=fractional, groups=grouped, intents=intents
     )
     _note_nothing(len(qrels.docs), problems)
+    if problems.found and not (groups or intents) and judged_by_group(content, form):
+        problems.found = [
+            problem._replace(text=problem.text.replace("; expected it once", _OTHER_GROUP))
+            for problem in problems.found
+        ]
+    return qrels
+
+
+_OTHER_GROUP = (
+    ", for another intent or by another person (second column); measures of intents, such as alpha_nDCG@10,"
+    " read them all, and --policy duplicates=best takes the best grade of each document"
+)
+
+
+def judged_by_group(content: Content, form: str) -> bool:
+    """Return whether documents are judged several times, but once for each intent, or by each person."""
+    if form != "trec":
+        return False
+    problems = Problems(content.source)
+    records = records_of_file(content, "qrels", form, problems, more=True)
+    qrels = qrels_of(records, problems, duplicates="error", fractional="accept", groups=True)
+    return not problems.found and bool(len(repeated_rows(qrels.pair_keys(), qrels.docs)[0]))
+
+
+def parse_preferences(content: Content, problems: Problems, *, duplicates: Duplicates = "error") -> Qrels:
+    """Parse preferences from bytes, with a row for each level of a document in a comparison.
+
+    The preferences of one person for one topic must not contradict each other.
+    """
+    qrels = qrels_of(
+        read_preferences(content, problems), problems, duplicates=duplicates, fractional="accept", groups=True
+    )
+    _note_nothing(len(qrels.docs), problems)
+    note_contradictions(qrels, problems)
     return qrels
 
 
@@ -262,8 +299,6 @@ def records_of_file(
         return read_prels(content, problems)
     elif form == "strata":
         return read_strata(content, problems)
-    elif form == "prefs":
-        return read_preferences(content, problems)
     else:
         records = read_trec_qrels(content, problems, groups=more)
     _note_other_kind(content, problems, kind)
@@ -290,10 +325,12 @@ def detect(content: Content, source: str | Path) -> str:
         return "parquet"
     line = first_record(content)
     by_name = _BY_EXTENSION.get(extension(source))
+    words = _words(line)
+    if len(words) == 5 and all(map(is_number, words[3:])) and _compares(content):
+        return "prefs"
     if by_name in ("csv", "tsv"):
         if not any(separator in line for separator in (TAB, COMMA, SEMICOLON)):
             return "trec"
-        words = _words(line)
         as_table = len(line.split(TAB)) == len(words) in (4, 6) or _has_three_columns(line)
         return _trec_form(words) if _has_trec_shape(words) and not as_table else by_name
     if by_name is not None:
@@ -301,6 +338,24 @@ def detect(content: Content, source: str | Path) -> str:
     if line.lstrip().startswith(("{", "[")):
         return _json_or_lines(content)
     return _table_or_trec(line)
+
+
+def _compares(content: Content) -> bool:
+    """Return whether the first lines list several documents for the same topic, group and subgroup.
+
+    Then they are preferences between documents whose ids are numbers. In prels, and in qrels with strata,
+    these three fields belong to one document.
+    """
+    documents: dict[bytes, bytes] = {}
+    for line in bytes(content.buffer[: min(content.size, LOOKED_AT)]).split(b"\n"):
+        fields = line.split()
+        if len(fields) != 5 or line.startswith(b"#"):
+            continue
+        if not fields[4].lstrip(b"-").isdigit():
+            return False
+        if documents.setdefault(b" ".join(fields[:3]), fields[3]) != fields[3]:
+            return True
+    return False
 
 
 def _json_or_lines(content: Content) -> str:

@@ -17,7 +17,7 @@ from sounding.core.files import write_file
 from sounding.core.text import quote
 from sounding.data.formats import read_qrels, read_run
 from sounding.data.sources import compress_zstd
-from sounding.data.tables import Numbers, Places, Run, byte_order
+from sounding.data.tables import Numbers, Places, Qrels, Run, byte_order
 
 QrelsFormat = Literal["trec", "tsv"]
 NOT_JUDGED = -1  # the grade of a document that was pooled and not judged
@@ -108,6 +108,24 @@ def write_qrels(qrels: Any, path: str | Path, *, format: QrelsFormat | None = No
     columns |= {name: _spell(sampling[name]) for name in ordered if name in sampling}
     lines = ["\t".join(row) for row in zip(*columns.values(), strict=True)]
     write_packed("\n".join(["\t".join(columns), *lines]) + "\n", path)
+
+
+def write_preferences(qrels: Qrels, path: str | Path) -> None:
+    """Write preferences: topic, group, subgroup, document and level, as `-R prefs` of trec_eval reads them.
+
+    Of judgments, the documents that one group judged for a topic are compared with each other.
+    """
+    count = len(qrels.docs)
+    columns = {
+        "topic": _repeat(list(qrels.topics), qrels.sizes),
+        "group": ["0"] * count if qrels.groups is None else qrels.groups.texts(),
+        "subgroup": ["0"] * count if qrels.parts is None else qrels.parts.texts(),
+        "document": qrels.docs.texts(),
+    }
+    for what, column in columns.items():
+        _refuse_unwritable(column, what, qrels.source)
+    rows = zip(*columns.values(), _spell(qrels.grades), strict=True)
+    write_packed("".join(" ".join(row) + "\n" for row in rows), path)
 
 
 def _column(texts: Iterable[str], what: str, source: str) -> list[str]:

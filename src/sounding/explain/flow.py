@@ -101,7 +101,8 @@ def _description(measure: Measure, residuals: Sequence[float], width: int) -> st
     lines += _paragraphs(known.details)
     lines.append(f"parameters: {', '.join(parameters(known)) or 'none'}")
     lines.append(f"kind: {known.basis}{BASES.get(known.basis, '')}")
-    lines += [f"properties: {', '.join(claims(known))} (see docs/measures.md)"] if claims(known) else []
+    properties = ", ".join(claims(known))
+    lines += [f"properties: {properties} (see docs/measures.md)"] if properties else []
     if trec_name(measure) != str(measure):
         lines.append(f"trec_eval: {trec_name(measure)}")
     if measure.name in ("RBP", "ERR") or residuals:

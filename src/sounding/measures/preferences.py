@@ -15,6 +15,7 @@ import numpy as np
 
 from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
+from sounding.data.comparisons import closed
 from sounding.measures.intents import intents_of
 from sounding.measures.registry import measure
 from sounding.measures.totals import share
@@ -151,27 +152,14 @@ def _partial_groups(judgments: Judgments) -> list[_PartialGroup]:
             preferred[doc[first], doc[second]] = True
             relevant = np.zeros(len(docs), np.bool_)
             relevant[doc[grade > 0]] = True
-            found.append(_PartialGroup(group, docs, _closed(preferred), relevant))
+            preferred = closed(preferred)
+            if preferred.diagonal().any():
+                raise DataError("preferences: those of one group contradict each other")
+            found.append(_PartialGroup(group, docs, preferred, relevant))
         return found
 
     found: list[_PartialGroup] = judgments.remember("partial groups", find)
     return found
-
-
-def _closed(preferred: Flags) -> Flags:
-    """Return the preferences with all that follow from them; refuse those that contradict each other."""
-    reached = preferred
-    while True:
-        step = reached | ((reached.astype(np.float32) @ reached.astype(np.float32)) > 0)
-        if (step == reached).all():
-            break
-        reached = step
-    if reached.diagonal().any():
-        raise DataError(
-            "preferences: within one judgment group they contradict each other (a document would be preferred"
-            " to itself); put them into different groups"
-        )
-    return reached
 
 
 # -- counting --------------------------------------------------------------------------------------

@@ -220,9 +220,14 @@ class Qrels:
     def united(self) -> Qrels:
         """Return the judgments of all groups as one set; where they differ, the best grade."""
         later, earlier = repeated_rows(self.pair_keys(), self.docs)
-        grades, keep = self.grades.copy(), np.ones(len(self.docs), np.bool_)
-        np.maximum.at(grades, earlier, self.grades[later])
+        keep = np.ones(len(self.docs), np.bool_)
         keep[later] = False
+        return self._united(keep, later, earlier)
+
+    def _united(self, keep: NDArray[np.bool_], later: Places, earlier: Places) -> Qrels:
+        """Return the first row of each document, with the best grade of all of its rows."""
+        grades = self.grades.copy()
+        np.maximum.at(grades, earlier, self.grades[later])
         return replace(self, grades=grades, groups=None, parts=None).keep(keep)
 
     def by_intent(self) -> Qrels:
@@ -236,18 +241,17 @@ class Qrels:
         if self.groups is None:
             rows = np.arange(len(topic) + 1)
             return replace(self, intents=IntentGrades(rows, topic, self.grades))
-        _, name = np.unique(digests(self.groups.words()), return_inverse=True)
+        name = _codes(self.groups)
         _, intent = np.unique(topic * (int(name.max(initial=0)) + 1) + name, return_inverse=True)
         later, earlier = repeated_rows(self.pair_keys(), self.docs)
-        first = np.arange(len(self.docs))
-        first[later] = earlier
-        order = np.argsort(first, kind="stable")
-        united = self.united()
-        starts = np.append(np.searchsorted(first[order], np.unique(first)), len(order))
-        part = None
-        if self.parts is not None:
-            _, part = np.unique(digests(self.parts.words()), return_inverse=True)
-            part = part[order]
+        keep = np.ones(len(self.docs), np.bool_)
+        keep[later] = False
+        place = np.cumsum(keep) - 1  # of a document among all
+        place[later] = place[earlier]
+        order = np.argsort(place, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(place))])
+        part = None if self.parts is None else _codes(self.parts)[order]
+        united = self._united(keep, later, earlier)
         return replace(united, intents=IntentGrades(starts, intent[order], self.grades[order], part))
 
     @staticmethod
@@ -281,6 +285,15 @@ class Qrels:
     def from_dict(judgments: Mapping[str, Mapping[str, float]], *, source: str = "qrels") -> Qrels:
         """Build judgments from {topic: {doc: grade}}."""
         return Qrels.from_columns(*_flatten(judgments, source, "grade"), source=source)
+
+
+def _codes(texts: Tokens) -> Places:
+    """Number different texts; of a stretch of equal ones, only the first is looked at."""
+    digest = digests(texts.words())
+    new = np.ones(len(digest), np.bool_)
+    np.not_equal(digest[1:], digest[:-1], out=new[1:])
+    _, codes = np.unique(digest[new], return_inverse=True)
+    return codes[np.cumsum(new) - 1]
 
 
 def _frame(table: Run | Qrels, columns: Mapping[str, Any]) -> polars.DataFrame:

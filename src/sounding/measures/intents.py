@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sounding.core.arrays import spread
+from sounding.core.arrays import NDArray, spread
 from sounding.core.errors import DataError
 from sounding.measures.graded import ideal_order
 from sounding.measures.registry import measure
@@ -73,15 +73,36 @@ def _relevant_intents(judgments: Judgments, rel: float) -> tuple[Counts, Counts]
 
 def _hits(run: Ranking, rel: float, k: int | None = None) -> _Hits:
     """Return what the first k documents are relevant to."""
-    known = intents_of(run.judgments)
-    near = np.arange(len(run.rank)) if k is None else (run.rank <= k).nonzero()[0]
-    judgment = np.asarray(run.judgment)[near]
-    owner, entry = spread(known.starts[judgment], np.diff(known.starts)[judgment])
-    relevant = known.grade[entry] >= rel
-    row, intent = near[owner[relevant]], known.intent[entry[relevant]]
-    order = np.argsort(intent, kind="stable")
-    topic, rank, intent = run.topic[row[order]], run.rank[row[order]], intent[order]
-    return _Hits(topic, rank, intent, np.arange(1, len(intent) + 1) - np.searchsorted(intent, intent))
+    every: _Hits = run.remember(("intents", rel), lambda: _all_hits(run, rel))
+    if k is None:
+        return every
+    near = (every.rank <= k).nonzero()[0]
+    return _Hits(*(column.take(near) for column in every))
+
+
+def _all_hits(run: Ranking, rel: float) -> _Hits:
+    """Return what all documents are relevant to."""
+    judgments = run.judgments
+    starts, relevant_intent = judgments.remember(("entries", rel), lambda: _relevant_entries(judgments, rel))
+    judgment = np.asarray(run.judgment)
+    row, entry = spread(starts.take(judgment), np.diff(starts).take(judgment))
+    intent = relevant_intent.take(entry)
+    order = np.argsort(intent, kind="stable")  # by radix, if there are few intents
+    row, intent = row.take(order), intent.take(order)
+    head = np.ones(len(intent), np.bool_)
+    np.not_equal(intent[1:], intent[:-1], out=head[1:])
+    first = head.nonzero()[0]
+    nth = np.arange(1, len(intent) + 1) - np.repeat(first, np.diff(first, append=len(intent)))
+    return _Hits(run.topic.take(row), run.rank.take(row), intent, nth)
+
+
+def _relevant_entries(judgments: Judgments, rel: float) -> tuple[Counts, NDArray[Any]]:
+    """Return where the intents of each judgment begin that it is relevant to, and these intents."""
+    known = intents_of(judgments)
+    relevant = known.grade >= rel
+    starts = np.concatenate([[0], np.cumsum(relevant)])[known.starts]
+    intent = known.intent[relevant]
+    return starts, intent.astype(np.uint16) if known.intent.max(initial=0) < 1 << 16 else intent
 
 
 def _novel_gain(run: Ranking, rel: float, alpha: float, discount: _Discount, k: int | None = None) -> Values:
@@ -129,7 +150,9 @@ def _best_gain(judgments: Judgments, rel: float, alpha: float, discount: _Discou
             taken = taken[np.diff(topic[taken], prepend=-1) > 0]
             best[topic[taken]] += gain[taken] * weight
             left[taken] = False
-            worth[intent[np.isin(doc, taken)]] *= 1 - alpha
+            chosen_now = np.zeros(len(topic), np.bool_)
+            chosen_now[taken] = True
+            worth[intent[chosen_now[doc]]] *= 1 - alpha
         return best
 
     return judgments.remember(("best novel gain", rel, alpha, discount.name, depth), compute)

@@ -190,6 +190,13 @@ class Ranking:
     pooled_stratum: Counts | None = None  # of the pooled documents; only if there are strata
     ties: TieBlocks | None = None  # only if ties are averaged
     old_recall_points: bool = False  # trec_eval 9 rounds recall points differently from 10
+    _known: dict[Any, Any] = field(default_factory=dict, init=False)  # a changed copy begins with nothing
+
+    def remember(self, key: Any, compute: Callable[[], Any]) -> Any:
+        """Return compute(), computed once for all measures of this ranking."""
+        if key not in self._known:
+            self._known[key] = compute()
+        return self._known[key]
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -105,6 +105,7 @@ class IntentGrades(NamedTuple):
     intent: Places  # (entry,) numbered from 0 through all topics
     grades: Numbers  # (entry,)
     part: Places | None = None  # (entry,) subgroup in which documents were compared (preferences)
+    names: Tokens | None = None  # (intent,) None: they have none
 
     def keep(self, rows: NDArray[np.bool_]) -> IntentGrades:
         """Return the entries of only these rows."""
@@ -112,7 +113,7 @@ class IntentGrades(NamedTuple):
         entries = np.repeat(rows, size)
         starts = np.concatenate([[0], np.cumsum(size[rows])])
         part = None if self.part is None else self.part[entries]
-        return IntentGrades(starts, self.intent[entries], self.grades[entries], part)
+        return IntentGrades(starts, self.intent[entries], self.grades[entries], part, self.names)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, repr=False, kw_only=True)
@@ -242,7 +243,8 @@ class Qrels:
             rows = np.arange(len(topic) + 1)
             return replace(self, intents=IntentGrades(rows, topic, self.grades))
         name = _codes(self.groups)
-        _, intent = np.unique(topic * (int(name.max(initial=0)) + 1) + name, return_inverse=True)
+        code = topic * (int(name.max(initial=0)) + 1) + name
+        _, first, intent = np.unique(code, return_index=True, return_inverse=True)
         later, earlier = repeated_rows(self.pair_keys(), self.docs)
         keep = np.ones(len(self.docs), np.bool_)
         keep[later] = False
@@ -252,7 +254,8 @@ class Qrels:
         starts = np.concatenate([[0], np.cumsum(np.bincount(place))])
         part = None if self.parts is None else _codes(self.parts)[order]
         united = self._united(keep, later, earlier)
-        return replace(united, intents=IntentGrades(starts, intent[order], self.grades[order], part))
+        entries = (starts, intent[order], self.grades[order], part)
+        return replace(united, intents=IntentGrades(*entries, self.groups[first]))
 
     @staticmethod
     def from_columns(

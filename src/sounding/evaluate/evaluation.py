@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,7 @@ from sounding.evaluate.bounded import value_bounds
 from sounding.evaluate.packing import POOL_MEASURE, PackedRanking, PackedRankings, RunValues, Shelf
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
+from sounding.measures.intents import covered_intents
 from sounding.measures.paired import mean_preferences, pairwise, relevant_ranks
 from sounding.measures.registry import needs_intents
 from sounding.measures.sampled import has_standard_error, standard_error
@@ -303,6 +304,7 @@ def _evaluate_run(
     marks = unjudged_marks(run, whole, found) if counts_others(policies) else None
     return RunValues(
         name=run.name, tag=run.tag, source=run.source, values=values, texts=texts, ranks=ranks,
+        covered=_covered(seen[0], measures),
         judged=_judged_shares(ranking, measures), errors=errors,
         lengths=treat_unjudged(ranking, policies).retrieved, missing=ranking.missing,
         ignored=int(np.count_nonzero(whole.table.numbers(run.topics) < 0)),
@@ -310,6 +312,36 @@ def _evaluate_run(
         marks=None if marks is None else marks._replace(keys=shelf.keep(marks.keys)),
         judged_by_rank=ranking.judged_by_rank() if POOL_MEASURE in measures else np.empty(0, np.int64),
     )  # fmt: skip
+
+
+def _covered(ranking: Ranking, measures: Sequence[Measure]) -> NDArray[np.bool_]:
+    """(intent,): Return whether the ranking has a document that is relevant to it, down to the deepest k."""
+    if not any(measure.definition.family == "intents" for measure in measures):
+        return np.empty(0, np.bool_)
+    return covered_intents(ranking, _deepest(measures))
+
+
+def _deepest(measures: Sequence[Measure]) -> int | None:
+    """Return how deep the measures of intents look; None: at whole rankings."""
+    depths = [measure.k for measure in measures if measure.definition.family == "intents"]
+    known = [depth for depth in depths if depth is not None]
+    return max(known) if len(known) == len(depths) else None
+
+
+def _uncovered(rows: Sequence[RunValues], qrels: Qrels, measures: Sequence[Measure]) -> Iterator[str]:
+    """Yield a remark if no run covers some intents that have a relevant document."""
+    known = qrels.intents
+    if known is None or known.names is None or not all(len(row.covered) for row in rows):
+        return
+    covered = np.any([row.covered for row in rows], axis=0)
+    relevant = np.bincount(known.intent[known.grades >= 1], minlength=len(covered)) > 0
+    missed = (relevant[: len(covered)] & ~covered).nonzero()[0]
+    if len(missed):
+        topic = np.zeros(len(known.names), np.int64)
+        of_rows = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
+        topic[known.intent] = np.repeat(of_rows, np.diff(known.starts))
+        named = [f"{known.names.text(n)} of topic {qrels.topics[topic[n]]}" for n in missed.tolist()]
+        yield sentences.uncovered(named, int(relevant.sum()), _deepest(measures))
 
 
 def _sampling_errors(
@@ -386,7 +418,7 @@ def _scores(
         without_relevant=tuple(t for t, n in zip(qrels.topics, relevant.tolist(), strict=True) if not n),
         level=level,
         policies=policies,
-        remarks=tuple(remarks),
+        remarks=(*remarks, *_uncovered(rows, qrels, measures)),
         sampling_errors=_fixed([row.errors for row in rows]),
         only_relevant=qrels.lists_only_relevant,
         sampled=qrels.probabilities is not None or qrels.strata is not None,

@@ -129,7 +129,8 @@ class ResultsFolder:
             judged=table("judged"), errors=table("sampling_error"),
             lengths=frame["retrieved"].to_numpy()[:topics].astype(np.int64),
             missing=frame["missing"].to_numpy()[:topics].astype(np.bool_),
-            ranks={}, ignored=int(frame["ignored_topics"][0]), ranking=None, marks=None,
+            ranks={}, covered=np.empty(0, np.bool_),
+            ignored=int(frame["ignored_topics"][0]), ranking=None, marks=None,
             judged_by_rank=np.array(counts.split(), np.int64),
         )  # fmt: skip
 
@@ -428,6 +429,7 @@ def _joined(place: Place, found: Sequence[_PartValues], had: Sequence[str], aske
         name=empty.name, tag=empty.tag, source=source,
         values=joined([value.values for value in values]),
         texts=texts,
+        covered=np.empty(0, np.bool_),
         ranks={measure: joined([value.ranks[measure] for value in values]) for measure in values[0].ranks},
         judged=joined([value.judged for value in values]),
         errors=joined([value.errors for value in values]),

@@ -102,6 +102,7 @@ class RunValues(NamedTuple):
     source: str
     values: NDArray[np.float64]  # (measure, topic)
     texts: dict[Measure, NDArray[np.object_]]
+    covered: NDArray[np.bool_]  # (intent,) a retrieved document is relevant to it; empty: not looked at
     ranks: dict[Measure, NDArray[np.object_]]  # of relevant documents, for measures that compare two runs
     judged: NDArray[np.float64]  # (measure, topic)
     errors: NDArray[np.float64]  # (measure, topic) of estimates from a sample

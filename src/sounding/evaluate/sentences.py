@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sounding.core.text import natural_order, plural, sentence, whole_percent
+from sounding.core.text import first_few, natural_order, plural, sentence, whole_percent
 from sounding.data.tables import Qrels
 from sounding.evaluate.result import FEW_TOPICS, NOISE, Scores
 from sounding.measures.assessment import is_about_judging
@@ -335,6 +335,14 @@ def _names(measures: Iterable[Measure]) -> str:
 # -- remarks: what else was done to the values -----------------------------------------------------
 
 MEANS_OVER_GROUPS = "values are means over judgment groups"
+
+
+def uncovered(intents: Sequence[str], of: int, k: int | None) -> str:
+    """Say which intents no run covers."""
+    depth = "" if k is None else f" in its first {k:,} documents"
+    return f"no run covers {len(intents):,} of {of:,} intents{depth}: {first_few(intents, 3)}"
+
+
 OVER_OTHER_RUNS = "{} is the mean preference over all other runs given, from -1 to 1, so it depends on them"
 ONE_INTENT = (
     "the judgments name no intents (in the second column of qrels, or in a column `subtopic`), so every topic"

@@ -15,7 +15,7 @@ import numpy as np
 from sounding.core.arrays import NDArray, spread
 from sounding.core.errors import DataError
 from sounding.measures.graded import ideal_order
-from sounding.measures.registry import measure
+from sounding.measures.registry import Measure, measure
 from sounding.measures.totals import share
 from sounding.measures.utility import rbp_weight
 from sounding.runs.ranking import Counts, Intents, Judgments, Ranking, Values
@@ -26,24 +26,61 @@ _SAME = 1e-12  # gains that differ by less differ by rounding
 _MOST = 1 / (1 - 1 / math.e)
 
 
-class _Discount(NamedTuple):
+class Discount(NamedTuple):
     """Weight of a gain at a rank."""
 
     name: str  # unique
     at: Callable[[Counts], Values]
 
 
-_RECIPROCAL = _Discount("1/rank", lambda rank: 1 / rank)
-_LOG2 = _Discount("1/log2", lambda rank: 1 / np.log2(rank + 1))
+_RECIPROCAL = Discount("1/rank", lambda rank: 1 / rank)
+_LOG2 = Discount("1/log2", lambda rank: 1 / np.log2(rank + 1))
 
 
-class _Hits(NamedTuple):
+class Hits(NamedTuple):
     """Pairs of a retrieved document and an intent that it is relevant to, by intent and rank."""
 
     topic: Counts
     rank: Counts
     intent: Counts
     nth: Counts  # number of the document among those relevant to the intent, from 1
+
+
+class Sum(NamedTuple):
+    """A measure as a sum over intents of the gains of what is relevant to them, divided by a constant."""
+
+    rel: float
+    alpha: float
+    discount: Callable[[Counts], Values]  # never rises with the rank
+    divisor: float
+
+    def hits(self, run: Ranking, k: int | None) -> Hits:
+        """Return what the first k documents are relevant to."""
+        return _hits(run, self.rel, k)
+
+    def gain(self, nth: Counts, rank: Counts) -> Values:
+        """Return the gain of the n-th document that is relevant to an intent."""
+        return _novelty(self.alpha, nth) * self.discount(rank)
+
+    def gains(self, hit: Hits) -> tuple[Counts, Values]:
+        """Return topics and gains."""
+        return hit.topic, self.gain(hit.nth, hit.rank)
+
+
+def sum_of_gains(measure: Measure) -> Sum:
+    """Return P_IA, RBP_IA, StRecall, alpha_DCG, ERR_IA or NRBP as a sum of gains."""
+    name, k, rel, alpha = measure.name, measure.k, measure.get("rel"), measure.get("alpha")
+    if name == "P_IA":
+        return Sum(rel, 0.0, lambda rank: np.ones(len(rank)), float(k or 1))
+    if name == "StRecall":  # only the first document for an intent gains
+        return Sum(rel, 1.0, lambda rank: np.ones(len(rank)), 1.0)
+    if name == "RBP_IA":
+        return Sum(rel, 0.0, lambda rank: rbp_weight(rank, measure.get("p")), 1.0)
+    if name == "NRBP":
+        beta = measure.get("beta")
+        return Sum(rel, alpha, _geometric(beta).at, 1 / (1 - (1 - alpha) * beta))
+    discount = _LOG2 if name == "alpha_DCG" else _RECIPROCAL
+    return Sum(rel, alpha, discount.at, _gain_of_all(k or 1, alpha, discount))
 
 
 def intents_of(judgments: Judgments) -> Intents:
@@ -56,7 +93,7 @@ def intents_of(judgments: Judgments) -> Intents:
     return judgments.intents
 
 
-def _relevant_intents(judgments: Judgments, rel: float) -> tuple[Counts, Counts]:
+def relevant_intents(judgments: Judgments, rel: float) -> tuple[Counts, Counts]:
     """Return the number of relevant documents of each intent, and the number of such intents by topic."""
     known = intents_of(judgments)
 
@@ -71,16 +108,16 @@ def _relevant_intents(judgments: Judgments, rel: float) -> tuple[Counts, Counts]
     return judgments.remember(("relevant intents", rel), count)
 
 
-def _hits(run: Ranking, rel: float, k: int | None = None) -> _Hits:
+def _hits(run: Ranking, rel: float, k: int | None = None) -> Hits:
     """Return what the first k documents are relevant to."""
-    every: _Hits = run.remember(("intents", rel), lambda: _all_hits(run, rel))
+    every: Hits = run.remember(("intents", rel), lambda: _all_hits(run, rel))
     if k is None:
         return every
     near = (every.rank <= k).nonzero()[0]
-    return _Hits(*(column.take(near) for column in every))
+    return Hits(*(column.take(near) for column in every))
 
 
-def _all_hits(run: Ranking, rel: float) -> _Hits:
+def _all_hits(run: Ranking, rel: float) -> Hits:
     """Return what all documents are relevant to."""
     judgments = run.judgments
     starts, relevant_intent = judgments.remember(("entries", rel), lambda: _relevant_entries(judgments, rel))
@@ -93,7 +130,7 @@ def _all_hits(run: Ranking, rel: float) -> _Hits:
     np.not_equal(intent[1:], intent[:-1], out=head[1:])
     first = head.nonzero()[0]
     nth = np.arange(1, len(intent) + 1) - np.repeat(first, np.diff(first, append=len(intent)))
-    return _Hits(run.topic.take(row), run.rank.take(row), intent, nth)
+    return Hits(run.topic.take(row), run.rank.take(row), intent, nth)
 
 
 def _relevant_entries(judgments: Judgments, rel: float) -> tuple[Counts, NDArray[Any]]:
@@ -105,7 +142,14 @@ def _relevant_entries(judgments: Judgments, rel: float) -> tuple[Counts, NDArray
     return starts, intent.astype(np.uint16) if known.intent.max(initial=0) < 1 << 16 else intent
 
 
-def _novel_gain(run: Ranking, rel: float, alpha: float, discount: _Discount, k: int | None = None) -> Values:
+def covered_intents(run: Ranking, k: int | None, rel: float = 1) -> NDArray[np.bool_]:
+    """(intent,): Return whether a document among the first k is relevant to the intent."""
+    covered = np.zeros(int(intents_of(run.judgments).intent.max(initial=-1)) + 1, np.bool_)
+    covered[_hits(run, rel, k).intent] = True
+    return covered
+
+
+def _novel_gain(run: Ranking, rel: float, alpha: float, discount: Discount, k: int | None = None) -> Values:
     """Sum the discounted gains of the first k documents: for each intent, (1 - alpha)^(times seen before)."""
     hit = _hits(run, rel, k)
     return run.total(hit.topic, _novelty(alpha, hit.nth) * discount.at(hit.rank))
@@ -117,7 +161,7 @@ def _novelty(alpha: float, nth: Counts) -> Values:
     return np.power(1 - alpha, nth - 1, dtype=np.float64)
 
 
-def _best_gain(judgments: Judgments, rel: float, alpha: float, discount: _Discount, depth: int) -> Values:
+def _best_gain(judgments: Judgments, rel: float, alpha: float, discount: Discount, depth: int) -> Values:
     """Sum the discounted gains of an ideal order: each document gains the most that is left to gain.
 
     Like ndeval, it is greedy (the best order is too hard to find), and of documents that gain equally the
@@ -210,7 +254,7 @@ def novelty_and_rank_biased_precision(
     Clarke, Kolla & Vechtomova (2009): the gains of alpha_DCG, with the weight beta^(rank - 1); a reader goes
     on to the next document with the probability beta.
     """
-    _, intents = _relevant_intents(run.judgments, rel)
+    _, intents = relevant_intents(run.judgments, rel)
     gain = _novel_gain(run, rel, alpha, _geometric(beta))
     return share(gain * (1 - (1 - alpha) * beta), intents)
 
@@ -229,14 +273,14 @@ def normalized_novelty_and_rank_biased_precision(
 @measure("P_IA", basis="recall", monotone=False)
 def intent_aware_precision(run: Ranking, *, k: int, rel: float = 1) -> Values:
     """Mean over the intents of the precision at k."""
-    _, intents = _relevant_intents(run.judgments, rel)
+    _, intents = relevant_intents(run.judgments, rel)
     return share(run.total(_hits(run, rel, k).topic) / k, intents)
 
 
 @measure("AP_IA", basis="recall", monotone=False)
 def intent_aware_average_precision(run: Ranking, *, k: int | None = None, rel: float = 1) -> Values:
     """Mean over the intents of the average precision."""
-    relevant, intents = _relevant_intents(run.judgments, rel)
+    relevant, intents = relevant_intents(run.judgments, rel)
     hit = _hits(run, rel, k)
     return share(run.total(hit.topic, hit.nth / hit.rank / relevant[hit.intent]), intents)
 
@@ -246,7 +290,7 @@ def intent_aware_rank_biased_precision(
     run: Ranking, *, k: int | None = None, rel: float = 1, p: float = 0.8
 ) -> Values:
     """Mean over the intents of RBP, with documents relevant to an intent or not."""
-    _, intents = _relevant_intents(run.judgments, rel)
+    _, intents = relevant_intents(run.judgments, rel)
     hit = _hits(run, rel, k)
     return share(run.total(hit.topic, rbp_weight(hit.rank, p)), intents)
 
@@ -257,7 +301,7 @@ def subtopic_recall(run: Ranking, *, k: int | None = None, rel: float = 1) -> Va
 
     Zhai, Cohen & Lafferty (2003); I-rec of NTCIR.
     """
-    _, intents = _relevant_intents(run.judgments, rel)
+    _, intents = relevant_intents(run.judgments, rel)
     hit = _hits(run, rel, k)
     return share(run.total(hit.topic[hit.nth == 1]), intents)
 
@@ -284,21 +328,26 @@ def diversified_ndcg_and_recall(run: Ranking, *, k: int | None = None, rel: floa
     return (subtopic_recall(run, k=k, rel=rel) + diversified_ndcg(run, k=k)) / 2
 
 
-def _geometric(beta: float) -> _Discount:
+def _geometric(beta: float) -> Discount:
     if beta >= 1:
         raise DataError(f"NRBP: beta is a number from 0 to below 1, not {beta:g}")
-    return _Discount(f"{beta!r}^rank", lambda rank: np.power(beta, rank - 1, dtype=np.float64))
+    return Discount(f"{beta!r}^rank", lambda rank: np.power(beta, rank - 1, dtype=np.float64))
 
 
-def _share_of_all(run: Ranking, k: int, rel: float, alpha: float, discount: _Discount) -> Values:
+def _share_of_all(run: Ranking, k: int, rel: float, alpha: float, discount: Discount) -> Values:
     """Divide by the gain of k documents that are all relevant to every intent."""
-    rank = np.arange(1, k + 1)
-    every = float((_novelty(alpha, rank) * discount.at(rank)).sum())
-    _, intents = _relevant_intents(run.judgments, rel)
+    every = _gain_of_all(k, alpha, discount)
+    _, intents = relevant_intents(run.judgments, rel)
     return share(_novel_gain(run, rel, alpha, discount, k), np.multiply(intents, every))
 
 
-def _share_of_best(run: Ranking, k: int | None, rel: float, alpha: float, discount: _Discount) -> Values:
+def _gain_of_all(k: int, alpha: float, discount: Discount) -> float:
+    """Return what k documents gain that are all relevant to an intent."""
+    rank = np.arange(1, k + 1)
+    return float((_novelty(alpha, rank) * discount.at(rank)).sum())
+
+
+def _share_of_best(run: Ranking, k: int | None, rel: float, alpha: float, discount: Discount) -> Values:
     """Divide by the gain of an ideal order."""
     depth = len(run.judgments.grades) if k is None else k
     return share(
@@ -313,7 +362,7 @@ def _mean_grade(judgments: Judgments) -> Values:
     def compute() -> Values:
         doc = np.repeat(np.arange(len(judgments.grades)), np.diff(known.starts))
         total = np.bincount(doc, np.maximum(known.grade, 0.0), len(judgments.grades))
-        _, intents = _relevant_intents(judgments, 1)
+        _, intents = relevant_intents(judgments, 1)
         return share(total, intents[judgments.topic])
 
     return judgments.remember("mean grade over intents", compute)

@@ -66,7 +66,7 @@ def bounder(name: str) -> Bounder:
 
     Families are loaded in turn until one knows the measure, so that AP alone does not load them all.
     """
-    for family in ("precision", "gain", "utility", "recall", "contained"):
+    for family in ("precision", "gain", "utility", "recall", "contained", "novelty"):
         if name in _BOUNDERS:
             break
         import_module(f"sounding.measures.bounds.{family}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sounding.audit.judged_runs import read_judged_runs, refuse_measures
+from sounding.audit.judged_runs import NOT_AUDITED, read_judged_runs, refuse_measures
 from sounding.audit.leave_out import Among, Remove
 from sounding.audit.pseudo import DRAWS
 from sounding.audit.result import Audit
@@ -15,8 +16,10 @@ from sounding.core.errors import DataError
 from sounding.core.limits import check_count
 from sounding.core.policies import DEFAULT_POLICIES, Policies
 from sounding.core.workers import Progress
+from sounding.data.reading import Reading
 from sounding.data.run_info import RunInfo, reported_runs
 from sounding.measures import parse_measures
+from sounding.measures.registry import grades_suffice, needs_intents
 from sounding.measures.summaries import needs_pool_ranks
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
@@ -52,12 +55,19 @@ def audit(
     Runs may also be what `list_runs` read.
     """
     check_count("draws", draws, 1)
-    wanted = parse_measures(measures, level=level)
-    refuse_measures(wanted)
+    asked = parse_measures(measures, level=level)
+    others = [measure for measure in asked if not grades_suffice(measure)]
+    wanted = tuple(measure for measure in asked if grades_suffice(measure))
+    refuse_measures(wanted or asked)
+    if needs_intents(others):  # the other measures see the best grade of each document
+        qrels = Reading(qrels_format=qrels_format).judgments(qrels, policies, intents=True)
     found = read_judged_runs(
         qrels, runs, new=new, info=info, pool_depth=pool_depth, level=level, policies=policies,
         qrels_format=qrels_format, run_format=run_format, jobs=jobs, progress=progress,
     )  # fmt: skip
+    if others:
+        left_out = f"without {', '.join(map(str, others))}: {NOT_AUDITED}"
+        found = replace(found, remarks=(*found.remarks, left_out))
     if not found.judgments.relevant(level).any():
         highest = f"{found.judgments.grades.max():g}" if len(found.judgments.grades) else "none"
         raise DataError(

@@ -17,7 +17,7 @@ from sounding.data.formats import Place, read_qrels, run_sources
 from sounding.data.run_info import Rows, RunInfo, groups_of, info_remarks, listed_rows, named
 from sounding.data.tables import Qrels, Run, single_precision
 from sounding.measures import Measure
-from sounding.measures.registry import needs_intents
+from sounding.measures.registry import grades_suffice
 from sounding.measures.regrading import Regrading, refuse_intervals, regrade
 from sounding.runs.align import unjudged_grades_remark
 from sounding.runs.pool import GUESSED_FROM, Pool, cut_to_depth, first_unjudged, pool_of_lists
@@ -186,6 +186,9 @@ def judged_runs(
     )  # fmt: skip
 
 
+NOT_AUDITED = "an audit leaves out judgments or runs, which measures of intents or of two runs do not allow"
+
+
 def refuse_measures(measures: Sequence[Measure]) -> None:
     """Refuse measures that cannot be asked of judgments with some left out."""
     for measure in measures:
@@ -196,8 +199,8 @@ def refuse_measures(measures: Sequence[Measure]) -> None:
                 f"{measure} is an estimate from a sample, which is another one without some of its"
                 " judgments; use measures such as AP"
             )
-        if needs_intents([measure]):
-            raise DataError(f"{measure} reads more of the judgments than their grades; leave it out")
+        if not grades_suffice(measure):
+            raise DataError(f"{measure}: {NOT_AUDITED}; use measures such as AP or P@10")
 
 
 def without_new(runs: Any, new: Sequence[Place]) -> list[Place]:

@@ -111,6 +111,9 @@ def _designed(
             values, tested, alpha=procedure.alpha, comparisons=comparisons,
             rng=np.random.default_rng(procedure.seed),
         )  # fmt: skip
-        return replace(found, power=replace(found.power, pairs=pairs))
+        low, high = measure.definition.bounds
+        most = high if measure.definition.pairwise else high - low
+        detectable = np.where(found.power.detectable > most, np.inf, found.power.detectable)
+        return replace(found, power=replace(found.power, pairs=pairs, detectable=detectable))
     except DataError as problem:
         raise DataError(f"{measure}: {problem}") from problem

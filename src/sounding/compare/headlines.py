@@ -9,6 +9,7 @@ import numpy as np
 from sounding.compare.depths import families
 from sounding.compare.designs import Designs
 from sounding.compare.result import Comparison
+from sounding.compare.sentences import finite_quantiles
 from sounding.compare.slices import SlicedPairs
 from sounding.core.text import (
     first_few,
@@ -296,12 +297,12 @@ def design_headline(found: Designs) -> str:
     if not known.any():
         return f"{topics} cannot show how many are needed: no difference by {measure} varies over topics."
     shared = f" shared by {power.comparisons:,} comparisons" if power.comparisons > 1 else ""
-    half = float(np.quantile(power.detectable[known], 0.5))
+    (half,) = finite_quantiles(power.detectable[known], (0.5,))
     who = "the pair" if known.size == 1 else "half of the pairs"
-    text = (
-        f"{topics} are enough to find a difference of {half:.3f} by {measure} for {who}"
-        f" (power {power.target:g}, alpha {power.alpha:g}{shared})."
-    )
+    how = f"(power {power.target:g}, alpha {power.alpha:g}{shared})"
+    text = f"{topics} are enough to find a difference of {half:.3f} by {measure} for {who} {how}."
+    if not np.isfinite(half):
+        text = f"{topics} are too few to find any difference that {measure} can have for {who} {how}."
     wanted = power.wanted.tolist()
     if WANTED in wanted:
         needed = float(np.quantile(power.needed[wanted.index(WANTED), known], 0.5, method="inverted_cdf"))

@@ -17,6 +17,7 @@ from sounding.core.workers import Progress, processes_for
 from sounding.data.run_info import RunInfo
 from sounding.measures import Measure, parse_measures
 from sounding.measures.completions import DRAWS, basis_of, draw_completions, refuse_samples
+from sounding.measures.registry import grades_suffice
 from sounding.measures.regrading import Regrading, View, read_regrading
 from sounding.measures.summaries import check_comparable
 from sounding.relevance.basis import FEW_RUNS
@@ -49,10 +50,13 @@ class Holds:
     reason: str = ""  # why no chance is stated, as a sentence goes on; empty: they are
     beyond: int = 0  # documents that are judged already, and are not among those that would be
     few_runs: bool = False  # more runs would say much about the unjudged documents
+    without: tuple[str, ...] = ()  # measures whose chances are not known: not only grades decide them
     shallow: Holds | None = None  # the same if only the top of every run were judged; None: not asked
 
     def in_words(self, measure: int, pair: int) -> str:
         """Return the conclusion about run_a: `better`, `worse` or `not distinguished`."""
+        if self.without and math.isnan(self.conclusion[measure, pair]):
+            return "not known"
         return CONCLUSIONS[int(self.concluded[measure, pair])]
 
     def tell(self, measure: int, pair: int, runs: tuple[str, str], difference: float) -> str:
@@ -106,8 +110,12 @@ class Holds:
             f" {self.until_in_words} are judged ({self.open_documents:,} of these are unjudged). Sign: the"
             " chance that the run that is ahead now is also ahead after that judging. The chances come from"
             f" {self.draws} draws, seed {self.seed}."
-            f"{MORE_RUNS * self.few_runs}{beyond}{self._describe_shallow()}"
+            f"{MORE_RUNS * self.few_runs}{beyond}{self._describe_shallow()}{self._describe_gaps()}"
         )
+
+    def _describe_gaps(self) -> str:
+        names = ", ".join(self.without)
+        return f" Not stated for {names}, because only grades are predicted." if names else ""
 
     def _describe_shallow(self) -> str:
         if self.shallow is None or not self.differs_when_shallow:
@@ -116,6 +124,37 @@ class Holds:
             f" @{SHALLOW}: the same if only {self.shallow.until_in_words} are judged"
             f" ({self.shallow.open_documents:,} of these are unjudged)."
         )
+
+
+def _with_gaps(
+    found: Holds | None,
+    measures: Sequence[Measure],
+    until: Until,
+    runs: int,
+    pairs: Pairs | None,
+    *,
+    alpha: float,
+    seed: int,
+) -> Holds:
+    """Return the chances of some of these measures with NaN for the others, which are named."""
+    count = runs * (runs - 1) // 2 if pairs is None else len(pairs)
+    own = [number for number, measure in enumerate(measures) if grades_suffice(measure)]
+    others = tuple(str(measure) for measure in measures if not grades_suffice(measure))
+    concluded = np.zeros((len(measures), count), np.int8)
+    conclusion, sign = np.full((2, len(measures), count), np.nan)
+    if found is None:
+        return Holds(
+            until=str(until), until_in_words=until.describe(), open_documents=0, alpha=alpha, draws=0,
+            seed=seed, concluded=concluded, conclusion=conclusion, sign=sign,
+            reason=f"for {', '.join(others)}, judgments cannot be drawn, because only grades are predicted",
+        )  # fmt: skip
+    concluded[own], conclusion[own], sign[own] = found.concluded, found.conclusion, found.sign
+    shallow = found.shallow
+    if shallow is not None:
+        shallow = _with_gaps(shallow, measures, Until("runs", SHALLOW), runs, pairs, alpha=alpha, seed=seed)
+    return replace(
+        found, concluded=concluded, conclusion=conclusion, sign=sign, shallow=shallow, without=others
+    )
 
 
 MORE_RUNS = " If the collection has more runs, give them too: few runs make chances cautious."
@@ -147,6 +186,15 @@ def holding(
     `shallow`: also the chances if only the first 10 of every run were, where some of these are open.
     """
     seen = regrading.view() if view is None else view
+    drawn_ones = [measure for measure in measures if grades_suffice(measure)]
+    if len(drawn_ones) < len(measures):
+        return _with_gaps(
+            None if not drawn_ones else holding(
+                regrading, drawn_ones, considered, until, view=seen, pairs=pairs, alpha=alpha, draws=draws,
+                seed=seed, processes=processes, progress=progress, shallow=shallow,
+            ),
+            measures, until, len(regrading.runs), pairs, alpha=alpha, seed=seed,
+        )  # fmt: skip
     among = all_pairs(len(regrading.runs)) if pairs is None else pairs
     refuse_samples(regrading)
     present = regrading.values(measures, seen)

@@ -300,6 +300,18 @@ def settled_basis(comparison: Comparison) -> dict[str, str | None] | None:
     }  # fmt: skip
 
 
+def finite_quantiles(numbers: NDArray[np.float64], shares: Sequence[float]) -> list[float]:
+    """Return quantiles of numbers that may be infinite: infinite where a neighbor is."""
+    with np.errstate(invalid="ignore"):
+        found = np.quantile(numbers, shares)
+    return np.where(np.isnan(found), np.inf, found).tolist()
+
+
+def _detected(difference: float) -> str:
+    """Write a difference; infinite: larger than any that the measure can have."""
+    return f"{difference:.3f}" if np.isfinite(difference) else "none that the measure can have"
+
+
 def power_in_words(power: PairPower) -> tuple[str, ...]:
     """The middle of the pairs in sentences: what can be detected, and topics for what is wanted."""
     known = ~np.isnan(power.detectable)
@@ -312,14 +324,14 @@ def power_in_words(power: PairPower) -> tuple[str, ...]:
     if not known.any():
         return tuple(lines)
     if known.size == 1:
-        lines.append(f"smallest difference that these topics detect: {power.detectable[0]:.3f}")
+        lines.append(f"smallest difference that these topics detect: {_detected(power.detectable[0])}")
         for difference, (needed,) in zip(power.wanted.tolist(), power.needed.tolist(), strict=True):
             lines.append(f"a difference of {difference:g} needs {needed:,.0f} topics")
         return tuple(lines)
-    low, middle, high = np.quantile(power.detectable[known], (0.1, 0.5, 0.9))
+    low, middle, high = finite_quantiles(power.detectable[known], (0.1, 0.5, 0.9))
     lines.append(
-        f"smallest difference that these topics detect: {middle:.3f} for half of the pairs,"
-        f" {low:.3f} for a tenth, {high:.3f} for nine tenths"
+        f"smallest difference that these topics detect: {_detected(middle)} for half of the pairs,"
+        f" {_detected(low)} for a tenth, {_detected(high)} for nine tenths"
     )
     for difference, needed in zip(power.wanted.tolist(), power.needed[:, known], strict=True):
         middle, high = np.quantile(needed, (0.5, 0.9), method="inverted_cdf")

@@ -23,6 +23,7 @@ from sounding.depth.study import DEFAULT_MEASURES, chosen_measures, depth, parse
 from sounding.depth.volatility import Agreeing
 from sounding.evaluate.result import FEW_RUNS
 from sounding.measures.cumulative import name_of
+from sounding.measures.registry import needs_intents
 from sounding.render.save import require_suffix, save, together
 from sounding.render.tables import Answer, Table
 from sounding.statistics.pairwise import Procedure, find_test
@@ -105,6 +106,8 @@ def _next_command(study: DepthStudy, options: DepthOptions) -> str:
         return suggest(
             "depth", "--volatility", keep=(*KEPT, "measures", "depths", "reference", "policy", "unjudged")
         )
+    if needs_intents(one.measure for one in study.measures):  # which an audit does not take
+        return suggest("compare", keep=(*KEPT, "measures", "policy", "unjudged"))
     return suggest("audit", keep=KEPT)
 
 

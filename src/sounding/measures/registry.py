@@ -284,6 +284,11 @@ def _arguments(measure: Measure) -> Mapping[str, Any]:
     return {name: _thaw(measure.get(name)) for name in measure.definition.parameters}
 
 
+def grades_suffice(measure: Measure) -> bool:
+    """Return whether a run and one grade of each document determine the value, so that both can be drawn."""
+    return not (measure.definition.by_intent or measure.definition.pairwise)
+
+
 def needs_intents(measures: Iterable[Measure]) -> bool:
     """Return whether some measure reads the intents for which documents were judged."""
     return any(measure.definition.by_intent for measure in measures)

@@ -25,6 +25,7 @@ METHODS = (
     "strategies", "mtc", "design", "tests",
 )  # fmt: skip
 EXAMPLES = (
+    "intents", "preferences",
     "tutorial", "organizers", "settled", "pool-quality", "python", "bounds", "charts", "evaluate", "sample",
     "sampled-judgments",
 )  # fmt: skip

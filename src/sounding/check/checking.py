@@ -234,11 +234,10 @@ def _undecided_remarks(qrels: Qrels) -> list[str]:
     if open_ones:
         total = sum(one.missing for one in open_ones)
         first = open_ones[0]
-        most = f"topic {shorten(first.topic)}, group {shorten(first.person)}"
         remarks.append(
-            f"{_counted(total, 'comparison is', 'comparisons are')} missing to be sure of the best document,"
-            f" in {len(open_ones):,} of {plural(len(every), 'pair')} of topic and group; most in {most}:"
-            f" {first.missing:,}"
+            f"{_counted(total, 'comparison is', 'comparisons are')} missing to be sure of the best document"
+            f" of every topic and group; most for topic {shorten(first.topic)}, group"
+            f" {shorten(first.person)}: {first.missing:,}"
         )
     uncompared = sum(one.uncompared for one in every)
     if uncompared:

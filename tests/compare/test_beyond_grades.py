@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import sounding
 from sounding import audit, compare
 from sounding.compare.designs import design_runs
 from sounding.compare.headlines import design_headline
@@ -15,6 +16,7 @@ from sounding.compare.holds import holds
 from sounding.compare.sentences import power_in_words
 from sounding.core.errors import DataError
 from sounding.data.tables import Qrels
+from sounding.report.topic_values import explorer_data
 
 
 def collection(topics: int = 8, documents: int = 60) -> tuple[Qrels, dict[str, dict[str, list[str]]]]:
@@ -83,3 +85,16 @@ def test_a_design_of_preferences_is_of_these() -> None:
     gaps = compare(qrels, runs, ["RPP"]).gaps(0)
     assert power.difference == pytest.approx(gaps.mean(axis=1))
     assert power.deviation == pytest.approx(gaps.std(axis=1, ddof=1))
+
+
+def test_a_page_draws_differences_only_of_values() -> None:
+    qrels, runs = collection()
+    mixed, plain = (
+        explorer_data(sounding.report(qrels, runs, measures, sections=["summary"]))
+        for measures in (["RPP", "AP", "alpha_nDCG@5"], ["AP", "alpha_nDCG@5"])
+    )
+    assert mixed is not None
+    assert plain is not None
+    assert mixed["measures"] == ["AP", "alpha_nDCG@5"]
+    assert mixed["values"] == plain["values"]
+    assert explorer_data(sounding.report(qrels, runs, ["RPP"], sections=["summary"])) is None

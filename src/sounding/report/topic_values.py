@@ -88,18 +88,22 @@ def explorer_data(report: Report) -> dict[str, Any] | None:
     if isinstance(comparison, MissingPart) or len(scores.runs) < 2 or scores.values.size > MOST_VALUES:
         return None
     topics = natural_places(scores.topics)
-    rows = [scores.measures.index(measure) for measure in comparison.measures]
+    # A measure that compares two runs has no differences of values, which the page draws.
+    shown = [n for n, measure in enumerate(comparison.measures) if not measure.definition.pairwise]
+    if not shown:
+        return None
+    rows = [scores.measures.index(comparison.measures[number]) for number in shown]
     holds = comparison.holds
     stated = holds is not None and not holds.reason
     return {
-        "measures": [str(measure) for measure in comparison.measures],
+        "measures": [str(comparison.measures[number]) for number in shown],
         "runs": list(scores.runs),
         "topics": [scores.topics[place] for place in topics],
         "order": [scores.order([row]) for row in rows],
         "values": [_numbers(scores.values[:, row][:, topics], 5) for row in rows],
         "pairs": comparison.pairs.tolist(),
-        "p": [_numbers(tests.p_adjusted, 5) for tests in comparison.performance_tests],
-        "stays": _numbers(holds.sign, 3) if holds is not None and stated else None,
+        "p": [_numbers(comparison.performance_tests[number].p_adjusted, 5) for number in shown],
+        "stays": _numbers(holds.sign[shown], 3) if holds is not None and stated else None,
         "until": "" if holds is None else holds.until_in_words,
         "depth": DEPTH,
         "unjudged": _unjudged(report, topics),

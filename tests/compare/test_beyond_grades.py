@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -98,3 +99,16 @@ def test_a_page_draws_differences_only_of_values() -> None:
     assert mixed["measures"] == ["AP", "alpha_nDCG@5"]
     assert mixed["values"] == plain["values"]
     assert explorer_data(sounding.report(qrels, runs, ["RPP"], sections=["summary"])) is None
+
+
+def test_what_depends_on_other_runs_is_not_tracked(tmp_path: Path) -> None:
+    qrels, runs = collection()
+    with pytest.raises(DataError, match="RPP depends on the other runs"):
+        sounding.track(tmp_path / "history.parquet", qrels, runs, ["RPP"])
+
+
+def test_measures_of_intents_are_tracked(tmp_path: Path) -> None:
+    qrels, runs = tmp_path / "div.qrels", {"r": {"1": ["b", "a"]}}
+    qrels.write_text("1 x a 1\n1 y a 1\n1 y b 1\n")
+    history = sounding.track(tmp_path / "history.parquet", qrels, runs, ["StRecall@1"], commit="first")
+    assert history.values.ravel().tolist() == [0.5]

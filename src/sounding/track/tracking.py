@@ -20,6 +20,8 @@ from sounding.data.tables import Qrels
 from sounding.evaluate.evaluation import DEFAULT_MEASURES, evaluate
 from sounding.evaluate.result import Scores
 from sounding.measures import Measure, parse_measures
+from sounding.measures.paired import pairwise
+from sounding.measures.registry import needs_intents
 from sounding.measures.summaries import check_comparable
 from sounding.track.commits import Commit, identify
 from sounding.track.history import COLUMNS, EXPECTED, add_rows, check_name, read_rows
@@ -61,10 +63,15 @@ def track(
     else:
         asked = parse_measures(DEFAULT_MEASURES) if wanted is None else wanted
         check_comparable(asked, policies)
+        if direct := pairwise(asked):
+            raise DataError(
+                f"{direct[0]} depends on the other runs, so it tracks no single one; leave it out"
+            )
         at = identify(commit, time, path)
         judgments = read_qrels(
-            qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional
-        )
+            qrels, format=qrels_format, duplicates=policies.duplicates, fractional=policies.fractional,
+            intents=needs_intents(asked),
+        )  # fmt: skip
         scores = evaluate(
             judgments, runs, asked, policies=policies, run_format=run_format, jobs=jobs, progress=progress
         )

@@ -37,7 +37,7 @@ _RECIPROCAL = Discount("1/rank", lambda rank: 1 / rank)
 _LOG2 = Discount("1/log2", lambda rank: 1 / np.log2(rank + 1))
 
 
-class Hits(NamedTuple):
+class IntentHits(NamedTuple):
     """Pairs of a retrieved document and an intent that it is relevant to, by intent and rank."""
 
     topic: Counts
@@ -54,7 +54,7 @@ class Sum(NamedTuple):
     discount: Callable[[Counts], Values]  # never rises with the rank
     divisor: float
 
-    def hits(self, run: Ranking, k: int | None) -> Hits:
+    def hits(self, run: Ranking, k: int | None) -> IntentHits:
         """Return what the first k documents are relevant to."""
         return _hits(run, self.rel, k)
 
@@ -62,7 +62,7 @@ class Sum(NamedTuple):
         """Return the gain of the n-th document that is relevant to an intent."""
         return _novelty(self.alpha, nth) * self.discount(rank)
 
-    def gains(self, hit: Hits) -> tuple[Counts, Values]:
+    def gains(self, hit: IntentHits) -> tuple[Counts, Values]:
         """Return topics and gains."""
         return hit.topic, self.gain(hit.nth, hit.rank)
 
@@ -108,16 +108,16 @@ def relevant_intents(judgments: Judgments, rel: float) -> tuple[Counts, Counts]:
     return judgments.remember(("relevant intents", rel), count)
 
 
-def _hits(run: Ranking, rel: float, k: int | None = None) -> Hits:
+def _hits(run: Ranking, rel: float, k: int | None = None) -> IntentHits:
     """Return what the first k documents are relevant to."""
-    every: Hits = run.remember(("intents", rel), lambda: _all_hits(run, rel))
+    every: IntentHits = run.remember(("intents", rel), lambda: _all_hits(run, rel))
     if k is None:
         return every
     near = (every.rank <= k).nonzero()[0]
-    return Hits(*(column.take(near) for column in every))
+    return IntentHits(*(column.take(near) for column in every))
 
 
-def _all_hits(run: Ranking, rel: float) -> Hits:
+def _all_hits(run: Ranking, rel: float) -> IntentHits:
     """Return what all documents are relevant to."""
     judgments = run.judgments
     starts, relevant_intent = judgments.remember(("entries", rel), lambda: _relevant_entries(judgments, rel))
@@ -130,7 +130,7 @@ def _all_hits(run: Ranking, rel: float) -> Hits:
     np.not_equal(intent[1:], intent[:-1], out=head[1:])
     first = head.nonzero()[0]
     nth = np.arange(1, len(intent) + 1) - np.repeat(first, np.diff(first, append=len(intent)))
-    return Hits(run.topic.take(row), run.rank.take(row), intent, nth)
+    return IntentHits(run.topic.take(row), run.rank.take(row), intent, nth)
 
 
 def _relevant_entries(judgments: Judgments, rel: float) -> tuple[Counts, NDArray[Any]]:

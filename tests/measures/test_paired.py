@@ -237,6 +237,8 @@ def test_judged_documents_alone() -> None:
 @pytest.mark.parametrize(("call", "words"), [
     (lambda q, r: evaluate(q, {"r0": r["r0"]}, "RPP"), "at least two runs"),
     (lambda q, r: evaluate(q, r, "RPP", policies=Policies(ties="average")), "ties"),
+    (lambda q, r: evaluate(q, r, "RPP", policies=Policies(unjudged="expected")), "expected"),
+    (lambda q, r: evaluate(q, r, "RPP", results="never-made"), "stored"),
     (lambda q, r: compare(q, r, "RPP", procedure=Procedure(test="anova")), "anova"),
 ])  # fmt: skip
 def test_what_cannot_be_computed_is_refused(call: Callable[[Any, Any], object], words: str) -> None:

@@ -79,6 +79,10 @@ def evaluate(
         raise DataError("nothing to evaluate: give at least one run and one measure")
     if (compared := pairwise(wanted)) and len(sources) < 2:
         raise DataError(f"{compared[0]} compares runs with each other; give at least two runs")
+    if compared and policies.unjudged == "expected":
+        raise DataError(
+            f"{compared[0]} compares runs, and expected values are those of one run; leave it out"
+        )
     refuse_stdin_twice([qrels, residual, *(source for source, _ in sources)])
     if groups:
         _refuse_with_groups(wanted, policies)

@@ -162,6 +162,11 @@ def results_folder(
             f"results of unjudged {policies.unjudged} are not stored, because they depend on the other runs;"
             " leave out one of the two options"
         )
+    if pairwise(measures):
+        raise DataError(
+            f"results of {pairwise(measures)[0]} are not stored, because they depend on the other runs; leave"
+            " it out, or the folder"
+        )
     if not str(folder):
         raise DataError("the folder of results is named by an empty text; give its name")
     path = Path(folder)
@@ -169,11 +174,6 @@ def results_folder(
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{path} cannot be made a folder of results: {error.strerror or error}") from error
-    if pairwise(measures):
-        raise DataError(
-            f"results of {pairwise(measures)[0]} are not stored, because they depend on the other runs; leave"
-            " it out, or the folder"
-        )
     columns = (
         qrels.grades, qrels.starts, qrels.probabilities, qrels.methods, qrels.strata, qrels.pool_ranks,
         qrels.docs.compact().buffer, None if qrels.groups is None else qrels.groups.compact().buffer,

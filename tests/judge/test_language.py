@@ -8,12 +8,13 @@ import re
 from contextvars import copy_context
 from html.parser import HTMLParser
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from jinja2.ext import babel_extract
 from tests.judge.web import Browser, add_person, make_project
 
-from sounding.core.errors import UnknownNameError
+from sounding.core.errors import SoundingError, UnknownNameError
 from sounding.judge import language
 from sounding.judge.export_kinds import EXPORT_KINDS
 from sounding.judge.exports import Omitted, omission_note
@@ -22,6 +23,7 @@ from sounding.judge.live import NOTHING_LEFT
 from sounding.judge.organizer_pages import FEEDS
 from sounding.judge.organizing import change_settings
 from sounding.judge.prospects import overlap_note, too_few_note
+from sounding.judge.records import Seen
 from sounding.judge.settings import MTC
 from sounding.judge.templates import TEMPLATES, for_scripts
 from sounding.plan.forecast import JudgingForecast
@@ -346,6 +348,35 @@ def test_sentences_of_other_parts_of_the_program_are_told_in_the_language(code: 
         assert ENGLISH.retell(sentence) == sentence
     for text, form in LANGUAGES[code].retold.items():
         assert places(form) <= places(text), text
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_refusals_of_other_parts_of_the_program_are_told_in_the_language(code: str, tmp_path: Path) -> None:
+    with make_project(tmp_path, documents=6, topics=1) as project:
+        store, settings = project.store, project.settings
+        ann = store.add_user("ann", "organizer")
+
+        def seen(judged: bool, grade: float | None) -> None:
+            shown = Seen(judged, grade)
+            project.engine.judge(ann.pseudonym, "MB001", "d04", 0, key=uuid4().hex, seen=shown)
+
+        project.engine.judge(ann.pseudonym, "MB001", "d04", 1, key="first-key")
+        for act in (
+            lambda: store.add_user("Ann", "assessor"),
+            lambda: store.add_user("assessor-7", "assessor"),
+            lambda: store.add_user("x" * 200, "assessor"),
+            lambda: store.set_role(ann.id, "assessor"),
+            lambda: store.save_topic("MB001", title="x", after=9),
+            lambda: settings.check_grade(7),
+            lambda: change_settings(project, level=7),
+            lambda: change_settings(project, level=0),
+            lambda: seen(judged=False, grade=None),
+        ):
+            with pytest.raises(SoundingError) as refused:
+                act()
+            told = LANGUAGES[code].retell(str(refused.value))
+            assert told != str(refused.value), told
+            assert not ENGLISH_WORDS.search(told), told
 
 
 def test_what_is_kept_for_everybody_is_english_whoever_asked_first() -> None:

@@ -399,7 +399,8 @@ def refusal(
     request: Request, status: int, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Answer a refused request with a message, or with a page that shows it."""
-    message = gettext(message)  # a constant; others are in the language already
+    # A text of a catalogue, or one of other parts of the program; most others are in the language already.
+    message = language.current().retell(gettext(message))
     try:
         visitor(request)
     except StoreError:  # the database is down, so the visitor cannot be looked up

@@ -189,6 +189,17 @@ def test_no_text_of_a_script_stands_outside_the_catalogue(script: Path) -> None:
     assert not said, f"{script.name}: {said} are not in a text"
 
 
+def test_no_refusal_stands_outside_the_catalogue() -> None:
+    for path in sorted(FOLDER.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = (
+                getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+            )
+            if isinstance(node, ast.Call) and name == "RefusedError":
+                said = node.args[1]
+                assert not isinstance(said, ast.Constant), f"{path.name}: {ast.unparse(said)} is not marked"
+
+
 @pytest.mark.parametrize(
     ("chosen", "project", "accepted", "wanted"),
     [

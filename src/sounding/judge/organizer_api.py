@@ -38,7 +38,7 @@ from sounding.judge.web import Context, Here, Organizer, organizer
 
 router = routes("/api/organize", "organizers", organizer, 400, 401, 403, 413, 422, 500, 503)
 audits = routes("/api/audit", "audits", organizer, 400, 401, 403, 404, 409, 412, 413, 422, 500, 503)
-NOT_DRAWN = "this document is not in the sample; reload the page"
+NOT_DRAWN = marked("this document is not in the sample; reload the page")
 Documents = Annotated[list[messages.DocId], Query(max_length=100)]
 
 

@@ -279,10 +279,10 @@ async def _form(request: Request) -> FormData:
         return await request.form(max_files=1, max_fields=2000, max_part_size=MOST_BYTES)
     except MultiPartException as error:
         raise RefusedError(
-            400, f"cannot read the form ({error.message}); reload the page and try again"
+            400, gettext("cannot read the form ({why}); reload the page and try again", why=error.message)
         ) from error
     except ClientDisconnect as error:  # nobody reads this, and the log needs no traceback
-        raise RefusedError(400, "the form did not arrive") from error
+        raise RefusedError(400, marked("the form did not arrive")) from error
 
 
 def address_of(request: Request) -> str:

@@ -12,7 +12,7 @@ from typing import get_args
 import click
 import polars
 import pytest
-from tests.e2e.calling import Call, caller, sampled
+from tests.e2e.calling import Call, caller, check_refused, sampled
 
 from sounding.agree import command as options
 from sounding.agree.assessors import SETTLING
@@ -483,10 +483,7 @@ def test_what_cannot_be_is_said_as_a_matter_of_usage(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((*THREE, "--primary", "an"), "unknown assessor 'an'; did you mean ann?"),
-        ((*THREE, "--runs", "runs", "--tau", "tau_c"), "unknown coefficient 'tau_c'; did you mean"),
         (("qrels.txt", "./qrels.txt"), "./qrels.txt: given twice; expected the judgments of different"),
-        ((*THREE, "--runs", "runs", "--chart", "a.doc"), "no chart format has the suffix '.doc'"),
         (("qrels.txt", "nobody.qrels"), "nobody.qrels: no such file"),
         (("qrels.txt", "ann.qrels", "--runs", "runs", "--level", "9"), "no topic has a relevant document by every"),
     ],
@@ -496,6 +493,18 @@ def test_bad_input_gets_one_line(call: Call, arguments: tuple[str, ...], told: s
     assert (status, out) == (1, "")
     assert told in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ((*THREE, "--primary", "an"), "unknown assessor 'an'; did you mean ann?"),
+        ((*THREE, "--runs", "runs", "--tau", "tau_c"), "unknown coefficient 'tau_c'; did you mean"),
+        ((*THREE, "--runs", "runs", "--chart", "a.doc"), "no chart format has the suffix '.doc'"),
+    ],
+)  # fmt: skip
+def test_a_name_that_does_not_exist_is_wrong_usage(call: Call, arguments: tuple[str, ...], told: str) -> None:
+    check_refused(call(*arguments), 2, told)
 
 
 def test_nothing_is_left_unexplained_where_assessors_share_little(call: Call, trial: Path) -> None:

@@ -6,6 +6,7 @@ import math
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from sounding.audit import beyond, evidence
 from sounding.audit.beyond import DRAWS, DeeperEvaluation, deeper_evaluation, depths_beyond
 from sounding.audit.result import Audit
 from sounding.audit.verdict import Statement
+from sounding.core import workers
 from sounding.data.run_info import read_run_info
 from sounding.measures import Measure, parse
 from sounding.runs.pairs import all_pairs
@@ -150,3 +152,29 @@ def test_progress_counts_the_pooled_runs() -> None:
     told: list[int] = []
     one.beyond(50, one.measures[:1], told.append)
     assert sum(told) == np.count_nonzero(one.runs.contributing)
+
+
+def test_two_processes_give_what_one_gives(
+    found: tuple[Collection, Audit], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "WORTH_FORKING", 0)
+    made, one = found
+    two = audit(made.qrels, made.runs, ["AP", "P@10"], info={row.run: row for row in made.info})
+    forked: list[Any] = []
+    start = workers._start
+
+    def counted(*given: Any) -> None:
+        forked.append(given)
+        start(*given)
+
+    monkeypatch.setattr(workers, "_start", counted)
+    two.beyond_all(jobs=2)
+    assert len(forked) == 1
+    for k in depths_beyond(one.runs):
+        assert two.beyond(k) == one.beyond(k)
+    there, here = two.leave_out("run", jobs=2), one.leave_out("run")
+    assert (there.runs, there.units) == (here.runs, here.units)
+    for name in ("without", "without_on_ten", "rank_without", "judged_share", "winner_changes"):
+        assert np.array_equal(getattr(there, name), getattr(here, name), equal_nan=True)
+    assert np.array_equal(two.pseudo(jobs=2).random, one.pseudo().random)
+    assert len(forked) == 3

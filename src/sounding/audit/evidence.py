@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from sounding.audit.added import OneMorePooled, added_runs
-from sounding.audit.beyond import DeeperEvaluation, at_depth, deeper_evaluation
+from sounding.audit.beyond import DRAWS, DeeperEvaluation, at_depth, deeper_evaluation, depths_beyond
 from sounding.audit.coverage import (
     DeeperPool,
     Growth,
@@ -26,7 +26,7 @@ from sounding.audit.leave_out import Among, By, LeftOut, Remove, UniqueDocuments
 from sounding.audit.new_runs import NewRunConclusions, conclusions_about, new_run_holds
 from sounding.audit.pseudo import Pseudo, Reinforcement, rankings_without_judgments, reinforcement
 from sounding.audit.ties import TiedScores, tied_scores
-from sounding.core.workers import Progress
+from sounding.core.workers import Progress, map_items, processes_for
 from sounding.measures import Measure
 from sounding.runs.pool import UNPOOLED
 from sounding.runs.ranking import Values
@@ -127,11 +127,18 @@ class AuditEvidence:
         """Documents that one group, or run, alone contributed."""
         return self._once(("unique", by), lambda: unique_documents(self.runs, by, self.among))
 
-    def leave_out(self, by: By = "group", progress: Progress | None = None) -> LeftOut:
+    def processes(self, items: int, jobs: int | None) -> int:
+        """Return how many processes should look at all lists once for each of some items."""
+        return processes_for(self.runs.retrieved.lists.size * items, items, jobs)
+
+    def leave_out(
+        self, by: By = "group", progress: Progress | None = None, *, jobs: int | None = 1
+    ) -> LeftOut:
         """Values had a group, or run, not taken part."""
+        processes = self.processes(len(self.unique(by).names), jobs)
         return self._once(
             ("leave_out", by),
-            lambda: leave_out(self.runs, self.measures, by, self.remove, self.among, progress),
+            lambda: leave_out(self.runs, self.measures, by, self.remove, self.among, progress, processes),
         )
 
     def beyond(
@@ -144,6 +151,15 @@ class AuditEvidence:
         if known.keys() >= set(cut):
             return [known[measure] for measure in cut]
         return self._once(("beyond", k, wanted), lambda: deeper_evaluation(self.runs, wanted, k, progress))
+
+    def beyond_all(self, progress: Progress | None = None, *, jobs: int | None = 1) -> None:
+        """Compute how many conclusions would stand at each depth below the pool, by all measures."""
+        depths = depths_beyond(self.runs)
+        found = map_items(
+            lambda k: deeper_evaluation(self.runs, self.measures, k), depths,
+            processes=self.processes(len(depths) * DRAWS, jobs) if len(depths) > 1 else 1, progress=progress,
+        )  # fmt: skip
+        self._known.update({("beyond", k, self.measures): one for k, one in zip(depths, found, strict=True)})
 
     def conclusions(self, run: int) -> NewRunConclusions:
         """Return which conclusions about a new run, by the first measure, would stand if more were judged."""
@@ -163,8 +179,10 @@ class AuditEvidence:
         """Return how many scores tie, and how the runs rank under each tie rule."""
         return self._once("ties", lambda: tied_scores(self.runs))
 
-    def pseudo(self, progress: Progress | None = None) -> Pseudo:
+    def pseudo(self, progress: Progress | None = None, *, jobs: int | None = 1) -> Pseudo:
         """Rankings of runs that need no judgments."""
+        processes = self.processes(self.draws, jobs)
         return self._once(
-            "pseudo", lambda: rankings_without_judgments(self.runs, self.draws, self.seed, progress)
+            "pseudo",
+            lambda: rankings_without_judgments(self.runs, self.draws, self.seed, progress, processes),
         )

@@ -211,7 +211,7 @@ def _compute(found: Audit, extras: Extras, wanted: Sequence[str], options: Audit
     if found.has_pool and (verdict or drawn or {"leave-out", "topics"} & set(wanted)):
         units = len(found.unique("group").names)
         with progress_bar(units, quiet=quiet, label="leaving out groups") as progress:
-            found.leave_out("group", progress)
+            found.leave_out("group", progress, jobs=options.jobs)
     usable = found.has_pool and not (found.sampled or found.strangers)
     if verdict and usable and (depths := depths_beyond(found.runs)):
         pooled = int(np.count_nonzero(found.runs.contributing))
@@ -219,11 +219,11 @@ def _compute(found: Audit, extras: Extras, wanted: Sequence[str], options: Audit
             found.beyond(depths[-1], found.measures[:1], progress)  # the verdict asks for it
     if "leave-out" in wanted:
         with progress_bar(len(found.runs.runs), quiet=quiet, label="leaving out runs") as progress:
-            found.leave_out("run", progress)
+            found.leave_out("run", progress, jobs=options.jobs)
     if "assessment" in wanted or drawn:
         for one in (found, *(other for _, other in extras.others)):
             with progress_bar(options.draws, quiet=quiet, label="drawing judgments") as progress:
-                one.pseudo(progress)
+                one.pseudo(progress, jobs=options.jobs)
 
 
 # -- what is shown ---------------------------------------------------------------------------------

@@ -253,6 +253,7 @@ def leave_out(
     remove: Remove = "relevant",
     among: Among = "pooled",
     progress: Progress | None = None,
+    processes: int = 1,
 ) -> LeftOut:
     """Leave out every contributing run, or group, in turn, and evaluate the runs that this changes.
 
@@ -283,7 +284,7 @@ def leave_out(
             _winners_gone(full[:, 0], values[:, 0], runs.new),
         )  # fmt: skip
 
-    found = map_items(work, range(len(unique.names)), progress=progress)
+    found = map_items(work, range(len(unique.names)), processes=processes, progress=progress)
     row = np.concatenate([outcome.members for outcome in found])
     unit = np.repeat(np.arange(len(found)), [len(outcome.members) for outcome in found])
     return LeftOut(

@@ -60,7 +60,11 @@ def average_precision(runs: JudgedRuns) -> Values:
 
 
 def rankings_without_judgments(
-    runs: JudgedRuns, draws: int = DRAWS, seed: int = 0, progress: Progress | None = None
+    runs: JudgedRuns,
+    draws: int = DRAWS,
+    seed: int = 0,
+    progress: Progress | None = None,
+    processes: int = 1,
 ) -> Pseudo:
     """MAP of all runs that are not new, and the orders that need no judgments."""
     old = (~runs.new).nonzero()[0]
@@ -68,12 +72,14 @@ def rankings_without_judgments(
         runs=tuple(runs.runs[run] for run in old), kinds=tuple(runs.kinds[run] for run in old),
         k=assessed_at(runs), draws=draws, performance=average_precision(runs)[old],
         assessment=assessment(runs)[old],
-        random=_random_judgments(runs, draws, seed, progress)[old],
+        random=_random_judgments(runs, draws, seed, progress, processes)[old],
         popularity=popularity(runs.retrieved.pick(~runs.new)),
     )  # fmt: skip
 
 
-def _random_judgments(runs: JudgedRuns, draws: int, seed: int, progress: Progress | None) -> Values:
+def _random_judgments(
+    runs: JudgedRuns, draws: int, seed: int, progress: Progress | None, processes: int
+) -> Values:
     """(run,): the mean over draws of MAP when documents drawn from the pool are taken for relevant.
 
     NaN where no run is known to have contributed. A topic's share of the pool is normal, with the mean and
@@ -96,7 +102,7 @@ def _random_judgments(runs: JudgedRuns, draws: int, seed: int, progress: Progres
         )
         return runs.means([Measure.of("AP")], runs.pretend(relevant, best))[:, 0]
 
-    return np.mean(map_items(work, range(draws), progress=progress), axis=0)
+    return np.mean(map_items(work, range(draws), processes=processes, progress=progress), axis=0)
 
 
 def drawn_documents(

@@ -396,17 +396,17 @@ def _audited(request: ReportRequest, qrels: Qrels, lists: ListedRuns, bars: Bars
         )  # fmt: skip
     if found.has_pool:
         with bars(len(found.unique("group").names), "leaving out groups") as progress:
-            found.leave_out("group", progress)
+            found.leave_out("group", progress, jobs=request.jobs)
     if "collection" not in request.sections:
         return found
     if found.has_pool:
         with bars(runs, "leaving out runs") as progress:
-            found.leave_out("run", progress)
-        with bars(0, "looking below the pool"):
-            for k in depths_beyond(found.runs):
-                found.beyond(k)  # by all measures, so that the verdict does not ask for one by itself
+            found.leave_out("run", progress, jobs=request.jobs)
+        with bars(len(depths_beyond(found.runs)), "looking below the pool") as progress:
+            # By all measures, so that the verdict does not ask for one by itself.
+            found.beyond_all(progress, jobs=request.jobs)
     with bars(request.draws, "drawing judgments") as progress:
-        found.pseudo(progress)
+        found.pseudo(progress, jobs=request.jobs)
     with bars(runs, "looking for ties"):
         found.ties()
     return found

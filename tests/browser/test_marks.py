@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.conftest import DESK, PHONE, Site, Visit, faults, settled, until
+from tests.browser.conftest import BOTH, DESK, PHONE, Site, Visit, faults, settled, until
 from tests.browser.judging_page import all_sent, judgments, press, shown
 from tests.judge.test_marks import ANSWER, make
 from tests.judge.web import add_person
@@ -52,6 +52,7 @@ def marks_of(site: Site) -> dict[str, Any]:
     return [event for event in site.project.store.events() if event.kind == "judge"][-1].marks
 
 
+@BOTH
 def test_keys_grade_the_contexts_and_then_the_whole(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=T1")
     first = shown(page)
@@ -72,6 +73,7 @@ def test_keys_grade_the_contexts_and_then_the_whole(site: Site, visit: Visit) ->
     assert marks_of(site)["contexts"] == {"contexts.2": {"grade": 0.0}}
 
 
+@BOTH
 def test_a_selection_becomes_evidence_at_its_place_in_the_record(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=T1")
     shown(page)
@@ -111,6 +113,7 @@ def test_a_selection_beyond_one_part_is_no_evidence(site: Site, visit: Visit) ->
     assert page.locator("#evidence li").count() == 0
 
 
+@BOTH
 def test_unsent_marks_outlast_a_reload_and_sent_ones_an_undo(site: Site, visit: Visit) -> None:
     page = visit("ann", "/judge?topic=T1")
     first = shown(page)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.conftest import DESK, PHONE, Site, Visit, arrive, becomes, faults, until
+from tests.browser.conftest import BOTH, DESK, PHONE, Site, Visit, arrive, becomes, faults, until
 from tests.browser.judging_page import OFFLINE, all_sent, judgments, press, shown
 from tests.judge.test_preferences import PAIRS
 from tests.judge.web import add_person, make_project
@@ -48,6 +48,7 @@ def whole(page: Any) -> str:
     return pair
 
 
+@BOTH
 def test_one_key_is_one_preference_and_the_log_says_what_stood_left(site: Site, visit: Visit) -> None:
     page = visit("ann", TOPIC)
     pairs = []

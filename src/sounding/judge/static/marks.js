@@ -61,7 +61,7 @@ export function forgetMarks(topic, doc) {
 function addGrades(part) {
   const words = gettext("Grade of {part}", { part: nameOf(part) });
   const buttons = grades.map((one) => {
-    const button = make("button", { type: "button", "data-grade": one.grade }, one.words);
+    const button = make("button", { type: "button", dir: "auto", "data-grade": one.grade }, one.words);
     button.addEventListener("click", () => grade(part, one.grade));
     return button;
   });

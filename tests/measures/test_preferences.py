@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sounding
-from sounding.core.errors import FormatError
+from sounding.core.errors import DataError, FormatError
 from sounding.measures import parse_measures
 from sounding.measures.trec import trec_name
 
@@ -127,9 +127,10 @@ def test_tied_documents_follow_in_ascending_order_of_ids(tmp_path: Path) -> None
     assert scores.values[0, :, 0].tolist() == [1, 0.5]
 
 
-def test_other_measures_take_the_best_level_of_a_document(tmp_path: Path) -> None:
+def test_other_measures_take_grades_that_follow_from_the_preferences(tmp_path: Path) -> None:
+    """y > x, and both are relevant to somebody: 2 and 1, whatever the level of x in a comparison of its own."""
     rows: list[Row] = [("q", "u", "a", "x", 0), ("q", "u", "a", "y", 1), ("q", "v", "a", "x", 2)]
-    assert evaluated(tmp_path, rows, {"q": ["x", "z"]}, ["P@2", "nDCG@1", "NumRel"]) == [[0.5, 1, 2]]
+    assert evaluated(tmp_path, rows, {"q": ["x", "z"]}, ["P@2", "nDCG@1", "NumRel"]) == [[0.5, 0.5, 2]]
 
 
 def test_names_of_trec_eval_go_both_ways() -> None:
@@ -142,5 +143,5 @@ def test_names_of_trec_eval_go_both_ways() -> None:
 
 
 def test_balanced_goes_with_groups() -> None:
-    with pytest.raises(FormatError, match="goes with"):
+    with pytest.raises(DataError, match="goes with"):
         sounding.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, ["Prefs(mean='balanced',docs='one')"])

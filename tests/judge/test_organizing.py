@@ -339,7 +339,8 @@ def test_settings_and_instructions_are_shown_and_changed(
     shown = {row["setting"]: row["value"] for row in command("settings", *given)}
     assert shown == {
         "title": "Sea reports", "overlap": "2", "feed": "majority", "level": "1", "measure": "AP",
-        "lease": "2.5", "language": "browser", "instructions": "Read it all.\n\nGrade what it says. ☂",
+        "lease": "2.5", "language": "browser", "suggest": "none",
+        "instructions": "Read it all.\n\nGrade what it says. ☂",
     }  # fmt: skip
     assert kinds(people, before) == {"project": 1, "setting": 1}
     assert {row["setting"]: row["value"] for row in command("settings", *given)} == shown

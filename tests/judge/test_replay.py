@@ -394,7 +394,7 @@ def test_the_ranking_follows_the_policy_and_a_change_of_it(store: Store) -> None
     assert engine._replay.verdicts[pair] == (True, 2)
     assert engine.live().total.relevant == 1
     assert found_by(engine, store) == found_by_replay(store)
-    with pytest.raises(DataError, match="seed and depth cannot change"):
+    with pytest.raises(DataError, match="seed, depth and kind cannot change"):
         engine.change_settings(replace(engine.settings, seed=9))
     with pytest.raises(DataError, match="the grade 2 would be gone"):
         engine.change_settings(replace(engine.settings, scale=SCALE[:2]))

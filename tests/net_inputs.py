@@ -52,6 +52,7 @@ SMALL_FILES = {
     "run.jsonl": '{"topic": "1", "docs": {"a": 3, "b": 2.5}}\n{"topic": "2", "docs": {"c": 2}}\n',
     "qrels.tsv": "query-id\tcorpus-id\tscore\n1\ta\t1\n1\tb\t0\n2\tc\t2\n",
     "small.qrels": "1 0 a 1\n1 0 b 0\n2 0 c 1\n2 0 d 0\n",
+    "subtopics.tsv": "topic\tsubtopic\ttext\nqtest.1\t1\tone side\nqtest.1\t2\tthe other\n",
     "small.prefs": "1 ann 1 a 2\n1 ann 1 b 1\n1 ann 2 b 2\n1 ann 2 c 1\n1 ann 3 c 2\n1 ann 3 a 1\n1 bob 1 a 3\n1 bob 1 b 2\n1 bob 1 c 1\n",
     "texts.jsonl": "".join(f'{{"id": "{d}", "text": "five words on whales {d}"}}\n' for d in "abc"),
     "ask.txt": "name: asked\nlabels: 0 1\nanswer: number\n---\nIs {document} on {topic}?\n",

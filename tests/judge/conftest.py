@@ -41,6 +41,7 @@ STATEMENTS = {
     "test_late_runs",
     "test_people",
     "test_preferences",
+    "test_subtopics",
     "test_topic_status",
     "test_topics",
     "test_unseen",

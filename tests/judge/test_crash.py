@@ -58,7 +58,9 @@ while True:
         receipt = engine.withdraw("assessor-1", topic, key=key)
     else:
         doc, grade = leases[0].doc, rng.choice((0, 1, 2, 2, 2, None))
-        marks = {"contexts": {"contexts.1": {"grade": float(step % 3)}}} if step % 2 else None
+        mark = float(step % 3)
+        kinds = {"contexts": {"contexts.1": {"grade": mark}}, "subtopics": {"a": mark, "b": 0.0}}
+        marks = kinds if step % 2 else None
         receipt, has = engine.and_next(
             lambda: engine.judge("assessor-1", topic, doc, grade, key=key, marks=marks), "assessor-1", topic, 2
         )
@@ -192,6 +194,7 @@ def test_no_acknowledged_judgment_is_lost_when_the_process_is_killed_and_a_new_o
     durable_place: str, kind: str, part: int, rounds: int
 ) -> None:
     rng, place = random.Random(part), durable_place
+    rounds = rounds if kind == "grades" else (rounds + 1) // 2
     with open_store(place) as store:
         assert waits_for_the_disk(store)
         set_up(store, kind)

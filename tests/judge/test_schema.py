@@ -13,7 +13,9 @@ from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
 from tests.conftest import require
-from tests.judge.web import PASSWORD, TOPICS, Browser, add_person, signed_in
+from tests.judge.test_preferences import PAIRS
+from tests.judge.test_subtopics import TABLE
+from tests.judge.web import PASSWORD, TOPICS, Browser, add_person, make_project, signed_in
 
 from sounding.judge import api, organizer_api
 from sounding.judge.auth import RateLimit
@@ -131,6 +133,40 @@ def test_it_is_with_postgresql_as_well(project: Project) -> None:
         for method, path in ASKED:
             role = "organizer" if path in WATCHED else "assessor"
             assert max(send_all(described, people, role, method, path, 8)) < 500, path
+
+
+@pytest.mark.parametrize("kind", ["preferences", "subtopics"])
+def test_it_is_with_pairs_and_subtopics_as_well(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "subtopics.tsv").write_text(TABLE)
+    more: dict[str, Any] = PAIRS if kind == "preferences" else {"kind": kind}
+    with (
+        make_project(
+            tmp_path,
+            documents=12,
+            subtopics=None if more is PAIRS else str(tmp_path / "subtopics.tsv"),
+            **more,
+        ) as project,
+        one_of_each(project) as people,
+    ):
+        described = schemathesis.openapi.from_dict(people["guest"].get("/openapi.json").json())
+        for method, path in ASKED:
+            role = "organizer" if path in WATCHED else "assessor"
+            assert max(send_all(described, people, role, method, path, 3)) < 500, path
+        real = (
+            people["assessor"]
+            .client.get("/api/next", params={"topic": "MB001"})
+            .json()["documents"][0]["doc"]
+        )
+        for number, grades in enumerate(({}, {"a": 1}, {"a": 1, "b": 0}, {"a": 5, "b": 0}, {"": 0})):
+            for doc in (real, "d05", "d05 d06", "d06 d05", "d05 d05", " ", "a b c"):
+                given = {
+                    "topic": "MB001",
+                    "doc": doc,
+                    "grade": 1,
+                    "marks": {"subtopics": grades},
+                    "key": f"key-{number}-{hash(doc)}",
+                }
+                assert people["assessor"].send("/api/judge", given).status_code < 500
 
 
 def test_the_description_says_what_there_is(project: Project) -> None:

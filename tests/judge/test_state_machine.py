@@ -179,7 +179,9 @@ class Judging(RuleBasedStateMachine):
     def submit(self, assessor: str, topic: str, doc: str, grade: float | None, twice: bool) -> None:
         key = self.key()
         comment = f"as of {key}"
-        marks = {"contexts": {"contexts.1": {"grade": float(self.keys % 3)}}} if self.keys % 2 else {}
+        mark = float(self.keys % 3)
+        kinds = {"contexts": {"contexts.1": {"grade": mark}}, "subtopics": {"a": mark, "b": 0.0}}
+        marks: dict[str, Any] = kinds if self.keys % 2 else {}
         first, following = self.engine.and_next(
             lambda: self.engine.judge(assessor, topic, doc, grade, key=key, comment=comment, marks=marks),
             assessor, topic, 1,

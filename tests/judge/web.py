@@ -50,7 +50,13 @@ TOPICS = {
 
 
 def make_project(
-    folder: Path, *, documents: int = 60, topics: int = 4, database: str | None = None, **settings: Any
+    folder: Path,
+    *,
+    documents: int = 60,
+    topics: int = 4,
+    database: str | None = None,
+    subtopics: str | None = None,
+    **settings: Any,
 ) -> Project:
     """A project with hostile, right-to-left, Chinese and HTML documents among plain ones."""
     rng = random.Random(7)
@@ -94,6 +100,7 @@ def make_project(
     return create_project(
         folder / "project", corpus=[str(source / "corpus.jsonl")], topics=str(source / "topics.txt"),
         runs=[str(source / f"{run}.txt") for run in RUNS], settings=Settings(**{**given, **settings}), database=database,
+        subtopics=subtopics,
     )  # fmt: skip
 
 

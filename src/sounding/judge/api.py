@@ -38,6 +38,7 @@ from sounding.judge.records import (
     User,
 )
 from sounding.judge.store import Store
+from sounding.judge.subtopics import subtopics_of, wrong_grades
 from sounding.judge.texts import render_document, render_part, split_title
 
 NO_PAIR = marked("expected a pair of documents: two different ids with a blank between them")
@@ -298,6 +299,7 @@ def judge(given: messages.Grading, here: web.Here, who: web.Assessor) -> message
 
     Late grades for a topic that was dropped or reassigned are recorded as well.
     """
+    _check_subtopics(here, given)
 
     def act() -> Receipt:
         return here.project.engine.judge(
@@ -321,6 +323,14 @@ def checked_grade(here: web.Context, given: messages.Grading) -> float | None:
     except DataError as error:
         raise RefusedError(400, str(error)) from None
     return given.grade
+
+
+def _check_subtopics(here: web.Context, given: messages.Grading) -> None:
+    """Refuse a judgment without a grade for each subtopic, or with grades for others."""
+    known = subtopics_of(here.project.store, given.topic) if here.project.settings.by_subtopic else []
+    grades = {} if given.marks is None else given.marks.subtopics
+    if problem := wrong_grades(known, given.grade, grades):
+        raise RefusedError(400, problem)
 
 
 def labels_shown(here: web.Context, who: User, given: messages.Grading) -> dict[str, float]:

@@ -20,6 +20,7 @@ from sounding.judge.messages import SearchResults
 from sounding.judge.nuggets import nuggets_of
 from sounding.judge.organizing import guide_of, instructions_of
 from sounding.judge.records import ConflictError, Topic, User, is_relevant
+from sounding.judge.subtopics import subtopics_of
 from sounding.judge.texts import highlight
 
 FEW = 3  # with fewer relevant documents, a topic hardly separates systems
@@ -67,12 +68,14 @@ def judge_page(
     return judging_page(
         request, here, asked, doc=doc, query=query, judged=store.judged_by(who.pseudonym, topic),
         coming=api.coming(here, who, asked), back=back, back_words=back_words, after="/", audit=None,
+        subtopics=subtopics_of(store, topic) if here.project.settings.by_subtopic else [],
     )  # fmt: skip
 
 
 def judging_page(request: Request, here: web.Context, topic: Topic, **values: Any) -> Response:
     """Render the judging page with the topic and the instructions."""
     marks = not here.project.settings.of_pairs
+    values = {"subtopics": [], **values}
     return web.page(
         request, "judge.html", topic=topic, scale=here.project.settings.scale, pause=here.pause,
         instructions=instructions_of(here.project), guide=guide_of(here.project, topic),

@@ -73,6 +73,10 @@ class InitOptions(ProjectOptions):
     topics: str | None = declare.text(
         "Read topics from FILE; you can add more in the browser.", metavar="FILE"
     )
+    subtopics: str | None = declare.text(
+        "Have documents judged for each subtopic in FILE: topic, subtopic and text by tabs, or TREC topics.",
+        metavar="FILE",
+    )
     runs: tuple[str, ...] = declare.texts(
         "Read runs from files, folders or globs; repeatable; you can add more later.", metavar="FILE"
     )

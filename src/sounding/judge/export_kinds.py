@@ -62,6 +62,10 @@ EXPORT_KINDS = {
             what="preferences, for `evaluate -m Prefs` and `agree`", of_judgments=True,
         ),
         ExportKind(
+            name="intents", columns="topic subtopic doc grade",
+            what="the grade for every subtopic, for `evaluate -m alpha_nDCG`", of_judgments=True,
+        ),
+        ExportKind(
             name="contexts", columns="topic doc context grade",
             what="the grade that counts of each context; context: its id, else its part", of_judgments=True,
         ),

@@ -28,6 +28,7 @@ from sounding.judge.records import IN_USE, Pair, SearchEntry, Topic
 from sounding.judge.settings import Feed
 from sounding.judge.state import JudgingState, Opinions, counted_grade, opinions_of
 from sounding.judge.store import Store
+from sounding.judge.subtopics import grades_by_subtopic
 
 _SETTLED_BY = (
     "settle them on the page Differences or with `sounding judge differences`, or choose --feed first or"
@@ -97,6 +98,8 @@ def omission_note(what: str, omitted: Omitted) -> str:
         return ""
     if what == "assessors":
         return f"assessors leaves out {plural(omitted.total, 'judgment')} of people who could not judge"
+    if what == "intents":
+        return f"intents leaves out grades of {plural(omitted.total, 'document')}: {omitted.reasons}"
     if what == "contexts":
         differing = plural(omitted.total, "context")
         return f"contexts leaves out {differing} with different grades; choose --feed first or majority"
@@ -245,6 +248,18 @@ class Export:
                 else:
                     self.omitted.unsettled += 1
 
+    def intents(self) -> Lines:
+        """Yield the grade that counts for each subtopic of a document; topics without any have subtopic 0."""
+        settings = self.plan().settings
+        for topic, doc, opinions in self._opinions() if settings.by_subtopic else ():
+            verdict, judgments = opinions.verdict(settings.feed), opinions.judgments
+            parts = grades_by_subtopic(judgments, settings.feed)
+            for name, grade in parts.items() if parts else [("0", verdict.grade)]:
+                if grade is not None:
+                    yield f"{topic} {name} {doc} {_number(grade)}\n"
+            self.omitted.unsettled += None in parts.values()
+            self.omitted.cannot += verdict.judged and all(one.grade is None for one in judgments)
+
     def spans(self) -> Lines:
         """Yield every span of every current judgment, as lines of JSON."""
         for topic, doc, opinions in self._opinions():
@@ -388,7 +403,7 @@ class Export:
 
 _WRITERS: dict[str, Callable[[Export], Lines]] = {
     "qrels": Export.qrels, "assessors": Export.assessors, "strata": Export.strata, "prels": Export.prels,
-    "prefs": Export.prefs,
+    "prefs": Export.prefs, "intents": Export.intents,
     "contexts": Export.contexts, "spans": Export.spans, "nuggets": Export.nuggets,
     "labels": Export.labels,
     "log": Export.log, "searches": Export.searches, "topics": Export.topics,

@@ -96,8 +96,10 @@ def init(options: command.InitOptions) -> None:
     of_pairs = options.kind == "preferences"
     if of_pairs:
         _refuse_options_of_grades()
+    if of_pairs and options.subtopics is not None:
+        raise click.UsageError("--subtopics is for documents that are graded, not for --kind preferences")
     settings = Settings(
-        title=options.title, kind=options.kind,
+        title=options.title, kind="subtopics" if options.subtopics is not None else options.kind,
         scale=parse_scale(PREFERENCE_SCALE if of_pairs else options.scale), level=options.level,
         overlap=options.overlap, feed=options.feed, seed=options.seed, depth=options.depth,
         measure=options.measure,
@@ -110,7 +112,8 @@ def init(options: command.InitOptions) -> None:
     odd: list[str] = []
     with progress_bar(None, quiet=options.quiet, label="reading documents") as progress:
         project = create_project(
-            options.folder, corpus=options.corpus, topics=options.topics, runs=options.runs,
+            options.folder, corpus=options.corpus, topics=options.topics, subtopics=options.subtopics,
+            runs=options.runs,
             names=options.name, settings=settings, database=options.database, run_format=options.run_format,
             progress=progress, search=options.search, tell=odd.append, fields=options.fields,
         )  # fmt: skip
@@ -253,6 +256,8 @@ def export(options: command.ExportOptions) -> None:
         note = omission_note(what, omitted)
         if kind.of_sample and not lines:
             note = why_empty(store, what, moment, all_topics=options.all_topics)
+        if what == "intents" and not project.settings.by_subtopic:
+            note = "no intents: documents are not judged for subtopics in this project; export qrels instead"
         if what == "prefs" and not project.settings.of_pairs:
             note = "no prefs: documents are graded in this project; export assessors instead"
     if options.output is not None:

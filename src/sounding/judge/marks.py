@@ -2,7 +2,8 @@
 
 They are part of the judgment's event, so that a change or an undo changes all of it together:
 `{"contexts": {part: {"grade", "id"}}, "spans": [{"part", "first", "last", "text"}], "nuggets": {id: {"found",
-"importance"}}}`. The first and the last character of a span are counted from 0; the last is not part of it.
+"importance"}}, "subtopics": {id: grade}}`. The first and the last character of a span are counted from 0; the
+last is not part of it.
 """
 
 from __future__ import annotations
@@ -53,6 +54,8 @@ def checked_marks(
                 gettext("this document has no part {name} to grade; reload the page", name=quote(name))
             )
         settings.check_grade(grade)
+    for grade in given.subtopics.values():
+        settings.check_grade(grade)
     texts = span_texts(document) if given.spans else {}
     spans = [_span(texts, one) for one in given.spans]
     found: Marks = {
@@ -62,6 +65,7 @@ def checked_marks(
             if name in given.contexts
         },
         "spans": sorted(spans, key=lambda one: (one["part"], one["first"], one["last"])),
+        "subtopics": dict(given.subtopics),
         "nuggets": {
             one.id: {"found": given.nuggets[one.id], "importance": one.importance}
             for one in nuggets
@@ -88,6 +92,7 @@ def shown_marks(marks: Marks, document: Document | None) -> messages.MarksSent |
     texts = span_texts(document) if marks.get("spans") else {}
     return messages.MarksSent(
         contexts={name: one["grade"] for name, one in marks.get("contexts", {}).items()},
+        subtopics=marks.get("subtopics", {}),
         nuggets={name: one["found"] for name, one in marks.get("nuggets", {}).items()},
         spans=[
             messages.Span(
@@ -105,6 +110,9 @@ def describe_marks(marks: Marks) -> Iterator[str]:
         yield ngettext("{n} part graded", "{n} parts graded", count)
     if count := len(marks.get("spans", ())):
         yield ngettext("{n} piece of evidence", "{n} pieces of evidence", count)
+    if subtopics := marks.get("subtopics"):
+        count = sum(grade > 0 for grade in subtopics.values())
+        yield gettext("About {count} of {all} subtopics", count=count, all=len(subtopics))
     if nuggets := marks.get("nuggets"):
         found = sum(one["found"] for one in nuggets.values())
         yield gettext("{found} of {all} nuggets", found=found, all=len(nuggets))

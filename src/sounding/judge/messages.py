@@ -75,6 +75,11 @@ class MarksSent(Message):
         {}, max_length=MOST_MARKS, description="grades of parts that are items of a list"
     )
     spans: list[Span] = Field([], max_length=MOST_MARKS)
+    subtopics: dict[Id, Annotated[float, Field(allow_inf_nan=False)]] = Field(
+        {},
+        max_length=MOST_MARKS,
+        description="the grade for each subtopic; `grade` is the highest",
+    )
     nuggets: dict[Id, bool] = Field(
         {}, max_length=MOST_MARKS, description="whether the document contains each nugget of the topic"
     )

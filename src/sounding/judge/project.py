@@ -42,6 +42,7 @@ from sounding.judge.settings import CORPUS as CORPUS_DIGEST
 from sounding.judge.settings import Settings
 from sounding.judge.sqlite import lacks
 from sounding.judge.store import STRANGE, Store, new_store, open_store
+from sounding.judge.subtopics import read_subtopics, set_subtopics
 from sounding.judge.texts import TEXTS, files_with, read_documents
 
 FILE = "project.json"
@@ -177,6 +178,7 @@ def create_project(
     search: SearchEngine = "fts5",
     tell: Tell | None = None,
     fields: str | None = None,
+    subtopics: str | None = None,
 ) -> Project:
     """Create a project in a new or empty folder; if anything fails, nothing is left behind.
 
@@ -194,6 +196,7 @@ def create_project(
     if database is not None and database.split() != [database]:  # PostgreSQL's own error shows the password
         raise DataError(f"--database {shown_url(database)}: the address contains blanks; write them as %20")
     asked = None if topics is None else read_topics(topics)
+    intents = None if subtopics is None else read_subtopics(subtopics)
     members = () if fields is None else members_of(fields)
     part = rest = temporary_path(folder)
     try:
@@ -209,6 +212,8 @@ def create_project(
             first_settings(store, settings, digest)
             if asked is not None:
                 add_topics(store, asked)
+            if intents is not None:
+                set_subtopics(store, intents)
             if runs:
                 Engine(store).add_runs(runs, names=names, run_format=run_format)
             record = {"version": VERSION, "database": database or DATABASE, "corpus": digest}

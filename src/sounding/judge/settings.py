@@ -19,7 +19,7 @@ from sounding.selection.samples import parse_strata
 from sounding.selection.strategies import find_strategy, make_strategy
 
 Feed = Literal["first", "majority", "adjudicated"]
-Judged = Literal["grades", "preferences"]
+Judged = Literal["grades", "preferences", "subtopics"]
 MTC = "mtc"
 MERGE_SORT = "merge-sort"  # the order of pairs, see `sounding.judge.merge_sort`
 MTC_PARAMETERS = ("method", "prior", "selection", "pair", "baseline", "top")  # of the order mtc
@@ -217,6 +217,11 @@ class Settings:
     def of_pairs(self) -> bool:
         """Return whether pairs of documents are judged."""
         return self.kind == "preferences"
+
+    @property
+    def by_subtopic(self) -> bool:
+        """Return whether documents are judged for each subtopic of their topic."""
+        return self.kind == "subtopics"
 
     @property
     def sharing(self) -> int:

@@ -4,6 +4,7 @@
 import { Clock } from "./clock.js";
 import { keepTyped, typed } from "./comments.js";
 import { day, note, pace, unnote } from "./day.js";
+import { chosenGrades, hasIntents, pressIntent, showIntents, wordsOf } from "./intents.js";
 import { keyOf, nameOf, showKeys } from "./keys.js";
 import { forgetMarks, gradePart, markSpan, marksFor, nextNugget, nextPart, showMarks } from "./marks.js";
 import { every, find, make, notice, put } from "./page.js";
@@ -132,7 +133,8 @@ function showControls(present) {
   comment.disabled = !present;
   for (const button of every(".grading button")) {
     const { grade, do: act } = button.dataset;
-    button.disabled = act !== "undo" && (!present || (present.missing && grade !== undefined));
+    const isGrade = grade !== undefined || act === "save";
+    button.disabled = act !== "undo" && (!present || (present.missing && isGrade));
     button.setAttribute("aria-pressed", String(isPressed(button, present)));
   }
 }
@@ -164,6 +166,7 @@ function show(focus = true) {
   read();
   offer(Boolean(present));
   showControls(present);
+  showIntents(present, present?.marks ?? marked.get(present?.doc));
   const before = present?.judged ? "" : comments.get(present?.doc); // an undone change brings its own comment
   const unsentWords = present ? typed(topic, present.doc) : "";
   comment.value = unsentWords || present?.comment || before || "";
@@ -383,6 +386,16 @@ function judge(grade, label) {
   pass(`${api}/judge`, { grade, comment: comment.value, marks, labels, seen: seen(documents[0]), ...spent }, label);
 }
 
+function save() {
+  const spent = clock.take(performance.now());
+  const subtopics = chosenGrades();
+  const grade = Math.max(...Object.values(subtopics));
+  const marks = { ...marksFor(grade), subtopics };
+  const labels = Object.keys(documents[0]?.labels ?? {});
+  const given = { grade, comment: comment.value, marks, labels, seen: seen(documents[0]), ...spent };
+  pass(`${api}/judge`, given, wordsOf(subtopics));
+}
+
 function bringBack(last, words) {
   if (firsts.has(last.key)) unnote();
   documents = [last.document, ...documents.filter((one) => one.doc !== last.document.doc)];
@@ -448,6 +461,7 @@ function skip() {
 
 const acts = {
   cannot: () => judge(null, gettext("Cannot judge")),
+  save,
   skip,
   undo,
   evidence: () => say(markSpan()),
@@ -470,7 +484,7 @@ function sayUnknown(key) {
 }
 
 document.addEventListener("keydown", (event) => {
-  const field = event.target.closest("input:not([type=checkbox]), textarea, select, [contenteditable]");
+  const field = event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
   if (event.key === "Escape" && (field || event.target.closest(".part"))) find("#document").focus({ preventScroll: true });
   if (event.key === "Enter" && field?.id === "terms") {
     event.preventDefault();
@@ -505,6 +519,11 @@ document.addEventListener("keydown", (event) => {
   if (said) {
     event.preventDefault();
     return say(said);
+  }
+  if (hasIntents && documents.length) {
+    const isSave = event.key === "Enter" && !event.target.closest("a, button, summary");
+    if (isSave) find(".intents .save").click();
+    if (isSave || pressIntent(key, name)) return event.preventDefault();
   }
   const button = name && find(`.grading button[data-name="${CSS.escape(name)}"]`);
   if (!button) sayUnknown(event.key);

@@ -21,7 +21,7 @@ from sounding.core.text import plural, quote
 from sounding.data.labels import Labels
 from sounding.data.tables import Qrels, Run
 from sounding.estimate.calibration import Floats, Places
-from sounding.estimate.estimable import fewest_topics
+from sounding.estimate.estimable import fewest_topics, topics_to_judge
 from sounding.estimate.frame import Frame
 from sounding.estimate.result import MeasureEstimate, interval, possible
 from sounding.evaluate.evaluation import evaluate
@@ -257,14 +257,12 @@ def _check_measure(measure: Measure, judged: int, topics: int, frame: Frame) -> 
     least, others = fewest_topics(measure)
     if judged == topics or (judged >= least and topics - judged >= others):
         return
-    asked = f"judge at least {least}" if judged < least else f"judge all {topics}"
-    if least + others > topics > judged:
-        asked = f"judge all {topics}"
-    each = len(frame.table.docs) / len(frame.table.topics)
-    more = (topics if asked.endswith(f"all {topics}") else least) - judged
+    needed = topics_to_judge(measure, topics) if judged < least else topics
+    asked = f"judge all {topics}" if needed == topics else f"judge at least {needed}"
+    more = (needed - judged) * len(frame.table.docs) / len(frame.table.topics)
     raise DataError(
         f"{measure}: people judged {judged} of {plural(topics, 'labeled topic')} whole, from which no valid"
-        f" interval is known; {asked} (about {round(more * each):,} more judgments)"
+        f" interval is known; {asked} (about {round(more):,} more judgments)"
     )
 
 

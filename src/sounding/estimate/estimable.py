@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from sounding.core.errors import DataError
+from sounding.core.text import plural
 from sounding.estimate.calibration import Floats, Places
 from sounding.measures import Measure
 from sounding.measures.graded import DcgForm
@@ -43,21 +44,35 @@ def fewest_topics(measure: Measure) -> tuple[int, int]:
     return (FEW_TOPICS, 1) if early else (MANY_TOPICS, MANY_TOPICS)
 
 
+def topics_to_judge(measure: Measure, topics: int) -> int:
+    """Return how many of these topics must be judged whole for a valid interval."""
+    least, others = fewest_topics(measure)
+    return least if least + others <= topics else topics
+
+
 def has_form(measure: Measure) -> bool:
     """Return whether a measure can be estimated from a sample of documents."""
     asked = measure.get("judged_only") or measure.get("assessed")
     return measure.name in (*LINEAR, *MULTILINEAR) and not asked
 
 
-def form_of(measure: Measure, judgments: Judgments) -> GainForm:
-    """Return the form of a measure; raise an error if no valid interval is known for it."""
+def form_of(measure: Measure, judgments: Judgments, labeled: tuple[int, int] | None = None) -> GainForm:
+    """Return the form of a measure; raise an error if no valid interval is known for it.
+
+    `labeled` are the numbers of labeled topics and documents, from which the error says how many judgments
+    another way takes.
+    """
     k = measure.k
     get = measure.get
     if not has_form(measure):
+        whole = f"at least {fewest_topics(measure)[0]} topics whole"
+        if labeled is not None:
+            topics = topics_to_judge(measure, labeled[0])
+            which = f"all {labeled[0]} topics" if topics == labeled[0] else f"{topics} randomly chosen topics"
+            whole = f"{which} whole (about {plural(round(labeled[1] / labeled[0] * topics), 'judgment')})"
         raise DataError(
             f"{measure}: no interval from sampled documents is known to be valid for this measure; use"
-            f" {', '.join(LINEAR)} or {', '.join(MULTILINEAR)}, or judge at least"
-            f" {fewest_topics(measure)[0]} topics whole"
+            f" {', '.join(LINEAR)} or {', '.join(MULTILINEAR)}, or judge {whole}"
         )
     if get("scale") == "topic":
         raise DataError(f"{measure}: scale='topic' depends on judgments not made; use scale='judgments'")

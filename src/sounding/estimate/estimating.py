@@ -99,7 +99,8 @@ def estimate(
         )
         uncovered: list[str] = []
     else:
-        forms = [form_of(one, judgments) for one in chosen]
+        size = len(frame.table.topics), frame.size
+        forms = [form_of(one, judgments, size) for one in chosen]
         made = [
             estimate_measure(measure, form, lists, frame, judgments.highest, procedure, confidence)
             for measure, form in zip(chosen, forms, strict=True)

@@ -95,8 +95,8 @@ def draw_for_estimate(
     judgments = prepare(
         machines[0].table if machines else read_qrels({pool.topics[0]: {pool.docs.text(0): 1}})
     ).judgments
-    size = len(pool.topics), max((len(one.table.docs) for one in machines), default=len(pool.docs))
-    forms = [form_of(one, judgments, size) for one in chosen]
+    labeled = len(pool.topics), max((len(one.table.docs) for one in machines), default=len(pool.docs))
+    forms = [form_of(one, judgments, labeled) for one in chosen]
     lists = lists_of_pool(pool)
     counted = np.any([influences(form, lists, len(pool.docs)) > 0 for form in forms], axis=0)
     drawable = counted & (~np.isnan(said).all(axis=0) if machines else np.ones(len(counted), np.bool_))

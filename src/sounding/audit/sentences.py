@@ -53,7 +53,7 @@ def holes(count: int, depth: int, named: Sequence[str]) -> Claim:
     return (
         f"{plural(count, 'document')} within the pool depth of {depth} {'is' if count == 1 else 'are'}"
         " unjudged",
-        "Judgments were lost, or some topics were pooled less deeply. The documents, each after its topic:"
+        "Judgments were lost, or some topics were pooled less deeply. These are the topics and documents:"
         f" {first_few(named, NAMED, count)}.",
     )
 

@@ -389,7 +389,7 @@ def columns_explained(references: Sequence[str], p: float, residual: bool) -> st
         '"means": the means of the worst and the best run. "differ": the share of the pairs that differ'
         ' significantly. "p": the median p-value over pairs. "confirmed": of the pairs that differ'
         f" at the reference ({', '.join(references)}), the share that differs here in the same order."
-        ' "reversed": of the same pairs, the share whose order here is the opposite one, significant or not.'
+        ' "reversed": the share of the same pairs that are in the opposite order here, significant or not.'
         f' "tau", "tau_ap_b", "RBO" (p {p:g}) and "r" (Pearson\'s): how well the'
         f" means of the runs agree with the reference.{missing}"
         ' "A_p": the judged share of the first k documents.'
@@ -440,7 +440,7 @@ def case_changes(ks: Sequence[int], steps: Sequence[str]) -> str:
     """Say between which of the depths the case of a pair changes."""
     looked = f"{len(ks)} depths from {ks[0]} to {ks[-1]:,} were checked"
     if not steps:
-        return f"{looked}, and the pair is in the same case at all of them."
+        return f"{looked}, and the case of the pair is the same at all of them."
     return f"{looked}. The case of the pair changes from {', from '.join(steps)}."
 
 

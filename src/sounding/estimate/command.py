@@ -18,8 +18,8 @@ class EstimateOptions(declare.RankingAndGradeOptions, declare.FileOptions):
         "Read machine labels from FILE; repeatable.", metavar="FILE", spelled="--labels"
     )
     judges: tuple[str, ...] = declare.texts(
-        "Name the machine behind each label file that does not name it (such as qrels), in order; without"
-        " --labels, name the assessors of QRELS who are machines.",
+        "Name the machine that made the labels of a file that does not say so, such as qrels; repeatable, in"
+        " order. Without --labels, name the assessors of QRELS who are machines.",
         metavar="NAME",
         spelled="--judge",
     )

@@ -145,8 +145,8 @@ def _cost_note(found: Simulation, rows: Sequence[dict[str, Any]]) -> str:
 def _right(what: str, first: int | None) -> str:
     """Say from which judgment on all bins or pairs are right; None: from none."""
     if first is None:
-        return f"; not all {what} are right at the end"
-    return f"; from {plural(first, 'judgment')} on, all {what} are right"
+        return f"; at the end, some {what} are still in the wrong order"
+    return f"; all {what} are in the right order from {plural(first, 'judgment')} on"
 
 
 def _right_from(rows: Sequence[dict[str, Any]], name: str) -> int | None:

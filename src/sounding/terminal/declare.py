@@ -313,8 +313,8 @@ qrels = argument()
 runs = argument(nargs=-1, required=True, metavar="RUN...")
 baselines = texts("Compare the other runs with RUN; repeatable.", metavar="RUN", spelled="--baseline")
 judges = texts(
-    "Name the machine behind each label file that does not name it (such as qrels), in the order of the"
-    " files.",
+    "Name the machine that made the labels of a file that does not say so, such as qrels; repeatable, in the"
+    " order of the files.",
     metavar="NAME", spelled="--judge",
 )  # fmt: skip
 seconds = number("Estimate the work at this many seconds per document.", default=30)

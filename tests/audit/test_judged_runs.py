@@ -149,7 +149,7 @@ def test_without_info_every_run_is_its_own_group_and_that_is_said() -> None:
     found = read_judged_runs(made.qrels, made.runs)
     assert found.groups == found.runs
     assert found.pool.guessed
-    assert "no --info" in found.remarks[0]
+    assert "without --info" in found.remarks[0]
 
 
 @pytest.mark.parametrize(("negative", "counted"), [("trec", 3), ("split", 0), ("nonrelevant", 0)])

@@ -22,10 +22,11 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError, FormatError
 from sounding.data.assembly import checked_grades
 from sounding.data.columns import line_numbers
-from sounding.data.formats import detect, records_of_file
+from sounding.data.formats import detect
 from sounding.data.problems import Problems
 from sounding.data.sources import plain_name, read_content
 from sounding.data.tables import byte_order
+from sounding.data.trec_text import read_preferences
 from sounding.statistics.assessor_agreement import RESAMPLES, Bootstrap, Estimate, beyond_chance, ratio
 
 Floats = NDArray[np.float64]
@@ -170,7 +171,7 @@ def _preferences(source: str | Path, prefix: str) -> list[TopicPreferences]:
     """Return what each assessor of a file said about each topic."""
     content = read_content(source)
     problems = Problems(content.source)
-    records = records_of_file(content, "qrels", "prefs", problems, more=True)
+    records = read_preferences(content, problems)
     levels = checked_grades(records.columns["grade"], records.lines, "accept", problems)
     problems.refuse()
     columns = [records.columns[name].texts() for name in ("topic", "group", "part", "doc")]

@@ -63,7 +63,8 @@ def unwind(number: int, _: object) -> NoReturn:
     Only the first signal counts; a second one would interrupt the cleanup.
     """
     for other in STOPPING:
-        signal.signal(other, signal.SIG_IGN)
+        # Not SIG_IGN: Python complains about a signal that is pending when it becomes ignored.
+        signal.signal(other, lambda *_: None)
     raise Stopped(128 + number)
 
 

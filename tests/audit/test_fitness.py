@@ -138,6 +138,7 @@ def test_a_sample_counts_with_its_probabilities(tmp_path: Path, capsys: pytest.C
     status, out, _ = call(*base)
     assert status == 0
     assert "Documents to judge next" in out
+    assert "documents (estimate)" in out  # the sample stands for all documents
     assert call(*base, "--section", "runs")[0] == 2
     assert call(base[0], base[1], "--judge", "m")[0] == 2
 

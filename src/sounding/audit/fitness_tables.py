@@ -124,7 +124,11 @@ def _confusion(one: JudgeFitness) -> Table:
         Column(f"label {label:g}", rows[:, place].tolist(), percent=True)
         for place, label in enumerate(one.levels)
     ]
-    columns.append(Column("documents", np.rint(one.confusion.sum(axis=1)).astype(int).tolist()))
+    counts = one.confusion.sum(axis=1)
+    counted = np.isclose(counts.sum(), one.documents)  # otherwise a sample stands for more documents
+    columns.append(
+        Column("documents" if counted else "documents (estimate)", np.rint(counts).astype(int).tolist())
+    )
     return Table(columns, title=f"How {one.labels.judge} labels documents of each grade")
 
 

@@ -266,7 +266,7 @@ def test_charts_hold_the_assessors_and_where_there_are_runs_the_systems(call: Ca
 
 
 def test_names_that_the_command_knows_are_those_of_the_library() -> None:
-    assert tuple(SECTIONS) == options.SECTIONS
+    assert (*SECTIONS, *options.OF_PREFERENCES) == options.SECTIONS
     assert tuple(SETTLING) == get_args(options.Repeated)
     helps = {one.name: one.help for one in options.command.params if isinstance(one, click.Option)}
     assert set(COMBINATIONS) <= set(re.findall(r"\w+", str(helps["combinations"])))

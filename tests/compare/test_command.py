@@ -1171,7 +1171,7 @@ def test_a_design_compares_nothing(call: Call, monkeypatch: pytest.MonkeyPatch) 
         raise AssertionError
 
     monkeypatch.setattr("sounding.compare.flow.compare", refuse)
-    monkeypatch.setattr("sounding.evaluate.unjudged.value_bounds", refuse)
+    monkeypatch.setattr("sounding.evaluate.evaluation.value_bounds", refuse)
     status, _, err = call("qrels.txt", "runs", "-m", "P@5", "--design", "--format", "csv")
     assert status == 0
     assert "(power 0.8, alpha 0.05 shared by 28 comparisons)" in err

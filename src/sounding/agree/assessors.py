@@ -109,7 +109,8 @@ def _is_collection(source: Any) -> bool:
 
 def _refuse_twice(sources: Sequence[Any]) -> None:
     """Refuse a file that is given for two assessors: they would agree perfectly."""
-    files = [str(source) for source in sources if isinstance(source, str | Path)]
+    given = [source.source if isinstance(source, Content) else source for source in sources]
+    files = [str(source) for source in given if isinstance(source, str | Path)]
     places = [Path(file).resolve() for file in files]
     for number, (file, place) in enumerate(zip(files, places, strict=True)):
         if place in places[:number]:
@@ -119,22 +120,23 @@ def _refuse_twice(sources: Sequence[Any]) -> None:
 def _read(
     source: Any, name: str | None, labels: Mapping[str, float], policies: Policies, form: str | None
 ) -> _JudgmentRows:
-    source = materialize(source)
-    if isinstance(source, Qrels | Mapping) or is_rows(source) or _is_collection(source):
+    content = source if isinstance(source, Content) else None
+    source = source if content else materialize(source)
+    if content is None and (isinstance(source, Qrels | Mapping) or is_rows(source) or _is_collection(source)):
         qrels = read_qrels(source, fractional=policies.fractional)
         topics = np.repeat(np.array(qrels.topics, object), qrels.sizes).tolist()
         who = None if qrels.groups is None else qrels.groups.texts()
         own = name or qrels.source
         return _judged_rows(qrels.source, own, topics, qrels.docs, qrels.grades, who, policies)
     log = None
-    if not is_frame(source) and not isinstance(source, str | Path):
+    if not is_frame(source) and not isinstance(source, str | Path | Content):
         expected = "a file, a dict of dicts or a frame"
         raise DataError(f"cannot read judgments from {describe_value(source)}; expected {expected}")
     if is_frame(source):
         problems = Problems(name or "judgments")
         records = records_of_frame(source, "labels", problems)
     else:
-        content = read_content(source)
+        content = content or read_content(source)
         problems = Problems(content.source)
         form = _format(content, form)
         if form == "jsonl" and is_log(content):

@@ -24,7 +24,7 @@ from sounding.data.assembly import checked_grades
 from sounding.data.columns import line_numbers
 from sounding.data.formats import detect
 from sounding.data.problems import Problems
-from sounding.data.sources import plain_name, read_content
+from sounding.data.sources import Content, plain_name, read_content
 from sounding.data.tables import byte_order
 from sounding.data.trec_text import read_preferences
 from sounding.statistics.assessor_agreement import RESAMPLES, Bootstrap, Estimate, beyond_chance, ratio
@@ -137,7 +137,7 @@ class PreferenceStudy:
 
 
 def agree_preferences(
-    sources: Sequence[str | Path], *, resamples: int = RESAMPLES, alpha: float = 0.05, seed: int = 0
+    sources: Sequence[str | Path | Content], *, resamples: int = RESAMPLES, alpha: float = 0.05, seed: int = 0
 ) -> PreferenceStudy:
     """Study how far assessors agree in files of preferences, whose groups are the assessors.
 
@@ -151,7 +151,7 @@ def agree_preferences(
     given = [
         one
         for source in sources
-        for one in _preferences(source, f"{plain_name(str(source)).removesuffix(PREFS)}/" if several else "")
+        for one in _preferences(source if isinstance(source, Content) else read_content(source), several)
     ]
     names = tuple(dict.fromkeys(one.assessor for one in given))
     topics = tuple(sorted({one.topic for one in given}, key=byte_order))
@@ -161,15 +161,14 @@ def agree_preferences(
     )  # fmt: skip
 
 
-def is_preferences(source: str | Path) -> bool:
+def is_preferences(content: Content) -> bool:
     """Return whether a file holds preferences."""
-    content = read_content(source)
     return detect(content, content.source) == "prefs"
 
 
-def _preferences(source: str | Path, prefix: str) -> list[TopicPreferences]:
-    """Return what each assessor of a file said about each topic."""
-    content = read_content(source)
+def _preferences(content: Content, several: bool) -> list[TopicPreferences]:
+    """Return what each assessor of a file said about each topic; of several, the file's name is in theirs."""
+    prefix = f"{plain_name(content.source).removesuffix(PREFS)}/" if several else ""
     problems = Problems(content.source)
     records = read_preferences(content, problems)
     levels = checked_grades(records.columns["grade"], records.lines, "accept", problems)

@@ -29,6 +29,7 @@ from sounding.agree.study import DEFAULT_MEASURES, agree
 from sounding.core.files import write_file
 from sounding.core.policies import Policies
 from sounding.data.finding import find_runs
+from sounding.data.sources import Content, read_content
 from sounding.data.writing import write_qrels
 from sounding.render.save import require_suffix, save, together
 from sounding.render.style import require_charts
@@ -60,8 +61,9 @@ DISAGREEMENTS, SECOND = "disagreements.tsv", "to-judge.tsv"  # files that a next
 
 def run(options: AgreeOptions) -> None:
     """Study the assessors, and write the tables and files that the options ask for."""
-    if _of_preferences(options):
-        return _run_on_preferences(options)
+    sources = [read_content(source) if Path(source).is_file() else source for source in options.qrels]
+    if _of_preferences(sources, options):
+        return _run_on_preferences(sources, options)
     policies = policies_of(options)
     _check_options(options)
     _check_idle(options)
@@ -70,7 +72,7 @@ def run(options: AgreeOptions) -> None:
     if options.chart is not None:
         require_suffix(options.chart)
         require_charts("altair", "drawing a chart")
-    panel = _panel(options, policies)
+    panel = _panel(sources, options, policies)
     primary = panel.place(options.primary) if options.primary else 0
     if options.secondary_pool is not None:
         _write_secondary_pool(panel, primary, options.secondary_pool, options)
@@ -100,18 +102,18 @@ def run(options: AgreeOptions) -> None:
 # -- preferences -----------------------------------------------------------------------------------
 
 
-def _of_preferences(options: AgreeOptions) -> bool:
+def _of_preferences(sources: Sequence[str | Content], options: AgreeOptions) -> bool:
     """Return whether the files hold preferences; refuse a mixture."""
     if options.qrels_format is not None:
         return options.qrels_format == "prefs"
-    found = [is_preferences(source) for source in options.qrels if Path(source).is_file()]
+    found = [is_preferences(source) for source in sources if isinstance(source, Content)]
     if any(found) and not (all(found) and len(found) == len(options.qrels)):
         other = options.qrels[found.index(False)] if False in found else options.qrels[-1]
         raise click.UsageError(f"{other} holds no preferences, but another file does; compare them apart")
     return any(found)
 
 
-def _run_on_preferences(options: AgreeOptions) -> None:
+def _run_on_preferences(sources: Sequence[str | Content], options: AgreeOptions) -> None:
     """Study preferences, and write the tables that the options ask for."""
     context = click.get_current_context()
     for parameter in context.command.params:
@@ -124,9 +126,7 @@ def _run_on_preferences(options: AgreeOptions) -> None:
     form, top = options.format_name, options.top
     if form in NO_NOTES and (len(options.sections) > 1 or options.everything):
         raise click.UsageError(f"{form} holds one table; give one --section, or use json")
-    study = agree_preferences(
-        options.qrels, resamples=options.resamples, alpha=options.alpha, seed=options.seed
-    )
+    study = agree_preferences(sources, resamples=options.resamples, alpha=options.alpha, seed=options.seed)
     shown = list(options.sections) or list(pair_tables.SECTIONS[: None if options.everything else 2])
     notes: list[str] = []
     if form in NO_NOTES:
@@ -223,10 +223,10 @@ def _overlaps(text: str | None) -> tuple[float, ...]:
         raise click.UsageError(f"--overlaps {text!r}: expected numbers, such as 0.421,0.494") from error
 
 
-def _panel(options: AgreeOptions, policies: Policies) -> Panel:
+def _panel(sources: Sequence[str | Content], options: AgreeOptions, policies: Policies) -> Panel:
     """Read the judgments, and add simulated assessors if --simulated asks for them."""
     panel = read_panel(
-        options.qrels, by=options.assessors, repeated=options.repeated, labels=_labels(options.words),
+        sources, by=options.assessors, repeated=options.repeated, labels=_labels(options.words),
         policies=policies, format=options.qrels_format,
     )  # fmt: skip
     if not options.simulated:

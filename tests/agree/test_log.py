@@ -81,6 +81,10 @@ def test_assessors_whose_names_are_numbers_are_told_apart_beside_another_file(tm
         ((event(1, "judge", grade=1), '{"kind": "judge"}\n'), r"log\.jsonl:2: the sequence is null"),
         ((event(1, "judge", grade="high"),), r"log\.jsonl:1: the grade is the text 'high'"),
         ((event(1, "judge"), event(2, "skip")), "no judgments; expected at least one"),
+        (
+            (event(1, "project", None, None, detail={"kind": "preferences"}), event(2, "judge", "b a", grade=1)),
+            r"log\.jsonl:1: .*sounding judge export DIR prefs",
+        ),
     ],
 )  # fmt: skip
 def test_a_log_that_cannot_be_is_refused_with_its_line(

@@ -126,8 +126,10 @@ def test_qrels_survive_a_round_trip(tmp_path: Path) -> None:
 
 def test_preferences_as_written_come_back(tmp_path: Path) -> None:
     path = written(tmp_path, drawn(random.Random(3), people=2))
-    convert(path, tmp_path / "same.prefs", to="prefs")
-    assert sorted((tmp_path / "same.prefs").read_text().split("\n")) == sorted(path.read_text().split("\n"))
+    convert(path, tmp_path / "same.txt", to="prefs")
+    convert(path, tmp_path / "same.prefs")  # the suffix says it
+    for name in ("same.txt", "same.prefs"):
+        assert sorted((tmp_path / name).read_text().split("\n")) == sorted(path.read_text().split("\n"))
 
 
 def test_grades_of_preferences_that_order_more_pairs_are_counted(tmp_path: Path) -> None:
@@ -154,6 +156,22 @@ def test_a_contradiction_names_topic_person_and_circle(tmp_path: Path, circle: l
     assert text.count(">") == len(circle)
     [problem] = check(tmp_path / "some.prefs").problems
     assert "'ann'" in problem.text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.prefs", "301 ann c1 a 1\n301 ann c1 b\n301 ann c2 b x\n301 ann c2 a 1\n"),
+        ("x.prefs", "301 ann c1 a\n301 ann c1 b\n301 ann c2 a\n"),
+        ("x.qrels", "301 cat a 1\n301 car a none\n"),
+    ],
+)
+def test_levels_that_are_no_numbers_are_refused_without_a_warning(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(FormatError):
+        read_qrels(tmp_path / name, intents=True)
 
 
 def test_numeric_ids_are_recognized(tmp_path: Path) -> None:

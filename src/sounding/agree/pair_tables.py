@@ -14,7 +14,6 @@ from sounding.core.text import plural, whole_percent
 from sounding.render.tables import UNKNOWN, Column, Table, columns_of_rows, decimal
 
 SECTIONS = ("pairs", "contradictions", "ranks")
-PAIR_ESTIMATES = ("same", "strict", "kappa")
 FEW = 3  # topics without strengths that are named
 SAME = (
     "Same: share of the pairs that both compared with the same outcome (equally good is one); preferred: of"

@@ -10,7 +10,7 @@ import numpy as np
 
 from sounding.agree.command import Outside
 from sounding.core.arrays import NDArray
-from sounding.core.errors import DataError, UnknownNameError
+from sounding.core.errors import DataError, FormatError, UnknownNameError
 from sounding.data.columns import Records, describe_value, records_of_items
 from sounding.data.delimited import first_record
 from sounding.data.fast.tokens import Tokens
@@ -53,6 +53,12 @@ def standing_records(content: Content, problems: Problems) -> tuple[Records | No
     standing: StandingJudgments[tuple[str, ...], tuple[int, Members]] = StandingJudgments()
     for line, event in _in_order(content, problems):
         kind = str(event["kind"])
+        if kind == "project" and dict(event.get("detail") or {}).get("kind") == "preferences":
+            raise FormatError(
+                content.source, line,
+                "the log of a project of preferences; expected one of grades: write the preferences with"
+                " `sounding judge export DIR prefs`, and give agree that file",
+            )  # fmt: skip
         if kind not in FOLLOWED:
             continue
         lacking = [name for name in NAMED if not isinstance(event.get(name), str)]

@@ -130,7 +130,7 @@ def convert(
     `ranks` the rank column is left out, and TREC's text gets ranks from 1.
     """
     path = locate_file(target)
-    form: Target = to or ("parquet" if path.suffix.lower() in PARQUET else "trec")
+    form: Target = to or _form_of_name(path)
     if form not in TARGETS:
         raise UnknownNameError("format to convert to", form, TARGETS)
     check_target(target, to)
@@ -223,6 +223,14 @@ def _column_names(source: str | Path, content: Content | None) -> list[str]:
             return list(polars.read_parquet_schema(io.BytesIO(content.view)))
         with unpack(source, "parquet") as table:
             return polars.scan_parquet(locate_file(table.file)).collect_schema().names()
+
+
+def _form_of_name(path: Path) -> Target:
+    """Return what the name of a file promises: Parquet, preferences, or otherwise TREC's text."""
+    if path.suffix.lower() in PARQUET:
+        return "parquet"
+    name = path.with_suffix("") if path.suffix.lower() in PACKED else path
+    return "prefs" if name.suffix.lower() == ".prefs" else "trec"
 
 
 def check_target(target: str | Path, to: str | None = None) -> None:

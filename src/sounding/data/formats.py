@@ -242,7 +242,9 @@ def parse_qrels(
     """Parse judgments from bytes; problems are reported, and raised only if nothing can be read."""
     form = known_format(format) or detect(content, content.source)
     if form == "prefs":
-        return united_preferences(parse_preferences(content, problems, duplicates=duplicates))
+        compared = parse_preferences(content, problems, duplicates=duplicates)
+        problems.refuse()  # levels that are no numbers, and circles, lead to no grades
+        return united_preferences(compared)
     records = records_of_file(content, "qrels", form, problems, more=groups or intents)
     grouped = groups and form not in ("prels", "strata")  # these formats have no such column
     qrels = qrels_of(

@@ -228,7 +228,8 @@ class Qrels:
     def _united(self, keep: NDArray[np.bool_], later: Places, earlier: Places) -> Qrels:
         """Return the first row of each document, with the best grade of all of its rows."""
         grades = self.grades.copy()
-        np.maximum.at(grades, earlier, self.grades[later])
+        with np.errstate(invalid="ignore"):  # a grade that is no number has been reported
+            np.maximum.at(grades, earlier, self.grades[later])
         return replace(self, grades=grades, groups=None, parts=None).keep(keep)
 
     def by_intent(self) -> Qrels:

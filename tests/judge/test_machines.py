@@ -327,3 +327,33 @@ def test_the_commands_add_labels_and_allow_suggestions(project: Project, tmp_pat
     told = call("export", "assessors", "-o", str(tmp_path / "a.txt"))
     assert "100% of the lines (61) are labels by machines" in told
     assert json.loads(call("settings", "--format", "json"))["rows"]
+
+
+def test_agreement_with_a_machine_uses_grades_from_before_its_label_was_shown(
+    project: Project, ann: Browser, tmp_path: Path
+) -> None:
+    add_person(project, "olga", "organizer")
+    olga = signed_in(project, "olga")
+    for number in range(12):
+        ann.send("/api/judge", grading(f"d{number:02}", 0))
+    for doc in ("d00", "d10"):  # undone before there were labels: nothing was seen
+        ann.send("/api/undo", {"topic": "MB001", "doc": doc, "key": key()})
+        ann.send("/api/judge", grading(doc, 0, labels=[]))
+        if doc == "d00":
+            import_labels(project, given(tmp_path, topics=("MB001",)))
+
+    last = [event for event in project.store.events() if event.kind == "judge"]
+    assert [event.detail.get("labels") for event in last[-2:]] == [None, {"machine-umbrela": 2.0}]
+    for doc in ("d01", "d02"):  # changed after a look at the label
+        ann.send("/api/judge", grading(doc, 2, labels=["machine-umbrela"]))
+    ann.send("/api/judge", grading("d03", 2, labels=[]))  # the page showed none
+    # Of 12, d10 was judged again after its label could be seen; d03 agrees, d01 and d02 did not before.
+    [one] = [one for one in olga.get("/api/live").json()["agreement"] if one["second"] == "machine-umbrela"]
+    assert (one["common"], one["observed"]) == (11, 1 / 11)
+    page = olga.get("/organize/differences").text.partition("machine-umbrela</bdi>")[2]
+    assert re.findall(r"\d+(?:\.\d+)?", page)[:2] == ["11", "9.1"]
+    (tmp_path / "log.jsonl").write_text("".join(EXPORTS["log"](project.store, None)))
+    panel = read_panel(tmp_path / "log.jsonl")
+    grades = panel.grades[:, panel.assessors.index("assessor-1")]
+    found = {doc: grade for doc, grade in zip(panel.docs.texts(), grades, strict=True) if grade >= 0}
+    assert found == {f"d{number:02}": 2.0 * (number == 3) for number in range(12)}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -69,7 +71,7 @@ def standing_records(content: Content, problems: Problems) -> tuple[Records | No
         goes_back = kind == "judge" and "undoes" in dict(event.get("detail") or {})
         seen["withdraw" if goes_back else kind] += 1
         standing.follow(place, "judge" if kind == "label" else kind, (line, event), undoes=goes_back)
-    last = {place: history[-1] for place, history in standing.items()}
+    last = {place: _independent(history) for place, history in standing.items()}
     graded = {place: row for place, row in last.items() if row[1].get("grade") is not None}
     counts = LogCounts(
         source=content.source, standing=len(graded), withdrawn=seen["withdraw"],
@@ -78,6 +80,12 @@ def standing_records(content: Content, problems: Problems) -> tuple[Records | No
         adjudicated=seen["adjudicate"],
     )  # fmt: skip
     return _records(graded, problems), counts
+
+
+def _independent(history: Sequence[tuple[int, Members]]) -> tuple[int, Members]:
+    """Return the last judgment from before its assessor saw a label; if there is none, the last one."""
+    blind = takewhile(lambda row: not dict(row[1].get("detail") or {}).get("labels"), history)
+    return (list(blind) or history)[-1]
 
 
 def _in_order(content: Content, problems: Problems) -> list[tuple[int, Members]]:

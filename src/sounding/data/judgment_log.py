@@ -7,7 +7,7 @@ and `unskip` undoes that. An event that undoes another one names its number.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
 Place = TypeVar("Place", bound=Hashable)  # identifies an assessor and a document
@@ -33,6 +33,16 @@ class StandingJudgments(dict[Place, list[Judgment]], Generic[Place, Judgment]):
                 history[-1] = judgment
             else:
                 history.append(judgment)
+
+
+def before_labels(
+    history: Sequence[Judgment], shown: Callable[[Judgment], Collection[str]]
+) -> dict[str, Judgment | None]:
+    """Map each machine whose label was shown to the last judgment made before that; None: there is none."""
+    found: dict[str, Judgment | None] = {}
+    for place, one in enumerate(history):
+        found |= {who: history[place - 1] if place else None for who in shown(one) if who not in found}
+    return found
 
 
 class Act(Protocol):

@@ -35,7 +35,7 @@ class MeasureEstimate:
 
     measure: Measure
     values: Floats  # (run, topic)
-    uncut: Floats  # (run,) estimated means; unbiased, but perhaps values that the measure cannot have
+    uncut: Floats  # (run,) estimated means; unbiased (ERR: nearly), but perhaps impossible values
     low: Floats  # (run,) interval for complete judgments by people, on these topics
     high: Floats
     topics_low: Floats  # (run,) interval for topics like these
@@ -58,7 +58,7 @@ class MeasureEstimate:
 
     @property
     def differences(self) -> Floats:
-        """Return (pair,): the estimated differences, unbiased: no mean is cut to a possible value."""
+        """Return (pair,): the differences, unbiased (ERR: nearly): no mean is cut to a possible value."""
         pairs = all_pairs(len(self.uncut))
         return self.uncut[pairs[:, 0]] - self.uncut[pairs[:, 1]]
 

@@ -334,12 +334,14 @@ def _check_subtopics(here: web.Context, given: messages.Grading) -> None:
 
 
 def labels_shown(here: web.Context, who: User, given: messages.Grading) -> dict[str, float]:
-    """Return the labels that the page showed with a document, as far as its assessor could see them."""
+    """Return the labels that its assessor could see with a document: on this page, or before an undo."""
+    earlier = here.project.store.labels_before_withdrawal(who.pseudonym, given.topic, given.doc)
     if given.labels == []:
-        return {}
+        return earlier
     judged = _standing(here, who, given.topic, given.doc) is not None
     sent = visible_labels(here.project.store, given.topic, given.doc, judged=judged)
-    return {name: grade for name, grade in sent.items() if given.labels is None or name in given.labels}
+    shown = {name: grade for name, grade in sent.items() if given.labels is None or name in given.labels}
+    return earlier | shown
 
 
 def with_labels(here: web.Context, topic: str, documents: Sequence[messages.ShownDocument]) -> None:

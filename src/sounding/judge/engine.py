@@ -19,12 +19,24 @@ from sounding.core.errors import DataError
 from sounding.core.policies import DEFAULT_POLICIES
 from sounding.core.text import first_few, plural, quote
 from sounding.core.workers import Progress
+from sounding.data.judgment_log import before_labels
 from sounding.judge.agenda import run_content
 from sounding.judge.ids import MOST_DOC, check_run_names, check_table
 from sounding.judge.log import Last
 from sounding.judge.merge_sort import check_docs
-from sounding.judge.progress import Counts, Live, counts_of, live_work
-from sounding.judge.records import Ahead, Event, Lease, Marks, Receipt, Seen, Submission, Topic, TopicStatus
+from sounding.judge.progress import Counts, Live, Unseen, counts_of, live_work
+from sounding.judge.records import (
+    LABELS,
+    Ahead,
+    Event,
+    Lease,
+    Marks,
+    Receipt,
+    Seen,
+    Submission,
+    Topic,
+    TopicStatus,
+)
 from sounding.judge.search import Corpus, missing_from
 from sounding.judge.settings import CORPUS, Order, Settings
 from sounding.judge.state import CountedGrade, JudgingState
@@ -286,6 +298,17 @@ class Engine:
                 if opinions.differ and replay.in_use(pair[0])
             ]
         return sorted(found, key=lambda one: (one.settled.judged, one.topic, one.doc))
+
+    def unseen(self) -> Unseen:
+        """Return the grades for agreement with machines whose labels were shown."""
+        found: Unseen = {}
+        with self._up_to_date() as replay:
+            for pair, opinions in replay.opinions.items():
+                for who, history in opinions.given.items() if replay.in_use(pair[0]) else ():
+                    before = before_labels(history, lambda event: event.detail.get(LABELS, ()))
+                    for machine, one in before.items():
+                        found.setdefault((who, machine), {})[pair] = None if one is None else one.grade
+        return found
 
     def ahead(self, assessor: str, topic: str) -> Ahead:
         """Return how many documents an assessor still has to judge in a topic."""

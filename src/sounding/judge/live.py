@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 from sounding.core.errors import SoundingError
 from sounding.core.text import plural
-from sounding.data.judgment_log import StandingJudgments
+from sounding.data.judgment_log import StandingJudgments, before_labels
 from sounding.judge.engine import Engine
 from sounding.judge.language import english
 from sounding.judge.merge_sort import preference_of
 from sounding.judge.organizing import staffing_note
-from sounding.judge.progress import Counts, Live, Opinion, agreements, live_work
+from sounding.judge.progress import Counts, Live, Opinion, Unseen, agreements, live_work
 from sounding.judge.project import Project
-from sounding.judge.records import IN_USE, Event, Pair, is_relevant
+from sounding.judge.records import IN_USE, LABELS, Event, Pair, is_relevant
 from sounding.judge.settings import CORPUS
 from sounding.judge.state import JudgingState
 from sounding.judge.store import Store
@@ -70,10 +70,11 @@ class AssessorTally:
 
 
 class Given(NamedTuple):
-    """The time and the grade of a judgment in the log."""
+    """A judgment in the log."""
 
     time: float
     grade: float | None
+    labels: tuple[str, ...]  # machines whose labels were shown
 
 
 class Tally:
@@ -124,6 +125,16 @@ class Tally:
             if topic in topics:
                 yield assessor, *_from_either_side(topic, doc, given[-1].grade)
 
+    def unseen(self, topics: Collection[str]) -> Unseen:
+        """Return the grades for agreement with machines whose labels were shown."""
+        found: Unseen = {}
+        for (assessor, topic, doc), given in self._given.items() if self._labels else ():
+            for machine, one in before_labels(given, lambda one: one.labels).items():
+                if topic in topics:
+                    pair, grade = _from_either_side(topic, doc, None if one is None else one.grade)
+                    found.setdefault((assessor, machine), {})[pair] = grade
+        return found
+
     def work(self, topics: Collection[str], level: float, now: float) -> dict[str, AssessorTally]:
         """Count every assessor's judgments for these topics, with `level` as the lowest relevant grade."""
         found = {
@@ -152,7 +163,7 @@ class Tally:
         self._times[place[0]] = (
             timed + (event.kind == "judge" and bool(event.active)), active + (event.active or 0.0)
         )  # fmt: skip
-        given = Given(event.time, event.grade)
+        given = Given(event.time, event.grade, tuple(event.detail.get(LABELS, ())))
         self._given.follow(place, event.kind, given, undoes=event.undoes is not None)
 
 
@@ -288,7 +299,8 @@ class LiveFeed:
             "nothing_left": "" if live is None else nothing_left(live, live.stated.of_ranking()),
             **({} if live is None else _confidence_record(live)),
             "agreement": agreements(
-                self._tally.opinions(counts.topics), [grade.value for grade in engine.settings.scale], {}
+                self._tally.opinions(counts.topics), [grade.value for grade in engine.settings.scale], {},
+                self._tally.unseen(counts.topics),
             ),
             "assessors": [
                 {

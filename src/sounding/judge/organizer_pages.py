@@ -287,7 +287,8 @@ def differences_page(request: Request, here: web.Here) -> Response:
         more=max(0, len(differing) - MOST_SHOWN), differing=len(differing),
         unsettled=sum(one.open for one in differing),
         agreement=agreements(
-            chain(map(opinion_of, standing), label_opinions(here.project.store)), _grades(here), names
+            chain(map(opinion_of, standing), label_opinions(here.project.store)), _grades(here), names,
+            project.engine.unseen(),
         ), fewest=FEWEST,
         differences=[
             {

@@ -20,6 +20,8 @@ from sounding.statistics.assessor_agreement import cohen_kappa, confusions, obse
 DEPTHS = (5, 10, 20, 50, 100, 200, 500)  # at which the graded share of a run is reported
 FEWEST = 10  # common documents; with fewer, kappa depends on single documents
 Opinion = tuple[str, Pair, float | None]  # assessor, (topic, doc), grade; None: could not judge
+# (assessor, machine) -> grades from before the machine's label was shown; None: there is none
+Unseen = dict[tuple[str, str], dict[Pair, float | None]]
 
 
 class TopicCounts(NamedTuple):
@@ -150,22 +152,32 @@ def coverage_of(lists: NDArray[np.int32], graded: NDArray[np.bool_]) -> GradedCo
 
 
 def agreements(
-    given: Iterable[Opinion], scale: Sequence[float], names: Mapping[str, str]
+    given: Iterable[Opinion],
+    scale: Sequence[float],
+    names: Mapping[str, str],
+    unseen: Unseen | None = None,
 ) -> list[dict[str, Any]]:
     """Return the agreement of each pair of assessors with documents that both could judge.
 
-    Kappa is None with fewer than `FEWEST` common documents, or if it is undefined.
+    Kappa is None with fewer than `FEWEST` common documents, or if it is undefined. Grades in `unseen` replace
+    those of `given` for agreement with the machine.
     """
+    before = unseen or {}
     by_assessor: dict[str, dict[Pair, float]] = {}
     for assessor, pair, grade in given:
         if grade is not None:
             by_assessor.setdefault(assessor, {})[pair] = grade
     found = []
     for first, second in combinations(sorted(by_assessor), 2):
-        common = sorted(by_assessor[first].keys() & by_assessor[second].keys())
+        both = [
+            {**by_assessor[one], **before.get((one, other), {})}
+            for one, other in ((first, second), (second, first))
+        ]
+        could = [{pair for pair, grade in grades.items() if grade is not None} for grades in both]
+        common = sorted(could[0] & could[1])
         if not common:
             continue
-        left, right = (np.array([by_assessor[who][pair] for pair in common]) for who in (first, second))
+        left, right = (np.array([grades[pair] for pair in common]) for grades in both)
         table = confusions(left, right, np.array(sorted(scale)), np.zeros(len(common), np.int64), 1)
         kappa = float(cohen_kappa(table)[0])
         found.append(

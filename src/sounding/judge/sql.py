@@ -241,6 +241,11 @@ LABELS_BY = (
     "SELECT topic, doc, grade FROM event WHERE assessor = :assessor AND kind = 'label' AND sequence <= :until"
     " ORDER BY sequence"
 )
+LABELS_SEEN = (
+    "SELECT assessor, grade FROM event WHERE topic = :topic AND doc = :doc AND kind = 'label' AND sequence <"
+    " (SELECT max(sequence) FROM event WHERE topic = :topic AND doc = :doc AND assessor = :assessor"
+    " AND kind = 'withdraw') ORDER BY sequence"
+)
 LABELS_OF = (
     "SELECT assessor, grade FROM event WHERE topic = :topic AND doc = :doc AND kind = 'label'"
     " ORDER BY sequence"

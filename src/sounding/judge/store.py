@@ -408,6 +408,11 @@ class Store(PeopleTables, log.EventLog):
         rows = self._rows(sql.LABELS_OF, topic=topic, doc=doc)
         return {row["assessor"]: float(row["grade"]) for row in rows}
 
+    def labels_before_withdrawal(self, assessor: str, topic: str, doc: str) -> dict[str, float]:
+        """Return the labels that an assessor could see beside a judgment that was withdrawn."""
+        rows = self._rows(sql.LABELS_SEEN, assessor=assessor, topic=topic, doc=doc)
+        return {row["assessor"]: float(row["grade"]) for row in rows}
+
     def progress(self, assessor: str, level: float) -> list[records.AssessorProgress]:
         """Return an assessor's progress on each topic begun; `level` is the lowest relevant grade."""
         rows = self._rows(sql.PROGRESS, assessor=assessor)

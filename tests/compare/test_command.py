@@ -1258,6 +1258,29 @@ def test_the_account_of_a_pair_says_that_lists_are_short(
         assert (f"{name} has short lists" in facts) == (place in short)
 
 
+def test_the_account_of_whole_lists_has_the_judged_share_of_the_shorter_ones(
+    call: Call, tmp_path: Path
+) -> None:
+    """`evaluate` says that all of r2 was judged; of the first 4 documents, it has only 3."""
+    judged = "".join(f"{topic} 0 d{rank} {rank % 2}\n" for topic in (1, 2, 3) for rank in (1, 2, 3))
+    (tmp_path / "qrels.txt").write_text(judged)
+    for name, length in (("r1", 4), ("r2", 3)):
+        rows = [(topic, rank) for topic in (1, 2, 3) for rank in range(1, length + 1)]
+        text = "".join(f"{topic} Q0 d{rank} {rank} {9 - rank} {name}\n" for topic, rank in rows)
+        (tmp_path / f"{name}.txt").write_text(text)
+    files = [str(tmp_path / name) for name in ("qrels.txt", "r1.txt", "r2.txt")]
+    found = {}
+    for measure in ("AP", "P@4"):
+        _, out, _ = call(*files, "-m", measure, "--pair", "r1", "r2")
+        found[measure] = " ".join(out.partition("judged  ")[2].partition("\n  case")[0].split())
+    whole = "75% of r1's and 75% of r2's first 4 documents"
+    assert found["AP"].startswith(whole)
+    assert found["AP"].endswith("; r2 has short lists, and 100% of what it returned was judged")
+    assert found["P@4"].startswith(whole)
+    assert "r1 has short lists" not in found["AP"]
+    assert "short lists" not in found["P@4"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "problem"),
     [

@@ -11,7 +11,7 @@ from sounding.compare.comparison import TOPICS
 from sounding.compare.documents import OpenDocument, TellingDocument
 from sounding.compare.result import Comparison
 from sounding.compare.tables import WIDEST_NAME, p_name, short_names, shown_interval, signed, yes_or_no
-from sounding.core.text import SMALL, fill_paragraph, natural_places, p_phrase
+from sounding.core.text import SMALL, fill_paragraph, natural_places, p_phrase, whole_percent
 from sounding.render.tables import UNKNOWN, Column, Table, markdown_text, render
 from sounding.statistics.pairwise import PairTests
 from sounding.statistics.testing import Equivalence
@@ -122,13 +122,22 @@ class PairByMeasure:
         p = equivalence.noninferior_p_adjusted[0]
         yield "non-inferiority", sentences.noninferior(self.a, margin, p, alpha)
 
+    def _ends_early(self, run: int, share: float) -> bool:
+        """Return whether a measure of whole lists looks deeper than a run's, so that its share is lower."""
+        returned = self.comparison.judged_of_returned(run, self.number)
+        ends = (
+            self.comparison.measures[self.number].k is None and 0 < self.comparison.lengths[run] < self.depth
+        )
+        return bool(ends) and whole_percent(returned) != whole_percent(share)
+
     def _judged(self) -> str:
         """Return how much of both runs was judged, whether that differs, and why it may be little."""
         comparison, number = self.comparison, self.number
         shares = np.nanmean(comparison.assessment[self.runs, number], axis=1)
         short = [
             sentences.short_list(comparison.runs[run], comparison.judged_of_returned(run, number))
-            for run in comparison.short_runs(number, 0)
+            for run, share in zip(self.runs, shares, strict=True)
+            if run in comparison.short_runs(number, 0) or self._ends_early(run, share)
         ]
         absent = np.count_nonzero(comparison.retrieved[self.runs] == 0, axis=1).tolist()
         lacking = [

@@ -17,7 +17,7 @@ from tests.judge.web import Browser, add_person, make_project, signed_in
 from sounding import evaluate
 from sounding.core.errors import DataError
 from sounding.judge.engine import Engine, first_settings
-from sounding.judge.exports import EXPORTS, Omitted
+from sounding.judge.exports import EXPORTS, Omitted, omission_note
 from sounding.judge.live import LiveFeed
 from sounding.judge.merge_sort import (
     BOTH_BAD,
@@ -27,7 +27,6 @@ from sounding.judge.merge_sort import (
     Answers,
     Preference,
     common_levels,
-    compare_by,
     levels,
     pair_for,
     preference_of,
@@ -63,9 +62,9 @@ def said(worth: dict[str, int], one: str, other: str) -> float:
 def sorted_by(worth: dict[str, int], documents: list[str]) -> tuple[Answers, list[str]]:
     """All answers that a sort takes, and its order; each step asks something new and promises enough."""
     answers: Answers = {}
-    first = sort(documents, compare_by(answers)).left
+    first = sort(documents, answers).left
     while True:
-        state = sort(documents, compare_by(answers))
+        state = sort(documents, answers)
         assert len(answers) + state.left <= first  # the promise holds from the beginning
         if state.order is not None:
             assert (state.open, state.left) == ([], 0)
@@ -86,10 +85,65 @@ def test_a_sort_finds_the_order_of_whoever_answers(worths: list[int], rng: rando
     assert sorted(order) == sorted(documents)
     assert [worth[doc] for doc in order] == sorted(worths, reverse=True)
     ranks = {value: number for number, value in enumerate(sorted(set(worths) - {0}), 1)}
-    # A document of no worth is only known to be bad once it met another one; alone it is the lowest level.
+    # A document of no worth is only known to be bad once it met another one; else it is the lowest level.
+    # One that was never compared has no level.
     lowest = 1 if worths.count(0) == 1 else 0
     expected = {doc: ranks[one] + lowest if one else lowest for doc, one in worth.items()}
-    assert levels(order, answers) == expected
+    assert levels(order, answers) == (expected if len(worths) > 1 else {})
+
+
+def test_documents_of_a_pair_that_cannot_be_judged_leave_the_sort() -> None:
+    state = sort(["a", "b"], {("a", "b"): None})
+    assert (state.order, state.open, state.left) == ([], [], 0)
+    assert levels(["a", "b"], {("a", "b"): None}) == {}
+    answers: Answers = {("a", "b"): RIGHT, ("c", "x"): None}
+    assert sort(["a", "b", "x", "c"], answers).order == ["b", "a"]
+    answers = {("a", "c"): LEFT, ("b", "x"): None, ("b", "d"): RIGHT}
+    assert sort(["a", "c"], answers).order == ["a", "c"]
+    state = sort(["b", "d", "x"], answers)
+    assert state.open == [("d", "x")]  # only x leaves, as the assessor could judge d
+    state = sort(["b", "d", "x"], {**answers, ("d", "x"): None})
+    assert state.order == ["d", "b"]
+
+
+def test_documents_are_equal_across_one_that_left() -> None:
+    answers: Answers = {("a", "b"): EQUAL, ("c", "d"): LEFT, ("b", "c"): None}
+    answers[("a", "c")] = EQUAL
+    state = sort(["a", "b", "c", "d"], answers)
+    assert state.order == ["a", "d"]  # b and c leave: both were judged in other pairs
+    assert levels(state.order, answers) == {"a": 2, "d": 1}
+    answers[("c", "d")] = EQUAL
+    assert levels(state.order, answers) == {"a": 1, "d": 1}
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=2, max_size=20),
+    st.sets(st.integers(0, 19), max_size=6),
+    st.randoms(),
+)
+def test_documents_without_text_cost_at_most_their_neighbors_and_no_more_pairs(
+    worths: list[int], empty: set[int], rng: random.Random
+) -> None:
+    worth = {f"d{number:02}": one for number, one in enumerate(worths)}
+    without = {f"d{number:02}" for number in empty}
+    documents = list(worth)
+    rng.shuffle(documents)
+    answers: Answers = {}
+    first = sort(documents, answers).left
+    while (state := sort(documents, answers)).order is None:
+        assert 0 < len(state.open) <= state.left <= first - len(answers)
+        for pair in state.open:
+            one, other = sorted(pair)
+            assert (one, other) not in answers
+            answers[one, other] = None if {one, other} & without else said(worth, one, other)
+    found = levels(state.order, answers)
+    assert not without & found.keys()
+    assert len(found) >= len(documents) - 2 * len(without & worth.keys()) - 1
+    judged = sorted(found, key=lambda doc: -found[doc])
+    assert [worth[doc] for doc in judged] == sorted((worth[doc] for doc in judged), reverse=True)
+    for one, other in combinations(found, 2):
+        if min(worth[one], worth[other]) > 0:
+            assert (found[one] == found[other]) == (worth[one] == worth[other])
 
 
 @pytest.mark.parametrize("worths", list(permutations((1, 2, 3, 4))))
@@ -102,30 +156,30 @@ def test_four_documents_take_at_most_five_pairs_and_at_least_four(worths: tuple[
 
 def test_a_merge_by_hand() -> None:
     documents = ["a", "b", "c", "d", "e"]
-    assert sort(documents, compare_by({})).open == [("a", "b"), ("c", "d")]
-    assert sort(documents, compare_by({})).left == 1 + 1 + 3 + 4
+    assert sort(documents, {}).open == [("a", "b"), ("c", "d")]
+    assert sort(documents, {}).left == 1 + 1 + 3 + 4
     answers: Answers = {("a", "b"): RIGHT, ("c", "d"): LEFT}
-    assert sort(documents, compare_by(answers)).open == [("b", "c")]  # the best of both halves
+    assert sort(documents, answers).open == [("b", "c")]  # the best of both halves
     answers[("b", "c")] = LEFT
-    assert sort(documents, compare_by(answers)).open == [("a", "c")]
+    assert sort(documents, answers).open == [("a", "c")]
     answers[("a", "c")] = EQUAL
-    assert sort(documents, compare_by(answers)).open == [("b", "e")]  # b a c d
+    assert sort(documents, answers).open == [("b", "e")]  # b a c d
     answers[("b", "e")] = RIGHT
-    state = sort(documents, compare_by(answers))
+    state = sort(documents, answers)
     assert state.order == ["e", "b", "a", "c", "d"]
     assert levels(state.order, answers) == {"e": 4, "b": 3, "a": 2, "c": 2, "d": 1}
 
 
 def test_bad_documents_are_not_asked_about_again() -> None:
     answers: Answers = {("a", "b"): BOTH_BAD, ("c", "d"): LEFT}
-    state = sort(["a", "b", "c", "d"], compare_by(answers))
+    state = sort(["a", "b", "c", "d"], answers)
     assert state.open == [("a", "d")]  # c is good, but d was only worse than c
     for said_then, expected in (
         (RIGHT, {"c": 2, "d": 1, "a": 0, "b": 0}),
         (BOTH_BAD, {"c": 1, "d": 0, "a": 0, "b": 0}),
     ):
         more = {**answers, ("a", "d"): said_then}
-        state = sort(["a", "b", "c", "d"], compare_by(more))
+        state = sort(["a", "b", "c", "d"], more)
         assert state.order is not None
         assert levels(state.order, more) == expected
 
@@ -352,6 +406,59 @@ def test_derived_grades_are_those_of_whoever_sorted(store: Store) -> None:
     assert exported(store, "qrels", middle) == []
 
 
+def test_common_levels_are_of_those_who_could_judge_a_document() -> None:
+    # Shares with the document itself as half: x 5/6, 1/4; y 1/2, 3/4; z 1/6, nobody else.
+    given = {"a": {"x": 3, "y": 2, "z": 1}, "b": {"x": 1, "y": 2}}
+    assert common_levels(given) == {"x": 2, "y": 3, "z": 1}
+
+
+def test_a_document_that_nobody_could_judge_is_in_no_export(store: Store) -> None:
+    engine = begin_pairs(store)
+    worth = {doc: number + 1 for number, doc in enumerate(worth_of(engine, "7"))}
+    [lease] = engine.next("assessor-1", "7", 1)
+    engine.judge("assessor-1", "7", lease.doc, None, key="cannot")
+    judge_all(engine, "assessor-1", "7", worth)
+    lost = set(lease.doc.split())
+    for name in ("qrels", "assessors"):
+        omitted = Omitted()
+        lines = list(EXPORTS[name](store, omitted=omitted))
+        assert {line.split()[2] for line in lines} == worth.keys() - lost
+        assert omitted.cannot == 2
+    omitted = Omitted()
+    assert list(EXPORTS["prefs"](store, omitted=omitted))
+    assert (omitted.cannot, omitted.contrary) == (1, 0)
+    assert omission_note("prefs", omitted) == "prefs leaves out 1 pair that could not be judged"
+    both = Omitted(contrary=1, cannot=2)
+    assert "1 preference that contradicts" in omission_note("prefs", both)
+    assert "2 pairs" in omission_note("prefs", both)
+    assert found_by(engine, store) == found_by_replay(store)
+
+
+def test_runs_that_come_later_take_no_preference_from_the_export(store: Store) -> None:
+    engine = begin_pairs(store)
+    judge_all(engine, "assessor-1", "7", {doc: one + 1 for doc, one in worth_of(engine, "7").items()})
+    before = exported(store, "prefs")
+    engine.add_runs({"late": {"7": {f"x{number}": 1.0 for number in range(4)}}})
+    worth = {**worth_of(engine, "7"), **{f"x{number}": number for number in range(4)}}
+    omitted = Omitted()
+    assert [line.strip() for line in EXPORTS["prefs"](store, omitted=omitted)] == before
+    judge_all(engine, "assessor-1", "7", {doc: one + 1 for doc, one in worth.items()})
+    assert list(EXPORTS["prefs"](store, omitted=omitted))
+    assert omitted.contrary == 0
+
+
+@given(st.lists(st.integers(0, 4), min_size=3, max_size=12), st.data())
+def test_answers_without_contradiction_are_all_exported_used_or_not(
+    worths: list[int], data: st.DataObject
+) -> None:
+    worth = {f"d{number:02}": one for number, one in enumerate(worths)}
+    every = list(combinations(sorted(worth), 2))
+    chosen = data.draw(st.sets(st.sampled_from(every)))
+    answers: Answers = {pair: said(worth, *pair) for pair in chosen}
+    documents = data.draw(st.permutations(sorted(worth)))
+    assert sound_answers(answers, sort(documents, answers)) == answers
+
+
 def test_a_document_most_find_bad_is_bad_and_the_others_are_in_the_order_of_mean_places() -> None:
     given = {
         "a": {"x": 3, "y": 2, "z": 1, "bad": 0},
@@ -416,7 +523,7 @@ def test_whatever_was_changed_what_is_exported_contradicts_nothing(
     documents = [f"d{number}" for number in range(8)]
     every = dict(zip(combinations(documents, 2), grades, strict=True))
     answers = {pair: every[pair] for pair in data.draw(st.sets(st.sampled_from(sorted(every))))}
-    sound = sound_answers(answers, sort(documents, compare_by(answers)))
+    sound = sound_answers(answers, sort(documents, answers))
     strict = {
         pair if grade == LEFT else pair[::-1] for pair, grade in sound.items() if grade in (LEFT, RIGHT)
     }

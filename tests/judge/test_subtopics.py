@@ -12,8 +12,8 @@ from tests.judge.web import Browser, add_person, make_project, signed_in
 from sounding import evaluate
 from sounding.core.errors import FormatError
 from sounding.judge.engine import Engine
-from sounding.judge.exports import EXPORTS
-from sounding.judge.project import Project, import_log
+from sounding.judge.exports import EXPORTS, Omitted, omission_note
+from sounding.judge.project import Project, import_log, import_qrels
 from sounding.judge.settings import Feed
 from sounding.judge.store import Store
 from sounding.judge.subtopics import Subtopic, read_subtopics, subtopics_of
@@ -74,6 +74,13 @@ def test_what_makes_no_sense_in_a_file_is_named_with_its_line(tmp_path: Path, te
         read_subtopics(str(tmp_path / "x"))
 
 
+def test_entities_of_markup_are_characters(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text(
+        '<topic number="1"><subtopic number="a">AT&amp;T &lt; 5&#37;</subtopic></topic>'
+    )
+    assert read_subtopics(str(tmp_path / "x")) == {"1": [Subtopic("a", "AT&T < 5%")]}
+
+
 # ---- the log
 
 
@@ -111,6 +118,21 @@ def test_each_subtopic_has_the_grade_that_counts(store: Store, feed: Feed, expec
         give(engine, f"assessor-{number}", "d01", f"key-{number}", a=2, b=b)
     give(engine, "assessor-1", "d02", "cannot")
     assert exported(store) == expected
+
+
+def test_a_document_graded_only_as_a_whole_has_no_intent_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "subtopics.tsv").write_text(TABLE)
+    (tmp_path / "old.qrels").write_text("MB001 0 d07 1\n304 0 d07 1\n")
+    with make_project(tmp_path, subtopics=str(tmp_path / "subtopics.tsv"), kind="subtopics") as project:
+        import_qrels(project, str(tmp_path / "old.qrels"))
+        parts = {"subtopics": {"a": 1.0, "b": 0.0}}
+        project.engine.judge("assessor-1", "MB001", "d05", 1.0, key="one", marks=parts)
+        omitted = Omitted()
+        lines = list(EXPORTS["intents"](project.store, omitted=omitted))
+    assert lines == ["304 0 d07 1\n", "MB001 a d05 1\n", "MB001 b d05 0\n"]
+    assert (omitted.whole, omitted.total) == (1, 1)
+    assert "1 graded only as a whole" in omission_note("intents", omitted)
+    assert "Differences" not in omission_note("intents", Omitted(unsettled=2))
 
 
 def test_exported_intents_are_evaluated(by_intent: Engine, store: Store, tmp_path: Path) -> None:

@@ -208,8 +208,12 @@ def _texts(fields: dict[str, str]) -> dict[str, str]:
 
 def _plain(text: str) -> str:
     """Return text on one line, without entities and without the label that TREC puts before it."""
-    text = _LABEL.sub("", " ".join(text.split()))
-    return _ENTITY.sub(lambda found: html.unescape(found.group()), text).strip()
+    return one_line(_LABEL.sub("", " ".join(text.split())))
+
+
+def one_line(text: str) -> str:
+    """Return text on one line, without entities."""
+    return _ENTITY.sub(lambda found: html.unescape(found.group()), " ".join(text.split())).strip()
 
 
 def _read_lines_of_json(content: Content, problems: Problems) -> list[_Topic]:

@@ -28,7 +28,7 @@ from sounding.judge.records import IN_USE, Pair, SearchEntry, Topic
 from sounding.judge.settings import Feed
 from sounding.judge.state import JudgingState, Opinions, counted_grade, opinions_of
 from sounding.judge.store import Store
-from sounding.judge.subtopics import grades_by_subtopic
+from sounding.judge.subtopics import grades_by_subtopic, topics_with_subtopics
 
 _SETTLED_BY = (
     "settle them on the page Differences or with `sounding judge differences`, or choose --feed first or"
@@ -48,6 +48,7 @@ class Omitted:
     labels: int = 0  # of these: labels by machines
     unsorted: int = 0  # people and topics whose preferences give no order yet
     contrary: int = 0  # preferences against others of the same person that were changed later
+    whole: int = 0  # `intents`: documents graded only as a whole
 
     def add(self, other: Omitted) -> None:
         """Add other counts to these."""
@@ -57,11 +58,12 @@ class Omitted:
         self.certain += other.certain
         self.unsorted += other.unsorted
         self.contrary += other.contrary
+        self.whole += other.whole
 
     @property
     def total(self) -> int:
         """Return the number of all documents left out."""
-        return self.nobody + self.unsettled + self.cannot
+        return self.nobody + self.unsettled + self.cannot + self.whole
 
     @property
     def reasons(self) -> str:
@@ -71,7 +73,11 @@ class Omitted:
             f"with different grades ({_SETTLED_BY})": self.unsettled,
             "impossible to judge": self.cannot,
         }
-        return ", ".join(f"{count:,} {why}" for why, count in every.items() if count)
+        return _listed(every)
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} {why}" for why, count in counts.items() if count)
 
 
 def omitted_from_qrels(engine: Engine) -> Omitted:
@@ -85,10 +91,18 @@ def omitted_from_qrels(engine: Engine) -> Omitted:
 def omission_note(what: str, omitted: Omitted) -> str:
     """Say what an export leaves out because it has no grade, and what follows; empty if nothing."""
     if omitted.unsorted:
-        return f"{what} leaves out {plural(omitted.unsorted, 'list')} of documents not sorted to the end yet"
-    if omitted.contrary:
-        against = "that contradict what the same person changed later"
-        return f"prefs leaves out {plural(omitted.contrary, 'preference')} {against}"
+        unsorted = (
+            f"{what} leaves out {plural(omitted.unsorted, 'list')} of documents not sorted to the end yet"
+        )
+        return "; ".join(filter(None, (unsorted, omission_note(what, replace(omitted, unsorted=0)))))
+    if what == "prefs":
+        verb = "contradicts" if omitted.contrary == 1 else "contradict"
+        counts = {
+            plural(omitted.contrary, "preference"): f"that {verb} what the same person changed later",
+            plural(omitted.cannot, "pair"): "that could not be judged",
+        }
+        given = [f"{count} {why}" for count, why in counts.items() if not count.startswith("0 ")]
+        return f"prefs leaves out {' and '.join(given)}" if given else ""
     if what == "assessors" and omitted.labels:
         share = f"{percent(omitted.labels / omitted.grades)} of the lines ({omitted.labels:,})"
         by_machines = f"{share} are labels by machines, whose names begin with machine-"
@@ -99,7 +113,12 @@ def omission_note(what: str, omitted: Omitted) -> str:
     if what == "assessors":
         return f"assessors leaves out {plural(omitted.total, 'judgment')} of people who could not judge"
     if what == "intents":
-        return f"intents leaves out grades of {plural(omitted.total, 'document')}: {omitted.reasons}"
+        every = {
+            "with subtopics on which assessors differ (choose --feed first or majority)": omitted.unsettled,
+            "graded only as a whole, by import or by an organizer": omitted.whole,
+            "impossible to judge": omitted.cannot,
+        }
+        return f"intents leaves out grades of {plural(omitted.total, 'document')}: {_listed(every)}"
     if what == "contexts":
         differing = plural(omitted.total, "context")
         return f"contexts leaves out {differing} with different grades; choose --feed first or majority"
@@ -179,8 +198,10 @@ class Export:
         """
         plan = self.plan()
         if plan.of_pairs:
-            for topic, given in self._sorted():
-                yield from (f"{topic} 0 {doc} {grade}\n" for doc, grade in common_levels(given).items())
+            for topic, given, lost in self._sorted():
+                common = common_levels(given)
+                yield from (f"{topic} 0 {doc} {grade}\n" for doc, grade in common.items())
+                self.omitted.cannot += len(set().union(*lost) - common.keys())
             return
         feed = feed or plan.settings.feed
         for topic, doc, opinions in self._opinions():
@@ -195,9 +216,10 @@ class Export:
     def assessors(self) -> Lines:
         """Yield the grade of every assessor, with the pseudonym in the second column of TREC qrels."""
         if self.plan().of_pairs:
-            for topic, given in self._sorted():
+            for topic, given, lost in self._sorted():
                 for who, own in given.items():
                     yield from (f"{topic} {who} {doc} {grade}\n" for doc, grade in sorted(own.items()))
+                self.omitted.cannot += sum(map(len, lost))
             return
 
         def place(one: tuple[str, str, Any]) -> tuple[bytes, bytes]:
@@ -250,10 +272,14 @@ class Export:
 
     def intents(self) -> Lines:
         """Yield the grade that counts for each subtopic of a document; topics without any have subtopic 0."""
-        settings = self.plan().settings
+        settings, with_parts = self.plan().settings, topics_with_subtopics(self._store)
         for topic, doc, opinions in self._opinions() if settings.by_subtopic else ():
             verdict, judgments = opinions.verdict(settings.feed), opinions.judgments
             parts = grades_by_subtopic(judgments, settings.feed)
+            if not parts and topic in with_parts:
+                self.omitted.whole += verdict.grade is not None
+                self.omitted.cannot += verdict.judged and verdict.grade is None
+                continue
             for name, grade in parts.items() if parts else [("0", verdict.grade)]:
                 if grade is not None:
                     yield f"{topic} {name} {doc} {_number(grade)}\n"
@@ -310,7 +336,9 @@ class Export:
             for who in state.preferences.assessors(topic):
                 answers = state.preferences.answers(who, topic)
                 sound = sound_answers(answers, state.sorting(who, topic))
-                self.omitted.contrary += len(answers) - len(sound)
+                cannot = list(answers.values()).count(None)
+                self.omitted.cannot += cannot
+                self.omitted.contrary += len(answers) - cannot - len(sound)
                 for number, ((first, second), grade) in enumerate(sorted(sound.items()), 1):
                     for doc, level in zip((first, second), LEVELS[grade], strict=True):
                         yield f"{topic} {who} {number} {doc} {level}\n"
@@ -325,19 +353,24 @@ class Export:
     def _pair_topics(self, state: JudgingState) -> list[str]:
         return sorted(state.preferences.topics() - self.unused_topics(), key=byte_order)
 
-    def _sorted(self) -> Iterator[tuple[str, dict[str, dict[str, int]]]]:
-        """Yield topics with the levels of their documents by everybody who has sorted them to the end."""
+    def _sorted(self) -> Iterator[tuple[str, dict[str, dict[str, int]], list[set[str]]]]:
+        """Yield topics with the levels of their documents by everybody who has sorted them to the end.
+
+        And the documents that each of them could not judge.
+        """
         state = self._pairs()
         for topic in self._pair_topics(state):
-            given = {}
+            given, lost = {}, []
             for who in state.preferences.assessors(topic):
                 order = state.sorting(who, topic).order
                 if order is None:
                     self.omitted.unsorted += 1
                 else:
-                    given[who] = levels(order, state.preferences.answers(who, topic))
+                    answers = state.preferences.answers(who, topic)
+                    given[who] = levels(order, answers)
+                    lost.append({doc for pair in answers for doc in pair} - given[who].keys())
             if given:
-                yield topic, given
+                yield topic, given, lost
 
     def log(self) -> Lines:
         """Yield every event as a line of JSON."""

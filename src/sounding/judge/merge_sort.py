@@ -7,7 +7,8 @@ stands left is drawn by the project's seed, for each assessor anew.
 Each assessor sorts the documents of a topic by merging: pairs of documents, then pairs of sorted lists. All
 that is known about a sort is in its answers, so the next pairs are a pure function of the log. Everybody
 begins with the same pairs, so that assessors can be compared. A document that was bad in a pair is below
-all that were good in one, without another question.
+all that were good in one, without another question. After a pair that cannot be judged, its documents leave
+the sort; if the assessor could judge one of them in other pairs, only the other one leaves.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from sounding.core.errors import DataError
 from sounding.data.judgment_log import StandingJudgments
@@ -28,6 +31,7 @@ BOTH_BAD, LEFT, RIGHT, EQUAL = 0.0, 1.0, 2.0, 3.0
 # The levels of both documents in a file of preferences. A pair that cannot be judged says nothing.
 LEVELS: dict[float | None, tuple[int, int]] = {LEFT: (2, 1), RIGHT: (1, 2), EQUAL: (1, 1), BOTH_BAD: (0, 0)}
 FIRST, SECOND = -1, 1  # which of two documents is better, as a comparison has it; 0: neither
+CANNOT = 2  # a comparison that the assessor could not make
 
 Compare = Callable[[str, str], int | None]  # None: not known yet
 Answers = dict[tuple[str, str], float | None]  # by pair in the order of its ids, seen from there
@@ -119,10 +123,11 @@ def compare_by(answers: Answers) -> Compare:
         if one in bad and other in bad:
             return 0
         pair = (one, other) if one < other else (other, one)
-        if pair not in answers:
-            known = (one in bad and other in good) or (other in bad and one in good)
-            return (SECOND if one in bad else FIRST) if known else None
-        grade = answers[pair]
+        grade = answers.get(pair)
+        if grade is None:
+            if (one in bad and other in good) or (other in bad and one in good):
+                return SECOND if one in bad else FIRST
+            return CANNOT if pair in answers else None
         if grade not in (LEFT, RIGHT):
             return 0
         return FIRST if (grade == LEFT) == (pair[0] == one) else SECOND
@@ -141,15 +146,21 @@ def _good_in(answers: Answers) -> set[str]:
     return better | {doc for pair, grade in answers.items() if grade == EQUAL for doc in pair}
 
 
-def sort(documents: Sequence[str], compare: Compare) -> Sort:
-    """Sort documents by merging, as far as the comparisons are known."""
+def judged_in(answers: Answers) -> set[str]:
+    """Return the documents of pairs that could be judged."""
+    return {doc for pair, grade in answers.items() if grade is not None for doc in pair}
+
+
+def sort(documents: Sequence[str], answers: Answers) -> Sort:
+    """Sort documents by merging, as far as the answers go; those that cannot be judged are left out."""
+    compare, judged = compare_by(answers), judged_in(answers)
     state = Sort(None, [], 0, set())
     blocks: list[tuple[list[str] | None, int]] = [([doc], 1) for doc in documents]
     left = 0
     while len(blocks) > 1:
         merged = []
         for (one, size), (other, more) in zip(blocks[::2], blocks[1::2], strict=False):
-            whole, missing = _merge(one, other, size + more, compare, state)
+            whole, missing = _merge(one, other, size + more, compare, judged, state)
             left += missing
             merged.append((whole, size + more))
         blocks = merged + (blocks[-1:] if len(blocks) % 2 else [])
@@ -158,7 +169,12 @@ def sort(documents: Sequence[str], compare: Compare) -> Sort:
 
 
 def _merge(
-    one: list[str] | None, other: list[str] | None, size: int, compare: Compare, state: Sort
+    one: list[str] | None,
+    other: list[str] | None,
+    size: int,
+    compare: Compare,
+    judged: set[str],
+    state: Sort,
 ) -> tuple[list[str] | None, int]:
     """Return two sorted lists as one, or None; and how many comparisons this still takes at most."""
     if one is None or other is None:
@@ -169,7 +185,13 @@ def _merge(
         better = compare(one[i], other[j])
         if better is None:
             state.open.append((one[i], other[j]))
-            return None, size - i - j - 1
+            return None, len(one) + len(other) - i - j - 1
+        if better == CANNOT:
+            can = one[i] in judged, other[j] in judged
+            leave_both = can[0] == can[1]
+            i += leave_both or not can[0]
+            j += leave_both or not can[1]
+            continue
         state.used.add((min(one[i], other[j]), max(one[i], other[j])))
         if better <= 0:
             merged.append(one[i])
@@ -183,47 +205,82 @@ def _merge(
 def levels(sorted_docs: Sequence[str], answers: Answers) -> dict[str, int]:
     """Return a level for each document of a finished sort: 0 from the first bad one on, the others from 1 up.
 
-    Neighbors that are equally good have the same level. A merge sort has compared all neighbors.
+    Neighbors that are equally good have the same level. A merge sort has compared all neighbors, except where
+    a document left that stood between them: then they are equal if both were as good as that one. A document
+    that was in no pair that could be judged has no level.
     """
-    compare, bad = compare_by(answers), bad_in(answers)
-    end = next((place for place, doc in enumerate(sorted_docs) if doc in bad), len(sorted_docs))
-    found = dict.fromkeys(sorted_docs, 0)
+    compare, bad, judged = compare_by(answers), bad_in(answers), judged_in(answers)
+    equals = _equals_in(answers)
+    docs = [doc for doc in sorted_docs if doc in judged]
+    end = next((place for place, doc in enumerate(docs) if doc in bad), len(docs))
+    found = dict.fromkeys(docs, 0)
     level = 0
     for place in reversed(range(end)):
-        level += place == end - 1 or compare(sorted_docs[place], sorted_docs[place + 1]) != 0
-        found[sorted_docs[place]] = level
+        level += place == end - 1 or not _are_equal(docs[place], docs[place + 1], compare, equals)
+        found[docs[place]] = level
     return found
+
+
+def _are_equal(one: str, other: str, compare: Compare, equals: Mapping[str, set[str]]) -> bool:
+    better = compare(one, other)
+    return other in equals.get(one, ()) if better in (None, CANNOT) else better == 0
+
+
+def _equals_in(answers: Answers) -> dict[str, set[str]]:
+    """Return for each document those that are as good, by answers about them or about others between them."""
+    groups: dict[str, set[str]] = {}
+    for pair, grade in answers.items():
+        if grade == EQUAL:
+            whole = groups.get(pair[0], {pair[0]}) | groups.get(pair[1], {pair[1]})
+            groups.update(dict.fromkeys(whole, whole))
+    return groups
 
 
 def sound_answers(answers: Answers, state: Sort) -> Answers:
     """Return the answers without pairs that cannot be judged, and without contradictions.
 
-    What a person changed later can contradict an answer that the sort no longer uses. All that it uses agree
-    with its order.
+    Answers contradict each other if they go round in a circle: after a change, the sort may no longer use
+    an earlier answer. Of those in a circle, the ones count that the sort uses; they agree with its order.
     """
     compare = compare_by(answers)
     seen = {LEFT: FIRST, RIGHT: SECOND}
+    strict = [pair[:: 1 if grade == LEFT else -1] for pair, grade in answers.items() if grade in seen]
+    circle = _circles(strict)
     return {
         pair: grade
         for pair, grade in answers.items()
         if grade in (EQUAL, BOTH_BAD)
+        or (grade is not None and circle[pair[0]] != circle[pair[1]])
         or (grade is not None and pair in state.used and compare(*pair) == seen[grade])
     }
 
 
+def _circles(pairs: Sequence[Sequence[str]]) -> dict[str, int]:
+    """Return a number for each document of these pairs (better, worse): the same for those of one circle."""
+    place = {doc: number for number, doc in enumerate({doc: None for pair in pairs for doc in pair})}
+    better, worse = ([place[pair[side]] for pair in pairs] for side in (0, 1))
+    graph = coo_array((np.ones(len(pairs)), (better, worse)), shape=(len(place), len(place)))
+    numbers = connected_components(graph, connection="strong")[1] if pairs else ()
+    return dict(zip(place, map(int, numbers), strict=True))
+
+
 def common_levels(given: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """Return one level for each document from those of several people, who sorted the same documents.
+    """Return one level for each document from those of several people.
 
     A document is at 0 if most found it bad. The others are ordered by the mean share of documents below
-    them, ties counted by half, and have levels from 1 up; with one person these are that person's.
+    them, ties counted by half, and have levels from 1 up; with one person these are that person's. Means are
+    over the people whose order has the document: some could not judge it.
     """
-    docs = sorted(next(iter(given.values())))
-    table = np.array([[own[doc] for doc in docs] for own in given.values()])
+    docs = sorted({doc for own in given.values() for doc in own})
+    table = np.array([[own.get(doc, np.nan) for doc in docs] for own in given.values()])
     one, other = table[:, :, None], table[:, None, :]
     below = (one > other).sum(axis=2) + (one == other).sum(axis=2) / 2
-    good = (table == 0).mean(axis=0) <= 0.5
+    known = ~np.isnan(table)
+    shares = below / np.maximum(known.sum(axis=1, keepdims=True), 1)
+    good = (table == 0).sum(axis=0) / known.sum(axis=0) <= 0.5
+    mean = shares.sum(axis=0) / known.sum(axis=0)
     found = np.zeros(len(docs), np.int64)
-    found[good] = np.unique(below.mean(axis=0)[good].round(9), return_inverse=True)[1] + 1
+    found[good] = np.unique(mean[good].round(9), return_inverse=True)[1] + 1
     return dict(zip(docs, found.tolist(), strict=True))
 
 

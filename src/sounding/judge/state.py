@@ -20,7 +20,7 @@ from sounding.core.arrays import NDArray
 from sounding.core.errors import DataError
 from sounding.data.judgment_log import StandingJudgments
 from sounding.judge.agenda import Agenda, InForce
-from sounding.judge.merge_sort import Preferences, Sort, compare_by, pair_for, sort, start_of
+from sounding.judge.merge_sort import Preferences, Sort, pair_for, sort, start_of
 from sounding.judge.records import (
     AUDIT,
     FREE,
@@ -215,7 +215,7 @@ class JudgingState(Agenda):
         if topic not in self._starts:
             groups, seed = self.preferences.groups, self.settings.seed
             self._starts[topic] = start_of(self.all_lists, topic, groups, seed)
-        return sort(self._starts[topic], compare_by(self.preferences.answers(assessor, topic)))
+        return sort(self._starts[topic], self.preferences.answers(assessor, topic))
 
     def pair_offers(self, assessor: str, topic: str) -> list[Offer]:
         """Return all pairs that an assessor can judge now, whether skipped or not."""

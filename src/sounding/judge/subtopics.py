@@ -14,6 +14,7 @@ from typing import NamedTuple
 from sounding.core.errors import FormatError
 from sounding.core.text import quote
 from sounding.data.sources import Content, read_content
+from sounding.data.topics import one_line
 from sounding.judge.ids import wrong_topic
 from sounding.judge.language import marked
 from sounding.judge.records import Event
@@ -66,10 +67,6 @@ def read_subtopics(source: str) -> Subtopics:
     return found
 
 
-def _named(topic: str, name: str) -> str:
-    return f"subtopic {quote(name)} of topic {quote(topic)}"
-
-
 def _table(content: Content, text: str) -> list[tuple[int, str, str, str]]:
     rows = []
     for line, row in enumerate(text.splitlines(), 1):
@@ -89,7 +86,7 @@ def _markup(text: str) -> list[tuple[int, str, str, str]]:
         for one in _SUBTOPIC.finditer(topic[2]):
             line = text.count("\n", 0, topic.start(2) + one.start()) + 1
             name = _NUMBER.search(one[1])
-            words = " ".join(_TAG.sub(" ", one[2]).split())
+            words = one_line(_TAG.sub(" ", one[2]))
             rows.append((line, number[1] if number else "", name[1] if name else "", words))
     return rows
 
@@ -98,6 +95,11 @@ def subtopics_of(store: Store, topic: str) -> list[Subtopic]:
     """Return the subtopics of a topic, in the order of their file; empty if it has none."""
     known = json.loads(store.setting(SUBTOPICS) or "{}")
     return [Subtopic(*one) for one in known.get(topic, ())]
+
+
+def topics_with_subtopics(store: Store) -> set[str]:
+    """Return the topics that have subtopics."""
+    return set(json.loads(store.setting(SUBTOPICS) or "{}"))
 
 
 def set_subtopics(store: Store, subtopics: Subtopics) -> None:

@@ -151,7 +151,7 @@ def test_intervals_of_estimates_are_right_as_often_as_they_say() -> None:
 def test_estimates_need_judgments_that_were_drawn_and_a_measure_that_can_be_estimated() -> None:
     with pytest.raises(DataError, match="draw:300"):
         calibrated(claims=["estimate"])
-    with pytest.raises(DataError, match="judge at least 15 topics whole"):
+    with pytest.raises(DataError, match="judge at least 20 topics whole"):
         calibrated(claims=["estimate"], scenarios=["draw:100"], measures=["AP"])
     with pytest.raises(DataError, match="draw needs all judgments"):
         calibrated(scenarios=["pool:10+draw:100"])

@@ -21,7 +21,7 @@ MULTILINEAR = ("ERR",)
 # number of relevant documents, which differs much between topics.
 EARLY = ("P", "RBP", "DCG", "SDCG", "nDCG", "ERR", "RR", "Success")
 EARLY_DEPTH = 20
-FEW_TOPICS, MANY_TOPICS = 8, 15
+FEW_TOPICS, MANY_TOPICS = 8, 20
 
 
 class GainForm(NamedTuple):

@@ -69,7 +69,7 @@ def judged_elsewhere(outside: int, judged: int, reach: int) -> Claim:
 def winners(topics: int, measure: str, groups: Sequence[str]) -> Claim:
     """Name the groups without whose documents another run would be the best of a topic."""
     return (
-        f"Leaving out one group changes the best run of {plural(topics, 'topic')}",
+        f"On {plural(topics, 'topic')} another run would be the best if one group were left out",
         f"The best run is that by {measure}. The groups are {first_few(groups, NAMED)}.",
     )
 

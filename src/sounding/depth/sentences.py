@@ -77,7 +77,9 @@ def fixed_beforehand(
         return Finding(guideline=name, heed=False, text=text)
     low, high = discrimination[recall[0]]
     depend = "depends" if len(recall) == 1 else "depend"
-    text = f"no plan file (--preregistered) fixes the depths. {join_names(recall)} {depend} on the depth k"
+    text = (
+        f"no, because there is no plan file (--preregistered). {join_names(recall)} {depend} on the depth k"
+    )
     if percent(low) != percent(high):
         text += (
             f": by {recall[0]}, {percent(low)} of the pairs differ significantly at one depth and"
@@ -172,7 +174,7 @@ def utility_beside_recall(measures: Named) -> Finding:
     alone = bool(recall) and not utility
     if alone:
         text = (
-            f"only recall-based measures are used ({join_names(recall)}); add a utility measure, such as"
+            f"no, only recall-based measures are used ({join_names(recall)}). Add a utility measure, such as"
             " -m 'RBP(p=0.8)'."
         )
     elif recall:
@@ -387,9 +389,10 @@ def columns_explained(references: Sequence[str], p: float, residual: bool) -> st
     missing = ' "open": the most that unjudged documents and deeper ranks could add.' if residual else ""
     return (
         '"means": the means of the worst and the best run. "differ": the share of the pairs that differ'
-        ' significantly. "p": the median p-value over pairs. "confirmed": of the pairs that differ'
-        f" at the reference ({', '.join(references)}), the share that differs here in the same order."
-        ' "reversed": the share of the same pairs that are in the opposite order here, significant or not.'
+        ' significantly. "p": the median p-value over pairs. The next two columns are about the pairs that'
+        f" differ significantly at the reference ({', '.join(references)})."
+        ' "confirmed": the share with a significant difference in the same order here.'
+        ' "reversed": the share in the opposite order here, significant or not.'
         f' "tau", "tau_ap_b", "RBO" (p {p:g}) and "r" (Pearson\'s): how well the'
         f" means of the runs agree with the reference.{missing}"
         ' "A_p": the judged share of the first k documents.'

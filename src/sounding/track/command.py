@@ -25,7 +25,7 @@ class TrackOptions(declare.PlainPolicyOptions, declare.FormatOptions, declare.Ou
         "Name the state of the software; default: the commit that git has checked out.", metavar="NAME"
     )
     time: str | None = declare.text(
-        "Order the commit by this time (ISO 8601); default: that of the commit, or now.", metavar="T"
+        "Place the commit in the history at this time (ISO 8601); default: its own time, or now.", metavar="T"
     )
     since: str | None = declare.text(
         "Compare the last commit with NAME; default: the first with the same judgments.", metavar="NAME"

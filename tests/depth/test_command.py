@@ -241,10 +241,10 @@ def test_the_table_fits_a_screen_and_says_what_to_heed(call: Call) -> None:
     assert [row.split()[0] for row in rows[:6]] == ["AP", "10", "50", "RBP", "10", "50"]
     assert rows[1].split()[4:10] == ["100%", "0%", "1.000", "1.000", "1.000", "1.000"]  # the reference itself
     for text in (
-        "The order of the 8 runs is stable from k = ", "30 topics", "differ at the reference (AP@10, RBP@10)",
+        "The order of the 8 runs is stable from k = ", "30 topics", "differ significantly at the reference (AP@10, RBP@10)",
         "Test: paired t test on the mean difference, correction none, alpha 0.05.", "Policies: ties trec",
         "3 of 8 runs contributed to the pool (as listed)",
-        "Depths fixed beforehand: no plan file", "Exact form: AP@k divides by all known relevant documents",
+        "Depths fixed beforehand: no, because there is no plan file", "Exact form: AP@k divides by all known relevant documents",
         "sounding depth qrels.txt runs -m AP -m RBP --depths 5,10,50 --info info.tsv --notes",
         "Extended evaluation: k = 50: deeper than the pool depth of 10", "Runs outside the pool: 5 of 8 runs",
         "Standard depths: others do not report k = 50", "utility measures beside recall-based ones",
@@ -293,7 +293,7 @@ def test_tidy_rows_have_every_figure_and_remarks_go_beside(call: Call, tmp_path:
     ]  # fmt: skip
     assert frame["reference"].unique().to_list() == ["P@10"]
     assert frame["residual_tail"].null_count() == 2
-    assert "Utility measures beside recall-based ones: only recall-based measures are used (AP)" in err
+    assert "Utility measures beside recall-based ones: no, only recall-based measures are used (AP)" in err
     assert "Policies: ties trec" in err
     assert err.startswith("The order of the 8 runs")
 
@@ -697,7 +697,7 @@ def test_measures_keep_the_parameters_that_were_typed(call: Call) -> None:
     parts = polars.read_csv(call(*base, "--subsets")[1].encode(), infer_schema_length=None)
     assert "RBP(p=0.8)@10" in set(parts["measure"])
     _, out, _ = call(*base[:-2], "--pools", "5", "--subsets", "--reference", "RBP@10")
-    assert "differ at the reference (RBP(p=0.8)@10, RBP@10)" in " ".join(out.split())
+    assert "differ significantly at the reference (RBP(p=0.8)@10, RBP@10)" in " ".join(out.split())
     _, out, _ = call("qrels.txt", "runs", "-m", "RBP(p=0.8)", "-m", "RBP( p=0.95)", "--notes")
     text = " ".join(out.split())
     assert "RBP(p=0.8) has p = 0.8" in text

@@ -184,4 +184,4 @@ def test_a_run_without_a_value_neither_leads_nor_counts_as_least_assessed() -> N
 def test_depths_that_could_not_be_tested_have_no_range_of_pairs_told_apart() -> None:
     ap = named(["AP"])
     found = guidelines.fixed_beforehand(ap, {"AP": (np.nan, np.nan)}, None)
-    assert found.text == "no plan file (--preregistered) fixes the depths. AP depends on the depth k."
+    assert found.text == "no, because there is no plan file (--preregistered). AP depends on the depth k."

@@ -38,8 +38,8 @@ class AgreeOptions(declare.PolicyOptions, declare.FileOptions):
     )
     outside: Outside = declare.choice(
         get_args(Outside),
-        "Use only documents that all assessors judged (common), or fill missing grades with the primary's"
-        " relevant grades (primary) or with grade 0 (nonrelevant).",
+        "Use only documents that all assessors judged (common), or fill a missing grade with the primary's if"
+        " that is relevant (primary), or with 0 (nonrelevant).",
         default="common",
     )
     assessors: By | None = declare.choice(

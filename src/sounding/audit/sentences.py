@@ -239,9 +239,8 @@ def deeper_rule(well: float, most: float, times: int) -> str:
 
 def compare_deeper(k: int | None, measure: str) -> str:
     """Claim that pooled runs can be compared deeper than the pool, down to a depth if there is one."""
-    return (
-        f"Compare pooled runs by {measure} below the depth of the pool{f', down to rank {k:,}' if k else ''}"
-    )
+    down = f", down to rank {k:,}" if k else ""
+    return f"Compare pooled runs by {measure} at ranks beyond the pool depth{down}"
 
 
 def would_stand(found: Sequence[DeeperEvaluation]) -> str:

@@ -37,7 +37,7 @@ class CalibrateOptions(declare.PolicyOptions, declare.FileOptions):
         default="pool:100",
     )
     labels: tuple[str, ...] = declare.texts(
-        "Read machine labels from FILE, to check the claim named estimate; repeatable.",
+        "Read machine labels from FILE, for the claim `estimate`; repeatable.",
         metavar="FILE",
         spelled="--labels",
     )

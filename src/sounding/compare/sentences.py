@@ -263,8 +263,8 @@ def advice_notes(comparison: Comparison) -> list[str]:
         return []
     return [
         "Advice is about each pair alone, without correction for other pairs."
-        f" In {other:,} of {comparison.cases.size:,} rows, a pair tested alone falls into another case of the"
-        " decision matrix than after correction; the column of advice names that case."
+        f" In {other:,} of {comparison.cases.size:,} rows, the correction changes the case of the decision"
+        " matrix; the column of advice names the case without correction."
     ]
 
 

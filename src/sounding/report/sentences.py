@@ -493,7 +493,10 @@ def topics_why(alone: float, pairs: int, judged: int) -> str:
     """Say why topics help more than judgments, and what the estimate is for."""
     power = "The estimate is for 80% power"
     if pairs > 1:
-        power += f" with all {pairs:,} pairs tested; for these two runs alone, about {alone:,.0f} topics do"
+        power += (
+            f" with all {pairs:,} pairs tested; if only these two runs are compared, about {alone:,.0f}"
+            " topics are enough"
+        )
     return f"{_judging_does_not_help(judged)} {power}."
 
 
@@ -509,8 +512,8 @@ def how_to_read(
         how = f"{test}, {correction} over {plural(pairs, 'pair')}"
         parts.append(
             "A line at the left joins a run with all lower runs that do not differ significantly from it"
-            f" ({how}). Each line begins at the best run that has no line yet, so runs on different lines may"
-            f" be tied too.{' Beside a run that differs, a line is dotted.' if dotted else ''}"
+            f" ({how}). Each line begins at the best run that is on no earlier line; two runs that share no"
+            f" line may still be tied.{' Beside a run that differs, a line is dotted.' if dotted else ''}"
         )
     if intervals:
         parts.append("Ranks and means have 95% intervals over topics.")

@@ -113,6 +113,20 @@ def test_a_record_without_any_of_the_fields_is_refused_with_its_line(tmp_path: P
         )  # fmt: skip
 
 
+def test_a_field_that_no_record_has_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_text(
+        '{"id": "a", "answer": "x"}\n{"id": "b", "answer": "z", "contexts": ["y"]}\n'
+    )
+    given: dict[str, Any] = {
+        "corpus": [str(tmp_path / "c.jsonl")], "topics": None, "runs": [],
+        "settings": Settings(scale=parse_scale("0=no,1=yes")),
+    }  # fmt: skip
+    with pytest.raises(DataError, match="no document has the field 'answr'"):
+        create_project(tmp_path / "p", fields="answr,answer", **given)
+    assert not (tmp_path / "p").exists()
+    create_project(tmp_path / "p", fields="answer,contexts", **given).store.close()
+
+
 def test_the_page_has_the_parts_and_nothing_else_of_the_record(answers: Project) -> None:
     ann = signed_in(answers, "ann")
     [shown, *_] = ann.get("/api/next?topic=T1").json()["documents"]
@@ -329,8 +343,10 @@ def test_new_nuggets_replace_the_old_ones_and_strange_topics_are_refused(
         Browser(answers).sign_in("ann")
         and signed_in(answers, "ann").get("/api/next?topic=T1").json()["guide"]
     )
-    assert "1 nugget for 1 topic, 1 new or changed" in _import_nuggets(answers, str(file))
-    assert "0 new or changed" in _import_nuggets(answers, str(file))
+    assert "1 nugget for 1 topic, 1 of these topics with new or changed nuggets" in _import_nuggets(
+        answers, str(file)
+    )
+    assert "0 of these topics" in _import_nuggets(answers, str(file))
     assert [one.text for one in nuggets_of(answers.store, "T1")] == ["only this"]
     assert signed_in(answers, "ann").get("/api/next?topic=T1").json()["guide"] != page  # pages say so
     file.write_text("topic\ttext\nT9\tx\n")

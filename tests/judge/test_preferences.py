@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.judge.small import draw_runs, found_by, found_by_replay
@@ -16,6 +17,7 @@ from tests.judge.web import Browser, add_person, make_project, signed_in
 
 from sounding import evaluate
 from sounding.core.errors import DataError
+from sounding.judge.command import command
 from sounding.judge.engine import Engine, first_settings
 from sounding.judge.exports import EXPORTS, Omitted, omission_note
 from sounding.judge.live import LiveFeed
@@ -319,6 +321,15 @@ def test_pairs_and_documents_do_not_mix(store: Store, tmp_path: Path) -> None:
     (tmp_path / "a.qrels").write_text("7 0 d01 1\n")
     with pytest.raises(DataError, match="preferences"):
         import_qrels(Project(tmp_path, store), str(tmp_path / "a.qrels"))
+
+
+@pytest.mark.parametrize("option", ["--labels", "--nuggets"])
+def test_what_is_for_graded_documents_is_not_imported(tmp_path: Path, option: str) -> None:
+    make_project(tmp_path, documents=20, topics=2, **PAIRS).store.close()
+    (tmp_path / "x.tsv").write_text("topic\tdoc\tlabel\ttext\nMB001\td05\t1\tx\n")
+    told = CliRunner().invoke(command, ["import", str(tmp_path / "project"), option, str(tmp_path / "x.tsv")])
+    assert told.exit_code == 1
+    assert f"{option} is for documents that are graded" in str(told.exception) + told.output
 
 
 # ---- the API

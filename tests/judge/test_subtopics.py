@@ -6,13 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.judge.small import begin, found_by, found_by_replay
 from tests.judge.web import Browser, add_person, make_project, signed_in
 
 from sounding import evaluate
-from sounding.core.errors import FormatError
+from sounding.core.errors import DataError, FormatError
+from sounding.judge.command import command
 from sounding.judge.engine import Engine
 from sounding.judge.exports import EXPORTS, Omitted, omission_note
+from sounding.judge.flow import _contents
+from sounding.judge.marks import describe_marks
 from sounding.judge.project import Project, import_log, import_qrels
 from sounding.judge.settings import Feed
 from sounding.judge.store import Store
@@ -133,6 +137,35 @@ def test_a_document_graded_only_as_a_whole_has_no_intent_of_its_own(tmp_path: Pa
     assert (omitted.whole, omitted.total) == (1, 1)
     assert "1 graded only as a whole" in omission_note("intents", omitted)
     assert "Differences" not in omission_note("intents", Omitted(unsettled=2))
+
+
+def test_subtopics_of_topics_that_the_project_lacks_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "subtopics.tsv").write_text("MB001\ta\tx\nMB100\ta\ty\n")
+    with pytest.raises(DataError, match=r"subtopics\.tsv: the project has no topic 'MB100'"):
+        make_project(tmp_path, subtopics=str(tmp_path / "subtopics.tsv"), kind="subtopics")
+    assert not (tmp_path / "project").exists()
+
+
+def test_topics_without_subtopics_are_counted(sea_intents: Project) -> None:
+    assert any("2 topics without subtopics, such as 304" in line for line in _contents(sea_intents))
+
+
+@pytest.mark.parametrize("what", ["intents", "prefs"])
+def test_an_export_that_the_project_does_not_have_is_an_error_and_writes_nothing(
+    tmp_path: Path, what: str
+) -> None:
+    make_project(tmp_path).store.close()
+    output = tmp_path / "x.txt"
+    told = CliRunner().invoke(command, ["export", str(tmp_path / "project"), what, "-o", str(output)])
+    assert (told.exit_code, output.exists()) == (1, False)
+
+
+@pytest.mark.parametrize(
+    ("lowest", "expected"), [(0, "About 3 of 3 subtopics"), (1, "About 1 of 3 subtopics")]
+)
+def test_subtopics_are_counted_from_the_lowest_grade_of_the_scale(lowest: float, expected: str) -> None:
+    marks = {"subtopics": {"a": 1.0, "b": 2.0, "c": 1.0}}
+    assert list(describe_marks(marks, lowest)) == [expected]
 
 
 def test_exported_intents_are_evaluated(by_intent: Engine, store: Store, tmp_path: Path) -> None:

@@ -90,10 +90,11 @@ def history(request: Request, here: web.Here, who: web.Assessor, topic: TopicId)
     asked = api.own_topic(here.project.store, who, topic)
     judgments = here.project.store.standing(topic=topic, assessor=who.pseudonym)[::-1]
     labels = {grade.value: grade.label for grade in here.project.settings.scale}
+    lowest = min(labels)
     titles = {one.doc: title for one in judgments if (title := api.title_of(here, one.doc))}
     return web.page(
         request, "history.html", topic=asked, judgments=judgments, labels=labels, titles=titles,
-        marked={one.doc: ", ".join(describe_marks(one.marks)) for one in judgments},
+        marked={one.doc: ", ".join(describe_marks(one.marks, lowest)) for one in judgments},
         machines={
             one.doc: visible_labels(here.project.store, topic, one.doc, judged=True) for one in judgments
         },

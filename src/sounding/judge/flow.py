@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from sounding.core.errors import DataError, FormatError, SoundingError
 from sounding.core.files import atomic_path, private_files
-from sounding.core.text import plural, quote
+from sounding.core.text import natural_order, plural, quote
 from sounding.data.topics import read_topics
 from sounding.judge import command, organizing, tables
 from sounding.judge.export_kinds import EXPORT_KINDS
@@ -49,6 +49,7 @@ from sounding.judge.settings import (
     parse_scale,
 )
 from sounding.judge.store import Store
+from sounding.judge.subtopics import topics_with_subtopics
 from sounding.judge.verify import verify
 from sounding.render.tables import SCHEMA_VERSION, Table, json_text
 from sounding.terminal.declare import OutputOptions, by_suffix
@@ -149,6 +150,10 @@ def _contents(project: Project) -> Iterator[str]:
         f" {plural(len(runs), 'run')}; {to_judge}"
     )
     yield from organizing.topic_differences(project)
+    without = known_topics(project) - topics_with_subtopics(project.store)
+    if project.settings.by_subtopic and without:
+        such = min(without, key=natural_order)
+        yield f"{plural(len(without), 'topic')} without subtopics, such as {such}: judged as a whole"
     if lost := engine.lost(project.corpus):
         such = describe_missing(lost, project.corpus)
         yield f"not in the corpus: {plural(len(lost), 'document')} of the runs, such as {such}"
@@ -188,6 +193,9 @@ def import_files(options: command.ImportOptions) -> None:
             "--assessor needs exactly one --qrels or --log FILE; import one file at a time"
         )
     with open_project(options.folder) as project:
+        if project.settings.of_pairs and (options.nuggets is not None or options.labels):
+            option = "--labels" if options.labels else "--nuggets"
+            raise DataError(f"{option} is for documents that are graded; this project is one of preferences")
         if options.topics:
             topics = read_topics(options.topics)
             changed = add_topics(project.store, topics)
@@ -230,7 +238,8 @@ def _import_nuggets(project: Project, source: str) -> str:
         )
     changed = save_nuggets(project.store, found)
     count = plural(sum(map(len, found.values())), "nugget")
-    return f"{source}: {count} for {plural(len(found), 'topic')}, {changed:,} new or changed"
+    which = f"{changed:,} of these topics with new or changed nuggets"
+    return f"{source}: {count} for {plural(len(found), 'topic')}, {which}"
 
 
 @run.register(command.ExportOptions)
@@ -247,6 +256,12 @@ def export(options: command.ExportOptions) -> None:
         store, last = project.store, project.store.last_sequence()
         if until is not None and until > last:
             raise DataError(f"--event {until}: the log ends with event {last}; give at most {last}")
+        if what == "intents" and not project.settings.by_subtopic:
+            raise DataError(
+                "no intents: documents are not judged for subtopics in this project; export qrels instead"
+            )
+        if what == "prefs" and not project.settings.of_pairs:
+            raise DataError("no prefs: documents are graded in this project; export assessors instead")
         moment, omitted = last if until is None else until, Omitted()
         written = EXPORTS[what](store, moment, all_topics=options.all_topics, omitted=omitted)
         lines = _write_lines(written, options.output)
@@ -256,10 +271,6 @@ def export(options: command.ExportOptions) -> None:
         note = omission_note(what, omitted)
         if kind.of_sample and not lines:
             note = why_empty(store, what, moment, all_topics=options.all_topics)
-        if what == "intents" and not project.settings.by_subtopic:
-            note = "no intents: documents are not judged for subtopics in this project; export qrels instead"
-        if what == "prefs" and not project.settings.of_pairs:
-            note = "no prefs: documents are graded in this project; export assessors instead"
     if options.output is not None:
         remarks.append(f"{plural(lines, 'line')}, as of event {moment:,}")
     _say(options, *remarks, note)

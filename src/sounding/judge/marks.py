@@ -104,14 +104,14 @@ def shown_marks(marks: Marks, document: Document | None) -> messages.MarksSent |
     )  # fmt: skip
 
 
-def describe_marks(marks: Marks) -> Iterator[str]:
-    """Yield what a judgment marks, for the list of one's own judgments."""
+def describe_marks(marks: Marks, lowest: float) -> Iterator[str]:
+    """Yield what a judgment marks, for the list of one's own judgments; `lowest`: of the scale's grades."""
     if count := len(marks.get("contexts", ())):
         yield ngettext("{n} part graded", "{n} parts graded", count)
     if count := len(marks.get("spans", ())):
         yield ngettext("{n} piece of evidence", "{n} pieces of evidence", count)
     if subtopics := marks.get("subtopics"):
-        count = sum(grade > 0 for grade in subtopics.values())
+        count = sum(grade > lowest for grade in subtopics.values())
         yield gettext("About {count} of {all} subtopics", count=count, all=len(subtopics))
     if nuggets := marks.get("nuggets"):
         found = sum(one["found"] for one in nuggets.values())

@@ -19,6 +19,7 @@ from sounding.core.errors import DataError, FormatError
 from sounding.core.files import temporary_path, write_file
 from sounding.core.text import plural, quote, shorten
 from sounding.core.workers import Progress
+from sounding.data.corpus import Document
 from sounding.data.formats import read_qrels
 from sounding.data.judgment_log import StandingJudgments
 from sounding.data.labeled_parts import Member, members_of
@@ -42,7 +43,7 @@ from sounding.judge.settings import CORPUS as CORPUS_DIGEST
 from sounding.judge.settings import Settings
 from sounding.judge.sqlite import lacks
 from sounding.judge.store import STRANGE, Store, new_store, open_store
-from sounding.judge.subtopics import read_subtopics, set_subtopics
+from sounding.judge.subtopics import Subtopics, read_subtopics, set_subtopics
 from sounding.judge.texts import TEXTS, files_with, read_documents
 
 FILE = "project.json"
@@ -216,6 +217,8 @@ def create_project(
                 set_subtopics(store, intents)
             if runs:
                 Engine(store).add_runs(runs, names=names, run_format=run_format)
+            if intents is not None:
+                _refuse_strangers(store, intents, str(subtopics))
             record = {"version": VERSION, "database": database or DATABASE, "corpus": digest}
             write_file(part / FILE, json.dumps(record, indent=1).encode() + b"\n")
             (part / FILE).chmod(0o600)  # an address may hold a password
@@ -232,6 +235,15 @@ def create_project(
     return open_project(folder)
 
 
+def _refuse_strangers(store: Store, intents: Subtopics, source: str) -> None:
+    """Refuse subtopics of topics that the project does not have."""
+    known = {topic.id for topic in store.topics()} | set(Engine(store).topics())
+    if strangers := [topic for topic in intents if topic not in known]:
+        raise DataError(
+            f"{source}: the project has no topic {quote(strangers[0])}; add it to --topics, or leave it out"
+        )
+
+
 def _build_corpus(
     path: Path,
     sources: Sequence[str],
@@ -241,11 +253,28 @@ def _build_corpus(
     tell: Tell | None,
 ) -> None:
     try:
-        build_corpus(path, read_documents(sources, members), progress, search=search, tell=tell)
+        documents = read_documents(sources, members)
+        if members:
+            documents = _with_every(documents, members)
+        build_corpus(path, documents, progress, search=search, tell=tell)
     except TwiceError as error:
         # Read the files again to find the two places: ids are not kept in memory with their files.
         places = dict.fromkeys(islice(files_with(error.doc, sources), 2))
         raise TwiceError(error.doc, f"in {' and in '.join(places)}") from None
+
+
+def _with_every(documents: Iterable[Document], members: Sequence[Member]) -> Iterator[Document]:
+    """Yield documents; at their end, refuse members that none of them has."""
+    missing = {member.name for member in members}
+    for document in documents:
+        if missing:
+            parts = [part.name for part in document.parts]
+            missing -= {
+                name for name in missing for part in parts if part == name or part.startswith(f"{name}.")
+            }
+        yield document
+    for name in (member.name for member in members if member.name in missing):
+        raise DataError(f"--fields: no document has the field {quote(name)}; check the name, or leave it out")
 
 
 def refuse_full(folder: Path) -> None:

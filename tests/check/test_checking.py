@@ -121,3 +121,22 @@ def test_json_that_is_not_utf8_is_a_problem_of_its_line(tmp_path: Path) -> None:
     (problem,) = check(file).problems
     assert problem.line == 2
     assert "0x82" in problem.text
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind", "fields"),
+    [
+        ("q3.txt", "301 0 d1\n301 0 d2\n", "qrels", 4),
+        ("q3.qrels", "301 d1 1\n301 d2 0\n", "qrels", 4),
+        ("p4.prefs", "301 ann c1 a\n301 ann c1 b\n", "preferences", 5),
+        ("p5.txt", "301 ann c1 a good\n301 ann c1 b bad\n", "preferences", None),
+        ("r5.txt", "301 Q0 d1 1 2.5\n301 Q0 d2 2 1.5\n", "run", 6),
+    ],
+)
+def test_a_file_of_which_no_line_is_right_is_what_its_lines_are_nearest_to(
+    name: str, text: str, kind: str, fields: int | None, tmp_path: Path
+) -> None:
+    checked = check(stored(tmp_path, name, text))
+    assert checked.kind == kind
+    assert checked.total == 2
+    assert fields is None or f"expected {fields}" in checked.problems[0].text

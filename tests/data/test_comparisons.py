@@ -229,3 +229,49 @@ def test_qrels_by_intent_are_usable(tmp_path: Path) -> None:
         sounding.evaluate(path, {"1": ["a"]}, "AP")
     path.write_text("1 1 a 1\n1 1 a 1\n")
     assert check(path).problems
+
+
+SUBTOPICS = "1 1 a 1\n1 2 a 1\n1 2 b 0\n2 1 c 1\n"
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.parquet"])
+def test_tables_of_subtopics_are_checked_like_trec_text(tmp_path: Path, name: str) -> None:
+    source, table = tmp_path / "x.qrels", tmp_path / name
+    source.write_text(SUBTOPICS)
+    rows = [line.split() for line in SUBTOPICS.splitlines()]
+    if name == "x.csv":
+        table.write_text("topic,subtopic,doc,grade\n" + "".join(",".join(row) + "\n" for row in rows))
+    elif name == "x.jsonl":
+        table.write_text(
+            "".join(
+                f'{{"topic": "{t}", "subtopic": "{s}", "doc": "{d}", "grade": {g}}}\n' for t, s, d, g in rows
+            )
+        )
+    else:
+        convert(source, table)
+    for found in (check(table), check(table, kind="qrels")):
+        assert found.by_intent
+        assert (found.kind, found.summary, found.problems) == ("qrels", check(source).summary, ())
+    assert "2 topics with 3 intents" in found.summary
+    with pytest.raises(FormatError, match="judged by another person" if name == "x.parquet" else "intent"):
+        sounding.evaluate(table, {"1": ["a"]}, "AP")
+
+
+@pytest.mark.parametrize(
+    ("text", "by_intent"),
+    [
+        ("jaguar cat a 1\njaguar car b 1\njava island c 1\n", True),
+        ("jaguar ann a 1\njaguar bob b 1\njava ann c 1\n", False),  # people judge several topics
+        ("1 0.5 a 1\n1 1 b 1\n2 2 c 1\n", False),  # rounds of judging
+        ("1 Q0 a 1\n1 Q0 b 1\n2 0 c 1\n", False),
+        ("topic,intent,doc,grade\n1,1,a,1\n1,2,b,1\n2,1,c,1\n", True),
+        ("topic,intent,doc,grade\n1,1,a,1\n1,1,b,1\n2,2,c,1\n", False),  # one in each topic
+    ],
+)
+def test_intents_are_seen_although_no_document_is_judged_for_two(
+    tmp_path: Path, text: str, by_intent: bool
+) -> None:
+    path = tmp_path / "some.qrels"
+    path.write_text(text)
+    found = check(path)
+    assert (found.kind, found.by_intent, found.problems) == ("qrels", by_intent, ())

@@ -14,9 +14,10 @@ from sounding.core.errors import FormatError
 from sounding.core.text import plural, quote_list, shorten
 from sounding.data.columns import NAMES, fold_name, promises_judgments
 from sounding.data.comparisons import opinions, undecided
-from sounding.data.delimited import first_fields
+from sounding.data.delimited import first_fields, first_record
 from sounding.data.fast.fields import split_fields
 from sounding.data.formats import (
+    TABLES,
     detect,
     is_number,
     judged_by_group,
@@ -27,7 +28,7 @@ from sounding.data.formats import (
 from sounding.data.labels import looks_like_labels, parse_labels
 from sounding.data.problems import Problem, Problems
 from sounding.data.run_info import is_run_info, parse_run_info
-from sounding.data.sources import Content, read_content
+from sounding.data.sources import Content, extension, read_content
 from sounding.data.structured import layout_of
 from sounding.data.tables import Qrels, Run, single_precision
 from sounding.data.topics import is_topics_header, looks_like_topics, parse_topics
@@ -91,7 +92,22 @@ def check(source: str | Path, *, kind: FileKind | None = None) -> FileCheck:
     readings = [_check_qrels(content), _check_run(content)]
     if not promises_judgments(content.source, names):
         readings.reverse()
-    return min(readings, key=lambda checked: checked.total)
+    best = min(readings, key=lambda checked: checked.total)
+    if best.total and not best.entries and detect(content, content.source) not in TABLES:
+        return _check_nearest(content) or best
+    return best
+
+
+def _check_nearest(content: Content) -> FileCheck | None:
+    """Read TREC text of which no line is right as what its first line is nearest to."""
+    words = first_record(content).split()
+    named = extension(content.source) == ".prefs"
+    compared = len(words) == 5 and words[1].upper() != "Q0" and not is_number(words[3])
+    if named or compared:
+        return _check_preferences(content)
+    if len(words) in (5, 6):
+        return _check_run(content)
+    return _check_qrels(content) if len(words) in (3, 4) else None
 
 
 def _other_kind(names: list[str]) -> str | None:
@@ -191,7 +207,8 @@ def _check_qrels(content: Content, *, groups: bool = False) -> FileCheck:
                 f"{plural(len(qrels.topics), 'topic')} with {plural(number, 'intent')} in all,"
                 f" {plural(len(qrels.docs), 'judgment')} of {plural(len(whole.docs), 'document')}"
             )
-            return sizes, [BY_INTENT, *_qrels_remarks(whole)]
+            about = BY_INTENT if len(whole.docs) < len(qrels.docs) else INTENTS
+            return sizes, [about, *_qrels_remarks(whole)]
         relevant = int(np.count_nonzero(qrels.grades >= 1))
         sizes = f"{plural(len(qrels.topics), 'topic')}, {plural(len(qrels.docs), 'judgment')}"
         return f"{sizes}, {relevant:,} relevant", _qrels_remarks(qrels)
@@ -203,6 +220,10 @@ BY_INTENT = (
     "documents are judged for several intents, or by several people (second column): measures of intents,"
     " such as alpha_nDCG@10, read them all; for others, add --policy duplicates=best, or"
     " evaluate --judgment-groups"
+)
+INTENTS = (
+    "the column of groups (the second in TREC's text) names intents: measures of intents, such as"
+    " alpha_nDCG@10, read them"
 )
 
 

@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sounding.core.errors import DataError, MissingPartError, SoundingError, UnknownNameError
 from sounding.core.files import locate_file
 from sounding.core.policies import Duplicates, Fractional
@@ -253,7 +255,7 @@ def parse_qrels(
     _note_nothing(len(qrels.docs), problems)
     if problems.found and not (groups or intents) and judged_by_group(content, form):
         problems.found = [
-            problem._replace(text=problem.text.replace("; expected it once", _OTHER_GROUP))
+            problem._replace(text=_of_other_group(problem.text, subtopics=_names_subtopics(content, form)))
             for problem in problems.found
         ]
     return qrels
@@ -265,14 +267,50 @@ _OTHER_GROUP = (
 )
 
 
+def _of_other_group(text: str, *, subtopics: bool) -> str:
+    """Return the problem of a repeated document with what else than a mistake it may be."""
+    seen, person, _ = text.partition(", judged by another person")
+    return seen + _OTHER_GROUP if person and subtopics else text.replace("; expected it once", _OTHER_GROUP)
+
+
 def judged_by_group(content: Content, form: str) -> bool:
-    """Return whether documents are judged several times, but once for each intent, or by each person."""
-    if form != "trec":
+    """Return whether documents are judged for intents, or several times but once by each person."""
+    if form not in ("trec", *TABLES):
         return False
     problems = Problems(content.source)
     records = records_of_file(content, "qrels", form, problems, more=True)
+    if problems.found or "group" not in records.columns:
+        return False
     qrels = qrels_of(records, problems, duplicates="error", fractional="accept", groups=True)
-    return not problems.found and bool(len(repeated_rows(qrels.pair_keys(), qrels.docs)[0]))
+    if problems.found or qrels.groups is None:
+        return False
+    repeated = len(repeated_rows(qrels.pair_keys(), qrels.docs)[0]) > 0
+    return repeated or _name_intents(qrels, named=_names_subtopics(content, form))
+
+
+def _names_subtopics(content: Content, form: str) -> bool:
+    """Return whether a column says by its name that it holds intents."""
+    if form not in ("csv", "tsv", "json", "jsonl"):
+        return False
+    return re.search(r"\b(subtopic|intent)\b", first_record(content), re.IGNORECASE) is not None
+
+
+def _name_intents(qrels: Qrels, *, named: bool) -> bool:
+    """Return whether the groups of some topic differ and are intents, although no document is listed twice.
+
+    If the column's name does not say so, intents are words that each occur for one of several topics: people
+    judge several topics, and numbers may be rounds of judging.
+    """
+    groups = qrels.groups
+    if groups is None or not len(groups) or all((word == word[0]).all() for word in groups.words()):
+        return False
+    topics = np.repeat(np.array(qrels.topics, object), qrels.sizes).tolist()
+    pairs = set(zip(topics, groups.texts(), strict=True))
+    names = [name for _, name in pairs]
+    if named:
+        return len(pairs) > len(qrels.topics)
+    unique = len(names) == len(set(names)) and len(names) > len(qrels.topics) > 1
+    return unique and not any(name.upper() == "Q0" or is_number(name) for name in names)
 
 
 def parse_preferences(content: Content, problems: Problems, *, duplicates: Duplicates = "error") -> Qrels:

@@ -35,7 +35,7 @@ def mean_over_intents(measure: Measure, run: Ranking, unknowns: Unknowns) -> Bou
     filled = hole.nth <= space.most_within[hole.topic]
     most = _with_all(run, form, measure.k, hole.topic[filled], hole.rank[filled], topic, relevant)
     alone = run.total(hole.topic[filled], form.gain(hole.nth[filled], hole.rank[filled]))
-    upper = np.where(active > 0, share(most, active), np.where(listed > 0, alone, 0.0))
+    upper = np.where(active > 0, share(most, active), alone)  # where no intent is listed, there may be one
     # With further intents, as few as none or as many as there are.
     last = np.full(len(run.topics), np.inf)
     last[hole.topic] = form.discount(hole.rank)  # the last of each topic is written last

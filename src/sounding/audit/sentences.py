@@ -222,7 +222,7 @@ def below_the_pool_rule(well: float, half: float) -> str:
 def below_the_pool(deepest: int, median: float, least: float, most: float, unjudged: str) -> Claim:
     """Say how much of the whole lists of pooled runs is judged; `unjudged` is the policy."""
     return (
-        f"Take values of P@{deepest} and other measures that weigh all ranks equally as final",
+        f"Take values of P@{deepest} and measures like it as final",
         f"{whole_percent(median)} of the top {deepest:,} is judged in the median run"
         f" ({whole_percent(least)} to {whole_percent(most)}). {UNJUDGED[unjudged]}.",
     )

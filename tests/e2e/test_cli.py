@@ -990,6 +990,7 @@ def test_swapped_files_are_told_the_right_order(trial: Path, call: Call, verb: s
     assert status == 1
     assert f"(this looks like a run); the order is sounding {verb} QRELS RUN..." in err
     assert "the order is" not in call("pool", str(trial / "runs"), "--qrels", run)[2]
+    assert "the order is" not in call(verb, str(trial / "none.txt"), run)[2]
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def run_flow(options: Any) -> Any:
 
 @contextmanager
 def _qrels_first() -> Iterator[None]:
-    """Add to an error in the first line of QRELS that QRELS comes before RUN, since it may be a run."""
+    """Add to an error in QRELS that QRELS comes before RUN, if it looks like a run or is a folder."""
     try:
         yield
     except FormatError as error:
@@ -183,7 +183,7 @@ def _qrels_first() -> Iterator[None]:
         arguments = [one.name or "" for one in context.command.params if isinstance(one, click.Argument)]
         if not {"qrels", "runs"} <= {*arguments} or error.source != context.params["qrels"]:
             raise
-        if error.line not in (None, 1):
+        if "(this looks like a run)" not in error.problem and "this is a folder" not in error.problem:
             raise
         order = "QRELS RUN..." if arguments[0] == "qrels" else f"{arguments[0].upper()} QRELS RUN..."
         problem = f"{error.problem}; the order is sounding {context.info_name} {order}"

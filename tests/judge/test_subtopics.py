@@ -146,6 +146,14 @@ def test_subtopics_of_topics_that_the_project_lacks_are_refused(tmp_path: Path) 
     assert not (tmp_path / "project").exists()
 
 
+def test_a_project_that_gets_its_topics_later_takes_their_subtopics(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"id": "a", "text": "whales"}\n')
+    (tmp_path / "subtopics.tsv").write_text("MB001\ta\tx\n")
+    options = ["--corpus", str(tmp_path / "corpus.jsonl"), "--subtopics", str(tmp_path / "subtopics.tsv")]
+    found = CliRunner().invoke(command, ["init", str(tmp_path / "project"), *options])
+    assert found.exit_code == 0, found.output
+
+
 def test_topics_without_subtopics_are_counted(sea_intents: Project) -> None:
     assert any("2 topics without subtopics, such as 304" in line for line in _contents(sea_intents))
 

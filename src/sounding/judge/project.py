@@ -238,7 +238,8 @@ def create_project(
 def _refuse_strangers(store: Store, intents: Subtopics, source: str) -> None:
     """Refuse subtopics of topics that the project does not have."""
     known = {topic.id for topic in store.topics()} | set(Engine(store).topics())
-    if strangers := [topic for topic in intents if topic not in known]:
+    strangers = [topic for topic in intents if topic not in known]
+    if known and strangers:  # a project may get its topics later
         raise DataError(
             f"{source}: the project has no topic {quote(strangers[0])}; add it to --topics, or leave it out"
         )

@@ -169,8 +169,8 @@ def test_the_verdict_fits_a_screen(trec8: Audit, info: dict[str, RunInfo]) -> No
 def test_the_law_of_growth_ends_where_the_page_tells(trec8: Audit) -> None:
     growth, page = trec8.growth(), " ".join(PAGE.read_text().split())
     ended = int(np.count_nonzero(growth.last <= 1000))
-    assert f"{growth.remaining.sum():,.0f} remain down to rank 1,000" in page
-    assert f"on {ended} of the 50 topics the law ends above that rank" in page
+    assert f"{growth.remaining.sum():,.0f} relevant documents remain down to rank 1,000" in page
+    assert f"on {ended} of the 50 topics, the law predicts none from some rank before 1,000 on" in page
     found = trec8.reinforcement()
     runs, groups = (f"{tau:.2f}".removeprefix("0") for tau in (found.tau, found.group_tau))
     assert f"is {runs} for the overlap with other runs and {groups} for the overlap with other groups" in page

@@ -111,7 +111,8 @@ def test_any_file_gives_values_or_one_clear_line(
         message = str(error)
         assert is_clear(message, folder)
         assert str(run_file) in message or str(qrels_file) in message
-        assert problems or "no topic in common" in message
+        # A document judged for several intents is no problem, but these measures cannot read it.
+        assert problems or "no topic in common" in message or "another intent" in message
         return
     assert not problems
     assert ((scores.values >= 0) & (scores.values <= 1)).all()

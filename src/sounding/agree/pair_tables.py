@@ -21,7 +21,7 @@ SAME = (
     " intervals from a bootstrap over topics."
 )
 CONTRADICTIONS = (
-    "Contradicted: triples a, b, c of which all pairs were compared, with a better than b, b at least as good"
+    "Contradicted: triples a, b, c in which every pair was compared, with a better than b, b at least as good"
     " as c, and c at least as good as a. Circles may be longer; the shortest is shown."
 )
 RANKS = (

@@ -671,7 +671,7 @@ DOCUMENTS: Mapping[str, JsonOutput] = {
             "ranks": "Preferences: Bradley-Terry ranks of documents.",
             "same": "The share of common pairs with the same outcome.",
             "strength": "Log odds against a document of mean strength; null: not identified.",
-            "triples": "Triples of documents of which all pairs were compared.",
+            "triples": "Triples of documents in which every pair was compared.",
             "wins": "Comparisons won; ties count half.",
         },
     ),

@@ -142,7 +142,7 @@ def speak(language: Language) -> None:
 
 @contextmanager
 def english() -> Iterator[None]:
-    """Speak English for a while: what is kept for everybody is told to each reader in their language."""
+    """Make messages in English within a block: stored messages are translated for each reader later."""
     before = _current.set(ENGLISH)
     try:
         yield
